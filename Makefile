@@ -1,0 +1,93 @@
+# Targets only name things; what they do stands in pyproject.toml and tools/.
+# Every target sets the environment up first, so that each works on a fresh clone.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Any Python will do here: tools/environment.py looks for the one that the project runs on.
+STARTER := $(firstword $(foreach name,$(PYTHON) python3 python3.11 python3.12 python3.13 python,$(shell command -v $(name) 2>/dev/null)))
+BIN := .venv/bin
+RUN := $(BIN)/python -m
+READY := .venv/complete
+
+export PYTHON
+
+$(READY): requirements/build.lock requirements/dev.lock requirements/java.lock pyproject.toml tools/environment.py
+	@[ -n "$(STARTER)" ] || { echo "setup: there is no python3 on PATH; install Python 3.11 or newer"; exit 1; }
+	@"$(STARTER)" tools/environment.py
+
+##@ For a newcomer
+
+.PHONY: help
+help: ## list the targets
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' Makefile
+
+.PHONY: demo
+demo: $(READY) ## explain a recorded night: prints the headline and where the report is
+	@$(BIN)/trimtab explain recordings/threshold -o build/demo
+
+.PHONY: test
+test: $(READY) ## every test that needs no Pulsar
+	@$(RUN) pytest -m "not pulsar"
+
+.PHONY: setup
+setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interpreter)
+
+##@ While working
+
+.PHONY: quick
+quick: $(READY) ## the tests that need neither a JVM nor a browser
+	@$(RUN) pytest -q -m "not spark and not browser and not pulsar"
+
+.PHONY: fix
+fix: $(READY) ## format, and mend what the linter can mend
+	@$(RUN) ruff check --fix-only --quiet .
+	@$(RUN) ruff format .
+
+.PHONY: regen
+regen: $(READY) ## rewrite the expected output of the tests; read the diff
+	@$(RUN) pytest -q -m "not browser and not pulsar" --regen-all
+	@git status --short tests
+
+.PHONY: docs
+docs: $(READY) ## rewrite what is generated in docs/
+	@$(RUN) tools.pages
+
+##@ What CI checks
+
+.PHONY: ci
+ci: $(READY) ## all of the following and the tests, with the time of each
+	@$(RUN) tools.stages lint types layers docs-check test
+
+.PHONY: lint
+lint: $(READY) ## style, format and spelling
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check .
+	@$(BIN)/codespell
+
+.PHONY: types
+types: $(READY) ## mypy --strict
+	@$(RUN) mypy
+
+.PHONY: layers
+layers: $(READY) ## who may import whom
+	@$(BIN)/lint-imports
+
+.PHONY: docs-check
+docs-check: $(READY) ## the generated docs are what the code says now
+	@$(RUN) tools.pages --check
+
+##@ Seldom
+
+.PHONY: lock
+lock: $(READY) ## renew requirements/*.lock from pyproject.toml
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(RUN) tools.lock
+
+.PHONY: clean
+clean: ## remove everything that a command made, .venv included
+	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \
+	  tests/testdata/generated
+	@find src tools tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""What builds, locks, documents and times the project; nothing in `src` imports it."""
