@@ -1,0 +1,156 @@
+"""From a round's load to numbers that brokers are ranked by: usage, smoothing, means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.model import RESOURCES, ClusterLoad, Floats, History
+from trimtab.settings import ResourceWeights
+
+# Pulsar's unweighted maximum never looked at the heap.
+_UNWEIGHTED = tuple(RESOURCES.index(name) for name in RESOURCES if name != "memory")
+
+
+def weighted_usage(load: ClusterLoad, weights: ResourceWeights) -> Floats:
+    """Take each broker's busiest resource, after weighing, as its usage.
+
+    Returns:
+        (n_brokers,) fraction.
+
+    Properties:
+        Equal, bit for bit, to computing percent in 32 bits and weighing in 64.
+        Never above the largest weight times the largest usage, but for 32-bit rounding.
+        A resource without a limit counts as unused, whatever its usage.
+        A resource of weight None changes nothing.
+
+    Quirks:
+        A percentage is a 32-bit float: 30 of 100 is 0.30000001192092896 in 32 bits and
+        becomes 0.30000001907348633 here, which decides comparisons at a threshold.
+        NaN is passed over; a broker with nothing but NaN has usage -inf.
+        Weights are not clamped: with a weight of 2 usage may reach 2, and a weight of 0
+        still lets the resource win over negative ones.
+
+    Source:
+        LocalBrokerData.getMaxResourceUsageWithWeight and ResourceUsage.percentUsage,
+        4.0.8; the same in 3.0.0 and later.
+    """
+    # NaN stands for a resource that is left out, since NaN never wins.
+    factors = [math.nan if w is None else w for w in weights.by_resource()]
+    with np.errstate(all="ignore"):
+        weighted = _percent(load).astype(np.float64) * np.array(factors)
+    return np.asarray(_largest(weighted) / 100.0, dtype=np.float64)
+
+
+def unweighted_usage(load: ClusterLoad) -> Floats:
+    """Take each broker's busiest resource, heap aside, as its usage.
+
+    Returns:
+        (n_brokers,) fraction.
+
+    Properties:
+        Equal, bit for bit, to `maxResourceUsage` in a broker's load report.
+
+    Quirks:
+        All of it is done in 32 bits, the division by 100 too: 85 of 100 gives
+        0.8500000238418579, which is above a threshold of 85 %.
+
+    Source:
+        LocalBrokerData.getMaxResourceUsage, 2.10.4 to 5.0.0-M1.
+    """
+    largest = _largest(_percent(load)[:, _UNWEIGHTED])
+    return (largest / np.float32(100)).astype(np.float64)
+
+
+def smoothed(
+    history: History, brokers: Sequence[str], usage: Floats, history_share: float
+) -> Floats:
+    """Blend each broker's usage with its history; without any, take the usage itself.
+
+    Args:
+        history: smoothed usage so far.
+        brokers: broker ids, aligned with `usage`.
+        usage: (n_brokers,) fraction, of this round.
+        history_share: how much the past weighs, 0 to 1.
+
+    Returns:
+        (n_brokers,) fraction, aligned with `brokers`.
+
+    Properties:
+        Between the old value and the usage, if both are finite and the share is 0 to 1,
+        but for rounding in the last place.
+        Equal to the usage for a share of 0, and for a broker without history.
+        Order of brokers does not matter.
+
+    Source:
+        ThresholdShedder.updateAvgResourceUsage and
+        LeastResourceUsageWithWeight.updateAndGetMaxResourceUsageWithWeight, 4.0.8.
+    """
+    position = {broker: i for i, broker in enumerate(history.brokers)}
+    places = np.array([position.get(broker, -1) for broker in brokers], dtype=np.int64)
+    is_known = places >= 0
+    after = usage.astype(np.float64)  # a copy
+    # The Java evaluates (1 - share) first; any other grouping rounds differently.
+    with np.errstate(all="ignore"):
+        after[is_known] = (
+            history.usage[places[is_known]] * history_share + (1 - history_share) * usage[is_known]
+        )
+    return after
+
+
+def remember(history: History, brokers: Sequence[str], usage: Floats) -> History:
+    """Put brokers' smoothed usage into the history; other brokers keep theirs.
+
+    Properties:
+        Remembering the same twice changes nothing more.
+    """
+    merged = dict(zip(history.brokers, history.usage.tolist(), strict=True))
+    merged.update(zip(brokers, usage.tolist(), strict=True))
+    return History(tuple(merged), np.array(list(merged.values()), dtype=np.float64))
+
+
+def forget(history: History, active_brokers: Collection[str]) -> History:
+    """Drop the history of brokers that left.
+
+    Properties:
+        Keeps exactly the brokers that are both in the history and active, in order.
+
+    Source:
+        ThresholdShedder.onActiveBrokersChange, 3.0.0 and later.
+    """
+    active = frozenset(active_brokers)
+    kept = [i for i, broker in enumerate(history.brokers) if broker in active]
+    return History(tuple(history.brokers[i] for i in kept), history.usage[kept])
+
+
+def mean_in_order(values: Floats) -> float:
+    """Average the values as the Java does: one sum from front to back, then one division.
+
+    Properties:
+        Equal, bit for bit, to a loop of additions; `np.mean` adds in pairs and is not.
+        0 for no values.
+    """
+    if values.size == 0:
+        return 0.0
+    with np.errstate(all="ignore"):
+        return float(np.cumsum(values)[-1] / values.size)
+
+
+def _percent(load: ClusterLoad) -> NDArray[np.float32]:
+    """Compute (n_brokers, 5) percent in 32 bits, 0 where there is no limit."""
+    with np.errstate(all="ignore"):
+        ratio = load.resource_usage.astype(np.float32) / load.resource_limit.astype(np.float32)
+        known = np.where(load.resource_limit > 0, ratio, np.float32(0))
+        return np.asarray(known * np.float32(100), dtype=np.float32)
+
+
+def _largest(columns: NDArray[Any]) -> NDArray[Any]:
+    """Take each row's maximum by `>` alone, as the Java does, so that NaN never wins."""
+    largest = np.full(columns.shape[0], -np.inf, dtype=columns.dtype)
+    for column in columns.T:
+        largest = np.where(column > largest, column, largest)
+    return largest

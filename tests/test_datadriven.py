@@ -1,0 +1,337 @@
+"""Decisions as text files that read like case histories; `--regen-all` rewrites them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_regressions.file_regression import FileRegressionFixture
+
+from tests.cluster_text import MEBIBYTE, cluster, described
+from tests.datadriven import run
+from trimtab.model import ClusterLoad, Decision, History, Reason
+from trimtab.place import PLACERS
+from trimtab.releases import release_line
+from trimtab.scores import mean_in_order, smoothed, unweighted_usage, weighted_usage
+from trimtab.settings import ResourceWeights, unknown_keys
+from trimtab.shed import SHEDDERS
+
+TESTDATA = Path(__file__).parent / "testdata"
+
+
+def files(room: str) -> list[Path]:
+    found = sorted((TESTDATA / room).glob("*.txt"))
+    assert found, f"no files in {TESTDATA / room}"
+    return found
+
+
+@pytest.mark.parametrize("path", files("shed"), ids=lambda path: path.stem)
+def test_shed(path: Path, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
+    _check(path, Shed(path.stem), tmp_path, file_regression)
+
+
+@pytest.mark.parametrize("path", files("place"), ids=lambda path: path.stem)
+def test_place(path: Path, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
+    _check(path, Place(path.stem), tmp_path, file_regression)
+
+
+@pytest.mark.parametrize("path", files("scores"), ids=lambda path: path.stem)
+def test_scores(path: Path, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
+    _check(path, Scores(), tmp_path, file_regression)
+
+
+def _check(
+    path: Path, bench: object, tmp_path: Path, file_regression: FileRegressionFixture
+) -> None:
+    file_regression.check(
+        run(path, bench), encoding="utf-8", fullpath=path, obtained_filename=tmp_path / path.name
+    )
+
+
+class Shed:
+    """A shedder, a cluster, and what happens to them; a method is a command."""
+
+    def __init__(self, function: str) -> None:
+        self.names = {n for n, entry in _entries(SHEDDERS) if entry.shed.__name__ == function}
+        self.conf_lines: Mapping[str, str] = {}
+        self.release = "4.0"
+        self.load: ClusterLoad | None = None
+        self.elect()
+
+    def cluster(self, lines: tuple[str, ...]) -> str:
+        self.load = cluster(lines)
+        return described(self.load)
+
+    def conf(self, lines: tuple[str, ...], *, release: str = "4.0") -> str:
+        self.conf_lines, self.release = _conf(lines), release
+        settings = self._entry().settings
+        return _changes(settings({}, release), settings(self.conf_lines, release))
+
+    def shed(self, *, exact: str = "no") -> str:
+        assert self.load is not None
+        number = _number(exact)
+        decision = self._decide()
+        lines = [f"average {number(decision.average)}"]
+        for broker, reason, score, offload in zip(
+            self.load.brokers, decision.reasons, decision.scores, decision.offload, strict=True
+        ):
+            asked = "" if np.isnan(offload) else f", to lose {number(offload / MEBIBYTE)} MiB/s"
+            lines.append(f"{broker} {number(score)} {reason}{asked}")
+        sources = dict.fromkeys(unload.source for unload in decision.unloads)
+        for source in sources:
+            bundles = (u.bundle for u in decision.unloads if u.source == source)
+            lines.append(f"unload {', '.join(bundles)} from {source}")
+        return "\n".join(lines)
+
+    def repeat(self, *, rounds: str) -> str:
+        """Shed again and again while nothing changes: what smoothing does."""
+        assert self.load is not None
+        lines = ["round  " + "  ".join(f"{broker:>5}" for broker in self.load.brokers)]
+        for i in range(int(rounds)):
+            decision = self._decide()
+            scores = "  ".join(f"{score:5.3f}" for score in decision.scores)
+            shed = [
+                broker
+                for broker, reason in zip(self.load.brokers, decision.reasons, strict=True)
+                if reason is Reason.OVERLOADED
+            ]
+            lines.append(f"{i + 1:5}  {scores}" + (f"  {', '.join(shed)} sheds" if shed else ""))
+        return "\n".join(lines)
+
+    def remember(self, lines: tuple[str, ...]) -> str:
+        """Give the shedder a history: `broker smoothed usage`."""
+        rows = [line.split() for line in lines]
+        usage = np.array([float(row[1]) for row in rows])
+        self.memory = History(tuple(row[0] for row in rows), usage)
+        return _remembered(self.memory)
+
+    def active(self, *, brokers: str) -> str:
+        """Tell the shedder who is still there."""
+        self.memory = self._entry().forget(self.memory, brokers.split(","))
+        return _remembered(self.memory)
+
+    def elect(self) -> str:
+        """Make another broker the leader."""
+        self.memory = self._entry().memory
+        return _remembered(self.memory)
+
+    def _entry(self) -> Any:
+        (name,) = self.names
+        return SHEDDERS[name, release_line(self.release)]
+
+    def _decide(self) -> Decision:
+        entry = self._entry()
+        settings = entry.settings(self.conf_lines, self.release)
+        decision: Decision
+        decision, self.memory = entry.shed(self.load, self.memory, settings)
+        return decision
+
+
+class Place:
+    """A placer, a cluster, and what happens to them; a method is a command."""
+
+    def __init__(self, function: str) -> None:
+        self.names = {n for n, entry in _entries(PLACERS) if entry.place.__name__ == function}
+        self.conf_lines: Mapping[str, str] = {}
+        self.release = "4.0"
+        self.load: ClusterLoad | None = None
+        self.elect()
+
+    def cluster(self, lines: tuple[str, ...]) -> str:
+        self.load = cluster(lines)
+        return described(self.load)
+
+    def conf(self, lines: tuple[str, ...], *, release: str = "4.0") -> str:
+        self.conf_lines, self.release = _conf(lines), release
+        settings = self._entry().settings
+        return _changes(settings({}, release), settings(self.conf_lines, release))
+
+    def place(self, *, among: str = "all", exact: str = "no") -> str:
+        assert self.load is not None
+        number = _number(exact)
+        brokers = list(self.load.brokers if among == "all" else filter(None, among.split(",")))
+        try:
+            placement = self._choose(brokers)
+        except ValueError as error:
+            return f"{type(error).__name__}: {error}"
+        best = [self.load.brokers[i] for i in placement.best]
+        lines = [f"average {number(placement.average)}"]
+        lines += [
+            f"{broker} {number(score)}"
+            + (" best" if broker in best and not placement.is_fallback else "")
+            for broker, score in zip(brokers, placement.scores, strict=True)
+        ]
+        drawn = ("all, for want of a better: " if placement.is_fallback else "") + ", ".join(best)
+        return "\n".join([*lines, f"draw from {drawn or 'nobody'}"])
+
+    def repeat(self, *, calls: str) -> str:
+        """Place again and again on the same reports."""
+        assert self.load is not None
+        lines = ["call  " + "  ".join(f"{broker:>6}" for broker in self.load.brokers)]
+        for i in range(int(calls)):
+            scores = self._choose(list(self.load.brokers)).scores
+            lines.append(f"{i + 1:4}  " + "  ".join(f"{score:6.4f}" for score in scores))
+        return "\n".join(lines)
+
+    def remember(self, lines: tuple[str, ...]) -> str:
+        """Give the placer a history: `broker smoothed usage`."""
+        rows = [line.split() for line in lines]
+        usage = np.array([float(row[1]) for row in rows])
+        self.memory = History(tuple(row[0] for row in rows), usage)
+        return _remembered(self.memory)
+
+    def active(self, *, brokers: str) -> str:
+        """Tell the placer who is still there."""
+        self.memory = self._entry().forget(self.memory, brokers.split(","))
+        return _remembered(self.memory)
+
+    def elect(self) -> str:
+        """Make another broker the leader."""
+        self.memory = self._entry().memory
+        return _remembered(self.memory)
+
+    def _entry(self) -> Any:
+        (name,) = self.names
+        return PLACERS[name, release_line(self.release)]
+
+    def _choose(self, brokers: list[str]) -> Any:
+        assert self.load is not None
+        entry = self._entry()
+        settings = entry.settings(self.conf_lines, self.release)
+        position = {broker: i for i, broker in enumerate(self.load.brokers)}
+        candidates = np.array([position.get(broker, -1) for broker in brokers], dtype=np.int64)
+        try:
+            placement, self.memory = entry.place(self.load, candidates, self.memory, settings)
+        except ValueError as error:
+            self.memory = getattr(error, "memory", self.memory)
+            raise
+        return placement
+
+
+class Scores:
+    """The arithmetic below the strategies, to the last digit."""
+
+    def usage(
+        self,
+        lines: tuple[str, ...],
+        *,
+        cpu: str = "1",
+        memory: str = "none",
+        direct_memory: str = "0",
+        bandwidth: str = "1",
+    ) -> str:
+        """Weigh `name resource=usage/limit …`."""
+        heap = None if memory == "none" else float(memory)
+        network = float(bandwidth)
+        weights = ResourceWeights(float(cpu), heap, float(direct_memory), network, network)
+        load = cluster(tuple(f"{line.split()[0]} {','.join(line.split()[1:])}" for line in lines))
+        return "\n".join(
+            f"{broker} weighted {weighted!r}, unweighted {unweighted!r}"
+            for broker, weighted, unweighted in zip(
+                load.brokers,
+                weighted_usage(load, weights).tolist(),
+                unweighted_usage(load).tolist(),
+                strict=True,
+            )
+        )
+
+    def smooth(self, lines: tuple[str, ...], *, share: str, rounds: str = "1") -> str:
+        """Smooth `name before usage`, where `before` may be `new`."""
+        rows = [line.split() for line in lines]
+        known = [row for row in rows if row[1] != "new"]
+        history = History(
+            tuple(row[0] for row in known), np.array([float(row[1]) for row in known])
+        )
+        brokers = tuple(row[0] for row in rows)
+        usage = np.array([float(row[2]) for row in rows])
+        found = []
+        for _ in range(int(rounds)):
+            history = History(brokers, smoothed(history, brokers, usage, float(share)))
+            found.append(history.usage.tolist())
+        return "\n".join(
+            f"{broker} " + " ".join(repr(after[i]) for after in found)
+            for i, broker in enumerate(brokers)
+        )
+
+    def mean(self, lines: tuple[str, ...]) -> str:
+        values = np.array([float(word) for line in lines for word in line.split()])
+        exact = math.fsum(values) / values.size if values.size else 0.0
+        return f"in order {mean_in_order(values)!r}, exact {exact!r}"
+
+
+def _entries(table: Mapping[tuple[str, str], Any]) -> list[tuple[str, Any]]:
+    return [(name, entry) for (name, _), entry in table.items()]
+
+
+def _conf(lines: tuple[str, ...]) -> Mapping[str, str]:
+    conf = dict(line.split("=", 1) for line in lines)
+    if unknown := unknown_keys(conf):
+        raise ValueError(f"unknown keys: {unknown}")
+    return conf
+
+
+def _changes(usual: Any, settings: Any) -> str:
+    """Name the settings that differ from the release's defaults."""
+    pairs = zip(_fields(usual), _fields(settings), strict=True)
+    changed = [f"{name} {after}" for (name, before), (_, after) in pairs if before != after]
+    return ", ".join(changed) or "all as by default"
+
+
+def _fields(settings: Any) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
+    for field in dataclasses.fields(settings):
+        value = getattr(settings, field.name)
+        found += _fields(value) if dataclasses.is_dataclass(value) else [(field.name, value)]
+    return found
+
+
+def _remembered(memory: Any) -> str:
+    known = zip(memory.brokers, memory.usage, strict=True)
+    return "remembers " + (", ".join(f"{b} {usage:.3f}" for b, usage in known) or "nothing")
+
+
+def _number(exact: str) -> Any:
+    """Choose how numbers are printed: rounded for reading, or to the last digit."""
+    return {"no": "{:.2f}".format, "yes": lambda x: repr(float(x))}[exact]
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("shove\n----\n", ValueError, "no command 'shove'"),
+        ("_entry\n----\n", ValueError, "no command '_entry'"),
+        ("shed threshhold=1\n----\n", TypeError, "threshhold"),
+        ("shed exact\n----\n", ValueError, "expected argument=value"),
+        ("cluster\nb0 0.5\n", ValueError, "has no rule"),
+        ("cluster\n\n----\n", ValueError, "has no rule"),
+        ("elect\nb0\n----\n", ValueError, "takes no input"),
+        ("conf\nlowerBoundaryShedingEnabled=true\n----\n", ValueError, "unknown keys"),
+    ],
+)
+def test_a_slip_in_a_file_fails(
+    tmp_path: Path, text: str, error: type[Exception], message: str
+) -> None:
+    path = tmp_path / "slip.txt"
+    path.write_text(text)
+
+    with pytest.raises(error, match=message):
+        run(path, Shed("threshold_shedder"))
+
+
+def test_output_with_blank_lines_stands_between_doubled_rules(tmp_path: Path) -> None:
+    class Echo:
+        def echo(self, lines: tuple[str, ...]) -> str:
+            return "\n\n".join(lines)
+
+    path = tmp_path / "echo.txt"
+    path.write_text("# Two.\necho\na\nb\n----\nold\n\n# One.\necho\na\n----\n")
+    expected = "# Two.\necho\na\nb\n----\n----\na\n\nb\n----\n----\n\n# One.\necho\na\n----\na\n"
+
+    assert expected == run(path, Echo())
+    path.write_text(expected)
+    assert expected == run(path, Echo())
