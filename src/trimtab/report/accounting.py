@@ -1,0 +1,129 @@
+"""What was read of the recording, and what could not be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from trimtab.report.given import Given, entries, part, text, whole
+from trimtab.report.moves import Line
+from trimtab.report.words import clock
+
+#: Parts into which every line falls, in the order of the sentence.
+PARTS = ("rows", "other", "continuation", "rejected")
+
+#: Files and rejects listed on the page; `findings.json` has all of them.
+LISTED_MAX = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """How many lines there were, and what became of them."""
+
+    name: str
+    lines: int
+    rows: int
+    other: int
+    continuation: int
+    rejected: int
+
+    @property
+    def adds_up(self) -> bool:
+        """Say whether every line is accounted for."""
+        return self.lines == self.rows + self.other + self.continuation + self.rejected
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A line that could not be read."""
+
+    line: Line
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A file that was not read."""
+
+    file: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """The books of one recording."""
+
+    total: Lines
+    files: int
+    by_source: tuple[Lines, ...]
+    by_file: tuple[Lines, ...]
+    files_left_out: int
+    rejects: tuple[Reject, ...]
+    rejects_left_out: int
+    unused: tuple[Unused, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A question that the recording cannot answer."""
+
+    what: str
+    when: str
+    round: int | None
+    why: str
+    missing: str
+
+
+def accounting_of(findings: Given) -> Accounting | None:
+    """Read the books; None if the input has none."""
+    books = part(findings, "accounting")
+    if not books:
+        return None
+    by_file = [_lines(each, text(each, "file")) for each in entries(books, "by_file")]
+    rejects = [
+        Reject(
+            Line(text(each, "file"), whole(each, "line"), text(each, "text")), text(each, "reason")
+        )
+        for each in entries(books, "rejects")
+    ]
+    unused = [Unused(text(each, "file"), text(each, "reason")) for each in entries(books, "unused")]
+    return Accounting(
+        total=_lines(books, ""),
+        files=whole(books, "files") or len(by_file),
+        by_source=_by_source(entries(books, "by_file")),
+        by_file=tuple(by_file[:LISTED_MAX]),
+        files_left_out=max(0, len(by_file) - LISTED_MAX),
+        rejects=tuple(rejects[:LISTED_MAX]),
+        rejects_left_out=max(0, len(rejects) - LISTED_MAX),
+        unused=tuple(unused),
+    )
+
+
+def _lines(given: Given, name: str) -> Lines:
+    return Lines(name, *(whole(given, key) or 0 for key in ("lines", *PARTS)))
+
+
+def _by_source(files: Iterable[Given]) -> tuple[Lines, ...]:
+    sources: dict[str, list[Lines]] = {}
+    for each in files:
+        sources.setdefault(text(each, "source"), []).append(_lines(each, ""))
+    return tuple(_sum(name, lines) for name, lines in sources.items())
+
+
+def _sum(name: str, lines: Sequence[Lines]) -> Lines:
+    keys = ("lines", *PARTS)
+    return Lines(name, *(sum(getattr(each, key) for each in lines) for key in keys))
+
+
+def unanswered_of(findings: Given, *, with_day: bool) -> tuple[Unanswered, ...]:
+    """Read what could not be answered, and what would have been needed."""
+    return tuple(
+        Unanswered(
+            what=text(each, "what"),
+            when=clock(each.get("time"), with_day=with_day),
+            round=whole(each, "round"),
+            why=text(each, "why"),
+            missing=text(each, "missing"),
+        )
+        for each in entries(findings, "undecidable")
+    )

@@ -1,0 +1,81 @@
+"""A broker's name and mark on the page: the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trimtab.report.given import Given, entries, text, texts
+from trimtab.report.words import common_ending
+
+#: Brokers from which on a line each is a tangle: a heat map is drawn instead, without colours.
+BROKERS_OF_HEATMAP_MIN = 12
+
+#: A shape for each colour of the style sheet (--c1 to --c11), so that colour is never the
+#: only difference.  Names are Vega's, and of the symbols in the page.
+SHAPES = (
+    "circle",
+    "square",
+    "triangle-up",
+    "diamond",
+    "cross",
+    "triangle-down",
+    "triangle-left",
+    "triangle-right",
+    "circle",
+    "square",
+    "diamond",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """How one broker is shown."""
+
+    id: str
+    #: Name without the ending that all brokers share.
+    label: str
+    #: Number of its colour and shape, from 1; None where there are too many to tell apart.
+    colour: int | None
+
+    @property
+    def shape(self) -> str:
+        """Vega's name of its shape."""
+        return SHAPES[self.colour - 1] if self.colour else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """All brokers of the input, in its order."""
+
+    all: tuple[Broker, ...]
+    #: What was taken off every name.
+    ending: str
+    by_id: dict[str, Broker]
+
+    def named(self, broker: str) -> Broker:
+        """Give how a broker is shown; one that was never listed, under its own name."""
+        return self.by_id.get(broker) or Broker(broker, broker, None)
+
+
+def brokers_of(findings: Given, picture: Given) -> Brokers:
+    """Collect every broker that the input names, and give each its mark."""
+    known = tuple(dict.fromkeys(name for name in _names(findings, picture) if name))
+    ending = common_ending(known)
+    has_colours = len(known) < BROKERS_OF_HEATMAP_MIN
+    every = tuple(
+        Broker(name, name.removesuffix(ending), position if has_colours else None)
+        for position, name in enumerate(known, start=1)
+    )
+    return Brokers(every, ending, {broker.id: broker for broker in every})
+
+
+def _names(findings: Given, picture: Given) -> Iterable[str]:
+    yield from texts(findings, "brokers")
+    for unload in entries(findings, "unloads"):
+        yield text(unload, "source")
+        yield text(unload, "target")
+    for each in entries(findings, "round_list"):
+        yield from (text(broker, "broker") for broker in entries(each, "brokers"))
+    for series in ("usage", "smoothed"):
+        yield from (text(point, "broker") for point in entries(picture, series))

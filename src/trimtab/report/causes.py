@@ -1,0 +1,133 @@
+"""The findings of the input, gathered by cause, the most costly cause first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trimtab.report.brokers import Broker, Brokers
+from trimtab.report.given import Given, anchors, entries, text, texts, whole
+from trimtab.report.moves import Line, Move, evidence_of, moves_by
+from trimtab.report.verdicts import label_of, meaning_of
+from trimtab.report.words import Figure, clock, figures
+
+#: The worst first.
+SEVERITIES = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found."""
+
+    anchor: str
+    severity: str
+    when: str
+    round: int | None
+    title: str
+    text: str
+    brokers: tuple[Broker, ...]
+    bundles: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    better: str
+    advice: str
+    evidence: tuple[Line, ...]
+    moves: tuple[Move, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """All findings of one code."""
+
+    code: str
+    label: str
+    meaning: str
+    #: The documentation of the code; a link only if it is one.
+    page: str
+    findings: tuple[Finding, ...]
+    #: Advice that all of its findings share, said once.
+    advice: str
+    moves: int
+    useless: int
+    #: Useless moves among them whose verdict names another cause; that one bears their cost.
+    useless_elsewhere: int
+    #: Bytes a second that were moved without any good, because of this cause.
+    throughput_useless: float
+
+    def rank(self) -> tuple[float, ...]:
+        """Order by cost: useless moves, their traffic, then severity, then how often."""
+        worst = min(_severity(finding) for finding in self.findings)
+        own = self.useless - self.useless_elsewhere
+        return (-own, -self.throughput_useless, worst, -len(self.findings))
+
+
+def _severity(finding: Finding) -> int:
+    known = finding.severity in SEVERITIES
+    return SEVERITIES.index(finding.severity) if known else len(SEVERITIES)
+
+
+def causes_of(
+    findings: Given, moves: Sequence[Move], brokers: Brokers, *, with_day: bool
+) -> tuple[Cause, ...]:
+    """Gather every finding by its code."""
+    listed = entries(findings, "findings")
+    by_finding = moves_by(moves, "findings")
+    names = anchors((text(each, "id") for each in listed), "finding")
+    by_anchor = {move.anchor: move for move in moves}
+    by_code: dict[str, list[tuple[Given, Finding]]] = {}
+    for given, name in zip(listed, names, strict=True):
+        anchor = f"finding-{name}" if name in by_anchor else name
+        listed_here = [by_anchor[each] for each in texts(given, "unloads") if each in by_anchor]
+        told_by_moves = by_finding.get(text(given, "id"), [])
+        concerned = {move.anchor: move for move in (*listed_here, *told_by_moves)}
+        finding = _finding(given, anchor, tuple(concerned.values()), (brokers, with_day))
+        by_code.setdefault(text(given, "code"), []).append((given, finding))
+    causes = [_cause(code, found) for code, found in by_code.items()]
+    return tuple(sorted(causes, key=lambda cause: (*cause.rank(), cause.code)))
+
+
+def _cause(code: str, found: Sequence[tuple[Given, Finding]]) -> Cause:
+    advice = {finding.advice for _, finding in found}
+    moves: Mapping[str, Move] = {
+        move.anchor: move for _, finding in found for move in finding.moves
+    }
+    useless = [move for move in moves.values() if move.tone == "useless"]
+    own = [move for move in useless if move.verdict == code]
+    shared = advice.pop() if len(advice) == 1 else ""
+    return Cause(
+        code=code,
+        label=label_of(code),
+        meaning=meaning_of(code),
+        page=next((text(given, "page") for given, _ in found if text(given, "page")), ""),
+        findings=tuple(sorted((each for _, each in found), key=_finding_rank)),
+        advice=shared,
+        moves=len(moves),
+        useless=len(useless),
+        useless_elsewhere=len(useless) - len(own),
+        throughput_useless=sum(move.throughput or 0.0 for move in own),
+    )
+
+
+def _finding_rank(finding: Finding) -> tuple[int, int, str]:
+    useless = sum(move.tone == "useless" for move in finding.moves)
+    return (-useless, _severity(finding), finding.when)
+
+
+def _finding(
+    given: Given, anchor: str, moves: Sequence[Move], shown: tuple[Brokers, bool]
+) -> Finding:
+    brokers, with_day = shown
+    return Finding(
+        anchor=anchor,
+        severity=text(given, "severity"),
+        when=clock(given.get("time"), with_day=with_day),
+        round=whole(given, "round"),
+        title=text(given, "title"),
+        text=text(given, "text"),
+        brokers=tuple(brokers.named(name) for name in texts(given, "brokers")),
+        bundles=texts(given, "bundles"),
+        figures=figures(given.get("numbers")),
+        better=text(given, "better"),
+        advice=text(given, "advice"),
+        evidence=evidence_of(given),
+        moves=tuple(moves),
+    )

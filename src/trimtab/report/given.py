@@ -1,0 +1,57 @@
+"""Reading of the input, in which everything may be absent: what is absent or null is empty."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+Given: TypeAlias = Mapping[str, Any]
+
+#: What may stand in a link without being escaped; other ids get a name of our own.
+ANCHOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
+
+
+def entries(given: Given, key: str) -> list[Given]:
+    """Give the objects of a list; an absent list is empty."""
+    value = given.get(key)
+    if not isinstance(value, list | tuple):
+        return []
+    return [each for each in value if isinstance(each, Mapping)]
+
+
+def part(given: Given, key: str) -> Given:
+    """Give a nested object; an absent one is empty."""
+    value = given.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def text(given: Given, key: str) -> str:
+    """Give a value as text; an absent one is the empty text."""
+    value = given.get(key)
+    return "" if value is None else str(value)
+
+
+def texts(given: Given, key: str) -> tuple[str, ...]:
+    """Give a list of texts; an absent one is empty."""
+    value = given.get(key)
+    return tuple(str(each) for each in value) if isinstance(value, list | tuple) else ()
+
+
+def whole(given: Given, key: str) -> int | None:
+    """Give a whole number; None if there is none."""
+    value = given.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def anchors(ids: Iterable[str], otherwise: str) -> Iterator[str]:
+    """Give a unique name to link to for each id: the id itself wherever that can be.
+
+    >>> list(anchors(["u1", "u1", "a b"], "move"))
+    ['u1', 'move-2', 'move-3']
+    """
+    taken: set[str] = set()
+    for position, each in enumerate(ids, start=1):
+        name = each if ANCHOR.fullmatch(each) and each not in taken else f"{otherwise}-{position}"
+        taken.add(name)
+        yield name

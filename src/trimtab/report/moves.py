@@ -1,0 +1,248 @@
+"""Every unload of the input as a row of the page, and how many got which verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from posixpath import dirname
+from typing import Any
+
+from trimtab.report.brokers import Broker, Brokers
+from trimtab.report.given import Given, anchors, entries, part, text, texts, whole
+from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
+from trimtab.report.words import Figure, clock, figures, number, traffic
+
+#: Moves up to which each shows all of its lines, also those that another one shows.
+MOVES_IN_FULL_MAX = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the recording, verbatim."""
+
+    file: str
+    line: int | None
+    text: str
+    #: Anchor of the move that shows the line already; empty if it is to be shown.
+    shown_at: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands: `file:line`."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    @property
+    def prefix(self) -> str:
+        """What log4j2 sets before a message (time, thread, level, class); empty without one."""
+        before, dash, _ = self.text.partition(" - ")
+        return f"{before}{dash}" if dash and before[:4].isdigit() else ""
+
+    @property
+    def message(self) -> str:
+        """What was logged, without what stands before it."""
+        return self.text.removeprefix(self.prefix)
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """Whether the recomputation came out as the recording says."""
+
+    #: None if that cannot be said.
+    equal: bool | None
+    why: str
+    figures: tuple[Figure, ...]
+
+    @property
+    def words(self) -> str:
+        """Say it in a few words."""
+        return {True: "equal", False: "different", None: "not decidable"}[self.equal]
+
+
+@dataclass(frozen=True, slots=True)
+class Better:
+    """The better choice that was open at that moment."""
+
+    target: Broker | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One unload."""
+
+    anchor: str
+    #: As the input has it, for sorting and for the chart; `when` is for people.
+    time: str
+    when: str
+    round: int | None
+    bundle: str
+    source: Broker
+    #: None if the recording does not say where the bundle went.
+    target: Broker | None
+    strategy: str
+    throughput: float | None
+    traffic: str
+    verdict: str
+    label: str
+    meaning: str
+    tone: Tone
+    sign: str
+    #: The line of the unload itself, shortened by what all moves share.
+    log: str
+    evidence: tuple[Line, ...]
+    recomputed: Recomputed
+    better: Better | None
+    #: Ids of the findings that it belongs to.
+    findings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How many moves got one verdict with one outcome."""
+
+    verdict: str
+    label: str
+    tone: Tone
+    sign: str
+    moves: int
+    #: Share of all moves before it and of it, in percent of the bar.
+    start_percent: float
+    percent: float
+
+
+def evidence_of(given: Given) -> tuple[Line, ...]:
+    """Read the lines that prove something."""
+    return tuple(
+        Line(text(each, "file"), whole(each, "line"), text(each, "text"))
+        for each in entries(given, "evidence")
+    )
+
+
+def recomputed_of(given: Given) -> Recomputed:
+    """Read whether, and with which numbers, something was recomputed."""
+    found = part(given, "recomputed")
+    equal = found.get("equal")
+    return Recomputed(
+        equal if isinstance(equal, bool) else None,
+        text(found, "why"),
+        figures(found.get("numbers")),
+    )
+
+
+def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> tuple[Move, ...]:
+    """Read every unload, in the order of the input."""
+    evidence = [evidence_of(unload) for unload in unloads]
+    places = short_places([lines[-1] if lines else None for lines in evidence])
+    names = list(anchors((text(unload, "id") for unload in unloads), "move"))
+    if len(unloads) > MOVES_IN_FULL_MAX:
+        evidence = said_once(evidence, names)
+    return tuple(
+        _move(unload, brokers, (anchor, place, lines), with_day=with_day)
+        for unload, anchor, place, lines in zip(unloads, names, places, evidence, strict=True)
+    )
+
+
+def said_once(
+    evidence: Sequence[tuple[Line, ...]], anchors_of: Sequence[str]
+) -> list[tuple[Line, ...]]:
+    """Let a line that proves several moves be shown at the first of them alone.
+
+    All moves of a round share the line of its decision: thousands of them would repeat
+    megabytes.
+    """
+    first: dict[tuple[str, int | None, str], str] = {}
+    told: list[tuple[Line, ...]] = []
+    for lines, anchor in zip(evidence, anchors_of, strict=True):
+        at = [first.setdefault((line.file, line.line, line.text), anchor) for line in lines]
+        told.append(
+            tuple(
+                line if place == anchor else replace(line, shown_at=place)
+                for line, place in zip(lines, at, strict=True)
+            )
+        )
+    return told
+
+
+def _move(
+    unload: Given, brokers: Brokers, found: tuple[str, str, tuple[Line, ...]], *, with_day: bool
+) -> Move:
+    anchor, place, evidence = found
+    verdict = text(unload, "verdict")
+    tone = tone_of(verdict, unload.get("useless"))
+    target, better = text(unload, "target"), part(unload, "better")
+    throughput = number(unload.get("throughput"))
+    return Move(
+        anchor=anchor,
+        time=text(unload, "time"),
+        when=clock(unload.get("time"), with_day=with_day),
+        round=whole(unload, "round"),
+        bundle=text(unload, "bundle"),
+        source=brokers.named(text(unload, "source")),
+        target=brokers.named(target) if target else None,
+        strategy=text(unload, "strategy"),
+        throughput=throughput,
+        traffic=traffic(throughput),
+        verdict=verdict,
+        label=label_of(verdict),
+        meaning=meaning_of(verdict),
+        tone=tone,
+        sign=SIGNS[tone],
+        log=place,
+        evidence=evidence,
+        recomputed=recomputed_of(unload),
+        better=_better(better, brokers) if better else None,
+        findings=texts(unload, "findings"),
+    )
+
+
+def _better(better: Given, brokers: Brokers) -> Better:
+    target = text(better, "target")
+    return Better(brokers.named(target) if target else None, text(better, "why"))
+
+
+def short_places(lines: Iterable[Line | None]) -> list[str]:
+    """Shorten where lines stand to what tells them apart.
+
+    All in one file: the line number.  One file a folder (`logs/broker1/…`): the folder and
+    the number.  Else the whole path.
+    """
+    known = list(lines)
+    files = {line.file for line in known if line}
+    if len(files) == 1:
+        return ["" if line is None else str(line.line or "") for line in known]
+    folders = Counter(dirname(file) for file in files)
+    can_shorten = all(times == 1 for times in folders.values()) and "" not in folders
+    return [_short_place(line, can_shorten=can_shorten) for line in known]
+
+
+def _short_place(line: Line | None, *, can_shorten: bool) -> str:
+    if line is None:
+        return ""
+    if not can_shorten or line.line is None:
+        return line.place
+    return f"{dirname(line.file).rpartition('/')[2]}:{line.line}"
+
+
+def tallies_of(moves: Sequence[Move]) -> tuple[Tally, ...]:
+    """Count the moves by verdict and outcome: the good first, then the worst, most first."""
+    order: dict[Tone, int] = {"good": 0, "useless": 1, "doubtful": 2, "unknown": 3}
+    counted: Counter[tuple[str, Tone]] = Counter((move.verdict, move.tone) for move in moves)
+    ranked = sorted(counted.items(), key=lambda item: (order[item[0][1]], -item[1], item[0][0]))
+    tallies: list[Tally] = []
+    start = 0
+    for (verdict, tone), times in ranked:
+        ends: tuple[float, float] = (100 * start / len(moves), 100 * times / len(moves))
+        tallies.append(Tally(verdict, label_of(verdict), tone, SIGNS[tone], times, *ends))
+        start += times
+    return tuple(tallies)
+
+
+def moves_by(moves: Sequence[Move], what: str) -> dict[Any, list[Move]]:
+    """Group moves by `round`, or by each of their `findings`."""
+    groups: dict[Any, list[Move]] = {}
+    for move in moves:
+        keys = move.findings if what == "findings" else (move.round,)
+        for key in keys:
+            groups.setdefault(key, []).append(move)
+    return groups

@@ -1,0 +1,289 @@
+"""The page: one HTML file that needs no network, no server and no script to be read.
+
+What may run on it is its own style and its own script, allowed by their hashes; whatever
+stands in the input is text.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from itertools import groupby
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from trimtab.report.accounting import accounting_of, unanswered_of
+from trimtab.report.brokers import SHAPES, Brokers, brokers_of
+from trimtab.report.causes import Cause, causes_of
+from trimtab.report.charts import chart_of
+from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.moves import Move, moves_of, tallies_of
+from trimtab.report.rounds import Round, rounds_of, told
+from trimtab.report.verdicts import SIGNS
+from trimtab.report.words import count, interval, percent, spans_days, traffic
+
+#: Changes shown: a person on call can weigh five.
+CHANGES_MAX = 5
+
+#: Moves in one table; the rest stand in further tables that are folded.  The script joins
+#: them into one that is paged.
+MOVES_OF_TABLE = 500
+
+#: Findings of one cause that are unfolded.
+FINDINGS_OPEN = 3
+
+#: Numbers shown beside a finding; of more, the first ones, and all of them folded below.
+FIGURES_MAX = 8
+
+#: Moves to which a round has links; the table has all of them.
+LINKS_MAX = 6
+
+#: Sentences of a round's story that are unfolded.
+STORY_MAX = 6
+
+#: Signs of the shapes of the chart.
+SHAPE_SIGNS = {
+    "circle": "●",
+    "square": "■",
+    "triangle-up": "▲",
+    "diamond": "◆",
+    "cross": "✚",
+    "triangle-down": "▼",
+    "triangle-left": "◀",
+    "triangle-right": "▶",
+}
+
+
+def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
+    """Lay out one night as a page.
+
+    The same input gives the same bytes: every time on the page is one of the recording.
+
+    Args:
+        findings: what the diagnosis found, as in `findings.json`; anything may be absent.
+        picture: the series of the chart: `usage`, `smoothed`, `band`, `unloads`, `actions`;
+            any may be absent.
+
+    Returns:
+        The text of an HTML file.
+    """
+    style, script = asset("report.css"), asset("report.js")
+    template = environment().get_template("report.html.j2")
+    return template.render(
+        **page_of(findings, picture),
+        style=Markup(style),
+        script=Markup(script),
+        policy=policy(style, script),
+    )
+
+
+def page_of(findings: Given, picture: Given) -> dict[str, Any]:
+    """Gather everything that the template shows."""
+    brokers = brokers_of(findings, picture)
+    with_day = spans_days(findings.get("from"), findings.get("to"))
+    moves = moves_of(entries(findings, "unloads"), brokers, with_day=with_day)
+    rounds = rounds_of(findings, moves, brokers, with_day=with_day)
+    causes = causes_of(findings, moves, brokers, with_day=with_day)
+    return {
+        "title": text(findings, "recording") or "trimtab",
+        "where": where(findings, brokers),
+        "headline": headline(findings, moves, rounds),
+        "warnings": texts(findings, "warnings"),
+        "basis": basis(findings),
+        "tallies": tallies_of(moves),
+        "has_useless": any(move.tone == "useless" for move in moves),
+        "changes": entries(findings, "changes")[:CHANGES_MAX],
+        "chart": chart_of(with_smoothed(picture, findings), rounds, moves, brokers),
+        "brokers": brokers,
+        "moves": moves,
+        "strategy": text(part(findings, "strategies"), "shedding"),
+        "tables": chunks(moves, MOVES_OF_TABLE),
+        "log_file": common_file(moves),
+        "rounds": rounds,
+        "told": told(rounds),
+        "rounds_counted": max(whole(findings, "rounds") or 0, len(rounds)),
+        "round_anchors": {each.number: each.anchor for each in rounds if each.number is not None},
+        "finding_anchors": finding_anchors(findings, causes),
+        "usage_max": usage_max(rounds),
+        "causes": causes,
+        "fidelity": fidelity(rounds, moves),
+        "unanswered": unanswered_of(findings, with_day=with_day),
+        "accounting": accounting_of(findings),
+        "version": text(findings, "trimtab"),
+    }
+
+
+def basis(findings: Given) -> tuple[str, str] | None:
+    """Say as which release was recomputed, and how that is known; None if it is not."""
+    release = text(findings, "release")
+    return (f"Pulsar {release}", text(findings, "release_basis")) if release else None
+
+
+def with_smoothed(picture: Given, findings: Given) -> Given:
+    """Complete a picture that lacks the smoothed points by those of the rounds."""
+    if entries(picture, "smoothed"):
+        return picture
+    points = [
+        {"time": each.get("time"), "broker": broker.get("broker"), "usage": broker.get("smoothed")}
+        for each in entries(findings, "round_list")
+        for broker in entries(each, "brokers")
+        if broker.get("smoothed") is not None
+    ]
+    return {**picture, "smoothed": points}
+
+
+def where(findings: Given, brokers: Brokers) -> tuple[str, ...]:
+    """Say where and when, in parts: the only line above the headline."""
+    strategies = part(findings, "strategies")
+    pair = [text(strategies, role) for role in ("shedding", "placement")]
+    names = [name for name in dict.fromkeys(pair) if name]
+    release = text(findings, "release")
+    listed = texts(findings, "brokers") or brokers.all
+    parts = (
+        text(findings, "recording"),
+        f"Pulsar {release}" if release else "",
+        count(len(listed), "broker") if listed else "",
+        interval(findings.get("from"), findings.get("to")),
+        " + ".join(names),
+    )
+    return tuple(each for each in parts if each)
+
+
+def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) -> tuple[str, str]:
+    """Give the answer and its sting; of an input that has none, what can be counted."""
+    given = part(findings, "headline")
+    if text(given, "text"):
+        return text(given, "text"), text(given, "sting")
+    if not moves:
+        return "The balancer moved nothing.", ""
+    verb = "was" if len(moves) == 1 else "were"
+    within = f" in {count(len(rounds), 'round')}" if rounds else ""
+    return f"{count(len(moves), 'bundle')} {verb} moved{within}.", ""
+
+
+def chunks(moves: Sequence[Move], size: int) -> list[tuple[int, Sequence[Move]]]:
+    """Cut the moves into tables: (number of the first move, moves)."""
+    return [(start + 1, moves[start : start + size]) for start in range(0, len(moves), size)]
+
+
+def common_file(moves: Sequence[Move]) -> str:
+    """Give the file in which the lines of all moves stand; empty if there are several."""
+    found = {move.evidence[-1].file for move in moves if move.evidence}
+    return found.pop() if len(found) == 1 else ""
+
+
+def usage_max(rounds: Sequence[Round]) -> float:
+    """Give the end of the scale on which brokers are compared, the same in every round."""
+    heights = [max(each.height(), each.usage or 0.0) for one in rounds for each in one.standings]
+    bars = [one.bar for one in rounds if one.bar is not None]
+    return max([*heights, *bars, 0.1]) * 1.04
+
+
+def finding_anchors(findings: Given, causes: Sequence[Cause]) -> dict[str, tuple[str, str]]:
+    """Say for the id of each finding where it stands, and under which title."""
+    placed = {each.anchor: each.title for cause in causes for each in cause.findings}
+    found: dict[str, tuple[str, str]] = {}
+    for given in entries(findings, "findings"):
+        name = text(given, "id")
+        for anchor in (name, f"finding-{name}"):
+            if anchor in placed:
+                found[name] = (anchor, placed[anchor])
+    return found
+
+
+def fidelity(rounds: Sequence[Round], moves: Sequence[Move]) -> dict[str, Any]:
+    """Count how often the recomputation came out as the recording says."""
+    answers = [each.recomputed.equal for each in rounds]
+    return {
+        "rounds": len(rounds),
+        "equal": sum(answer is True for answer in answers),
+        "different": sum(answer is False for answer in answers),
+        "undecided": sum(answer is None for answer in answers),
+        "moves": len(moves),
+        "moves_equal": sum(move.recomputed.equal is True for move in moves),
+        "exceptions": exceptions(rounds),
+    }
+
+
+def groupby_next(items: Sequence[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
+    """Group neighbours that share a value: Jinja's own `groupby` would reorder them."""
+    grouped = groupby(items, key=lambda each: getattr(each, attribute))
+    return [(value, list(group)) for value, group in grouped]
+
+
+def breakable(words: str) -> Markup:
+    """Escape a text, and let long names in it break where a reader would break them.
+
+    Before the capitals of a setting's key, after the slashes and underscores of a bundle.
+    A break of this kind is no character: what is copied from the page is the name.
+
+    >>> breakable("my-tenant/my-namespace/0x00")
+    Markup('my-tenant/<wbr>my-namespace/<wbr>0x00')
+    """
+    pieces = re.split(r"(\S{20,})", words)
+    return Markup("").join(
+        Markup("<wbr>").join(re.split(r"(?<=[/_])(?=\w)|(?<=[a-z])(?=[A-Z])", piece))
+        if position % 2
+        else piece
+        for position, piece in enumerate(pieces)
+    )
+
+
+def exceptions(rounds: Sequence[Round]) -> list[tuple[tuple[str, str], list[Round]]]:
+    """Gather the rounds that did not come out as recorded by what is said of them."""
+    groups: dict[tuple[str, str], list[Round]] = {}
+    for each in rounds:
+        if each.recomputed.equal is not True:
+            said = (each.recomputed.words, each.recomputed.why)
+            groups.setdefault(said, []).append(each)
+    return list(groups.items())
+
+
+def asset(name: str) -> str:
+    """Read a file that stands beside the template."""
+    return files("trimtab.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def policy(style: str, script: str) -> str:
+    """Forbid everything that is not this very style and this very script."""
+    return (
+        f"default-src 'none'; style-src {fingerprint(style)}; script-src {fingerprint(script)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def fingerprint(content: str) -> str:
+    """Give the source expression by which a policy allows an inline text."""
+    digest = hashlib.sha256(content.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+@cache
+def environment() -> Environment:
+    """Give the template environment: everything is escaped, and a misspelt name fails."""
+    made = Environment(
+        loader=PackageLoader("trimtab.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        percent=percent, traffic=traffic, groupby_next=groupby_next, breakable=breakable
+    )
+    made.globals.update(
+        count=count,
+        signs=SIGNS,
+        shape_signs=[SHAPE_SIGNS[shape] for shape in SHAPES],
+        findings_open=FINDINGS_OPEN,
+        figures_max=FIGURES_MAX,
+        links_max=LINKS_MAX,
+        story_max=STORY_MAX,
+    )
+    return made

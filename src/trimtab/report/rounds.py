@@ -1,0 +1,163 @@
+"""Every round of the input: who stood where, who was over the bar, what was moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from trimtab.report.brokers import Broker, Brokers
+from trimtab.report.given import Given, anchors, entries, text, texts, whole
+from trimtab.report.moves import Move, Recomputed, moves_by, recomputed_of
+from trimtab.report.verdicts import Tone
+from trimtab.report.words import clock, number, percent
+
+#: Brokers listed in one round: those over the bar and those of its moves always, then the
+#: highest.  At 1,000 brokers the full list of one night would be half a million lines.
+BROKERS_OF_ROUND_MAX = 12
+
+#: The same for each round, and for one that moved nothing, where there are many rounds.
+BROKERS_OF_ONE_OF_MANY_MAX = 6
+BROKERS_OF_STILL_ROUND_MAX = 3
+ROUNDS_TOLD_IN_FULL_MAX = 100
+
+#: Rounds told one by one; of more, only those in which something happened.
+ROUNDS_TOLD_MAX = 1000
+
+#: `still`: nothing was moved.
+RoundTone: TypeAlias = Tone | Literal["still"]
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one broker stood in a round."""
+
+    broker: Broker
+    usage: float | None
+    smoothed: float | None
+    is_over_bar: bool
+
+    @property
+    def words(self) -> str:
+        """Say it in numbers."""
+        known = [percent(self.smoothed) and f"{percent(self.smoothed)} smoothed"]
+        known += [percent(self.usage) and f"{percent(self.usage)} reported"]
+        return ", ".join(each for each in known if each)
+
+    def height(self) -> float:
+        """Give the number that the balancer compares, for ordering."""
+        return self.smoothed if self.smoothed is not None else (self.usage or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One run of the leader's shedding task."""
+
+    anchor: str
+    number: int | None
+    time: str
+    when: str
+    leader: Broker | None
+    strategy: str
+    average: float | None
+    #: Average plus threshold: what a broker must pass to lose bundles.
+    bar: float | None
+    standings: tuple[Standing, ...]
+    #: Brokers that are not listed, all of them below the bar.
+    left_out: int
+    story: tuple[str, ...]
+    moves: tuple[Move, ...]
+    #: As the round itself counted them.
+    unloads: int
+    recomputed: Recomputed
+    tone: RoundTone
+
+    @property
+    def name(self) -> str:
+        """Give its name: `Round 3`."""
+        return "Round" if self.number is None else f"Round {self.number}"
+
+
+def rounds_of(
+    findings: Given, moves: Sequence[Move], brokers: Brokers, *, with_day: bool
+) -> tuple[Round, ...]:
+    """Read every round, each with its moves, in the order of the input."""
+    listed = entries(findings, "round_list")
+    numbers = [whole(each, "round") for each in listed]
+    names = anchors(("" if n is None else f"round-{n}" for n in numbers), "nth-round")
+    grouped = moves_by(moves, "round")
+    busy = still = BROKERS_OF_ROUND_MAX
+    if len(listed) > ROUNDS_TOLD_IN_FULL_MAX:
+        busy, still = BROKERS_OF_ONE_OF_MANY_MAX, BROKERS_OF_STILL_ROUND_MAX
+    told_moves = [grouped.get(n, []) if n is not None else [] for n in numbers]
+    return tuple(
+        _round(each, anchor, found, (brokers, busy if found else still, with_day))
+        for each, anchor, found in zip(listed, names, told_moves, strict=True)
+    )
+
+
+def _round(
+    given: Given, anchor: str, moves: Sequence[Move], shown: tuple[Brokers, int, bool]
+) -> Round:
+    brokers, brokers_max, with_day = shown
+    average, threshold = number(given.get("average")), number(given.get("threshold"))
+    leader = text(given, "leader")
+    standings = [_standing(each, brokers) for each in entries(given, "brokers")]
+    kept = _kept(standings, moves, brokers_max)
+    return Round(
+        anchor=anchor,
+        number=whole(given, "round"),
+        time=text(given, "time"),
+        when=clock(given.get("time"), with_day=with_day),
+        leader=brokers.named(leader) if leader else None,
+        strategy=text(given, "strategy"),
+        average=average,
+        bar=None if average is None or threshold is None else average + threshold,
+        standings=kept,
+        left_out=len(standings) - len(kept),
+        story=texts(given, "story"),
+        moves=tuple(moves),
+        unloads=max(whole(given, "unloads") or 0, len(moves)),
+        recomputed=recomputed_of(given),
+        tone=_tone(moves),
+    )
+
+
+def _standing(given: Given, brokers: Brokers) -> Standing:
+    return Standing(
+        broker=brokers.named(text(given, "broker")),
+        usage=number(given.get("usage")),
+        smoothed=number(given.get("smoothed")),
+        is_over_bar=given.get("over_bar") is True,
+    )
+
+
+def _kept(
+    standings: Sequence[Standing], moves: Sequence[Move], brokers_max: int
+) -> tuple[Standing, ...]:
+    """Choose who is listed: all of a few; of many, those concerned and the highest."""
+    if len(standings) <= brokers_max:
+        return tuple(standings)
+    concerned = {move.source.id for move in moves} | {
+        move.target.id for move in moves if move.target
+    }
+    ranked = sorted(
+        standings,
+        key=lambda each: (not each.is_over_bar, each.broker.id not in concerned, -each.height()),
+    )
+    return tuple(ranked[:brokers_max])
+
+
+def _tone(moves: Sequence[Move]) -> RoundTone:
+    tones = {move.tone for move in moves}
+    ranked: tuple[Tone, ...] = ("useless", "doubtful", "good", "unknown")
+    return next((tone for tone in ranked if tone in tones), "still")
+
+
+def told(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Choose the rounds that are told: all, or of very many those with something to tell."""
+    if len(rounds) <= ROUNDS_TOLD_MAX:
+        return tuple(rounds)
+    return tuple(
+        each for each in rounds if each.unloads or each.moves or each.recomputed.equal is not True
+    )

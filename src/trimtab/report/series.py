@@ -1,0 +1,173 @@
+"""The picture of the input as series that a chart can draw: sorted, thinned, in columns.
+
+Only positions are worked out here, never a load: what a broker used between two reports is
+what it last reported.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import Any
+
+from trimtab.report.words import moment, number
+
+#: Between rounds that are further apart no line is drawn.
+SILENCE = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What one broker used, in order of time."""
+
+    broker: str
+    times: tuple[datetime, ...]
+    #: Fraction; None from when the broker was gone.
+    usages: tuple[float | None, ...]
+
+    def at(self, time: datetime) -> float | None:
+        """Give the usage last reported at `time`; None if nothing was, or it was gone."""
+        position = bisect_right(self.times, time)
+        return self.usages[position - 1] if position else None
+
+    def peak(self) -> float:
+        """Give the highest usage; 0 if there is none."""
+        return max((usage for usage in self.usages if usage is not None), default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The time that a chart shows."""
+
+    start: datetime
+    end: datetime
+
+    def seconds(self) -> float:
+        """Give its length in seconds."""
+        return (self.end - self.start).total_seconds()
+
+    def share(self, time: datetime) -> float:
+        """Say where in it a time lies, from 0 to 1."""
+        return (time - self.start).total_seconds() / (self.seconds() or 1.0)
+
+
+def series_of(points: Iterable[Any]) -> tuple[Series, ...]:
+    """Gather points of `{time, broker, usage}` into one series a broker.
+
+    A point without a readable time is left out; a usage of null says that the broker was
+    gone from then on.
+    """
+    by_broker: dict[str, dict[datetime, float | None]] = defaultdict(dict)
+    for point in points:
+        time = moment(point.get("time"))
+        if time is not None:
+            by_broker[str(point.get("broker", ""))][time] = number(point.get("usage"))
+    return tuple(_series(broker, by_broker[broker]) for broker in by_broker)
+
+
+def _series(broker: str, points: Mapping[datetime, float | None]) -> Series:
+    times = tuple(sorted(points))
+    return Series(broker, times, tuple(points[time] for time in times))
+
+
+def span_of(times: Iterable[datetime | None]) -> Span | None:
+    """Give the time from the first to the last; None if there is no time at all."""
+    known = sorted(time for time in times if time is not None)
+    return Span(known[0], known[-1]) if known else None
+
+
+def thinned(series: Series, span: Span, columns: int) -> list[tuple[datetime, float | None]]:
+    """Keep of each column of pixels the first, lowest, highest and last point.
+
+    More points than that cannot be seen, yet the peaks, which a sample at equal distances
+    would lose, can.
+    """
+    if len(series.times) <= 4 * columns:
+        return list(zip(series.times, series.usages, strict=True))
+    groups: dict[int, list[int]] = defaultdict(list)
+    for position, time in enumerate(series.times):
+        groups[int(span.share(time) * columns)].append(position)
+    kept: set[int] = set()
+    for positions in groups.values():
+        known = [each for each in positions if series.usages[each] is not None]
+        gone = [each for each in positions if series.usages[each] is None]
+        kept.update((positions[0], positions[-1]), gone[:1])
+        if known:
+            by_usage = sorted(known, key=lambda each: series.usages[each] or 0.0)
+            kept.update((by_usage[0], by_usage[-1]))
+    return [(series.times[each], series.usages[each]) for each in sorted(kept)]
+
+
+def stretches(times: Sequence[datetime]) -> list[range]:
+    """Cut a series of rounds where so long nothing was decided that no line may join them.
+
+    A leader decides every minute or few; after half an hour it is another story.
+    """
+    cuts = [i for i in range(1, len(times)) if times[i] - times[i - 1] > SILENCE]
+    return [range(start, end) for start, end in pairwise([0, *cuts, len(times)]) if end > start]
+
+
+def in_columns(series: Series, span: Span, columns: int) -> list[float | None]:
+    """Give the highest usage in each of `columns` equal stretches of time.
+
+    A stretch without a report holds what was last reported; before the first report, and
+    after the broker was gone, there is nothing.
+    """
+    highest: list[float | None] = [None] * columns
+    last: list[float | None] = [None] * columns
+    touched = [False] * columns
+    for time, usage in zip(series.times, series.usages, strict=True):
+        column = min(columns - 1, max(0, int(span.share(time) * columns)))
+        touched[column] = True
+        last[column] = usage
+        if usage is not None:
+            highest[column] = max(usage, highest[column] or 0.0)
+    held: float | None = None
+    for column in range(columns):
+        if not touched[column]:
+            highest[column] = held
+        elif held is not None:
+            highest[column] = max(held, highest[column] or 0.0)
+        held = last[column] if touched[column] else held
+    return highest
+
+
+def runs(levels: Sequence[int | None]) -> list[tuple[int, int, int]]:
+    """Join equal neighbours: (first column, column after the last, level).
+
+    >>> runs([1, 1, None, 2])
+    [(0, 2, 1), (3, 4, 2)]
+    """
+    found: list[tuple[int, int, int]] = []
+    for column, level in enumerate(levels):
+        if level is None:
+            continue
+        if found and found[-1][1] == column and found[-1][2] == level:
+            found[-1] = (found[-1][0], column + 1, level)
+        else:
+            found.append((column, column + 1, level))
+    return found
+
+
+def ceiling(values: Iterable[float | None]) -> float:
+    """Give the end of an axis from 0: the next tenth over all values, at least 0.1."""
+    highest = max((value for value in values if value is not None), default=0.0)
+    # The tiny term keeps 0.3 (which is 0.30000000000000004 after some sums) at 0.3.
+    return max(0.1, math.ceil(highest * 10 - 1e-9) / 10)
+
+
+def spread_apart(positions: Sequence[float], distance: float) -> list[float]:
+    """Move positions down as little as needed for neighbours to be `distance` apart.
+
+    The order of the input is kept; what is moved past the last stays in order.
+    """
+    placed = list(positions)
+    order = sorted(range(len(placed)), key=lambda each: placed[each])
+    for above, below in pairwise(order):
+        placed[below] = max(placed[below], placed[above] + distance)
+    return placed

@@ -1,0 +1,127 @@
+"""Nights of any size for the tests of the report, made from a formula: no chance, no clock."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
+VERDICTS = ("sound", "random-placement", "over-unloading", "ping-pong", "not-decidable", "sound")
+
+
+def at(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).isoformat(timespec="milliseconds")
+
+
+def usage(broker: int, minute: float) -> float:
+    """Waves that differ from broker to broker, with one broker that is hot for a while."""
+    base = 0.35 + 0.2 * math.sin(broker * 1.7) + 0.12 * math.sin(minute / 40 + broker)
+    return max(0.0, base + (0.35 if broker == 3 and 60 < minute < 120 else 0.0))
+
+
+def night(brokers: int, rounds: int, unloads: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give the findings and the picture of a night: a round a minute."""
+    names = [f"broker-{i}.pulsar.svc.cluster.local:8080" for i in range(brokers)]
+    moves = [_unload(i, rounds, names) for i in range(unloads)]
+    told = [_round(n, names, moves) for n in range(1, rounds + 1)]
+    every = max(1, rounds // 60)
+    findings = {
+        "trimtab": "0.1.0",
+        "recording": "made",
+        "release": "4.0.8",
+        "from": at(0),
+        "to": at(60 * rounds),
+        "brokers": names,
+        "strategies": {"shedding": "ThresholdShedder", "placement": "LeastLongTermMessageRate"},
+        "headline": {"text": f"{unloads} bundles were moved in {rounds} rounds.", "sting": ""},
+        "rounds": rounds,
+        "round_list": told,
+        "unloads": moves,
+        "findings": [
+            {
+                "id": f"f{i}",
+                "code": VERDICTS[1 + i % 3],
+                "severity": "high",
+                "round": 1 + i,
+                "title": f"Finding number {i}.",
+                "text": "It was so.",
+                "numbers": {"usage": 0.5},
+            }
+            for i in range(min(rounds, 30))
+        ],
+    }
+    picture = {
+        "usage": [
+            {"time": at(60 * minute), "broker": name, "usage": usage(i, minute), "kind": "raw"}
+            for i, name in enumerate(names)
+            for minute in range(0, rounds + 1, every)
+        ],
+        "band": [{"time": each["time"], "low": 0.35, "high": 0.45} for each in told],
+        "unloads": [
+            {key: each[key] for key in ("id", "time", "source", "target", "round")}
+            for each in moves
+        ],
+    }
+    return findings, picture
+
+
+def _unload(i: int, rounds: int, names: list[str]) -> dict[str, Any]:
+    round_number = 1 + (i * 7919) % rounds
+    source, target = names[(round_number * 31) % len(names)], names[(i * 17 + 5) % len(names)]
+    decided, time = at(60 * round_number), at(60 * round_number + i % 7)
+    text = "[pulsar-load-manager-1-1] INFO  org.apache.pulsar.broker.loadbalance.impl."
+    # All moves of a round share the line of its decision, as in a real log.
+    bundle = f"tenant/namespace-{i % 40}/0x{i * 4096:08x}_0x{(i + 1) * 4096:08x}"
+    return {
+        "id": f"u{i}",
+        "time": time,
+        "round": round_number,
+        "bundle": bundle,
+        "source": source,
+        "target": target,
+        "strategy": "ThresholdShedder",
+        "evidence": [
+            {
+                "file": "logs/broker-0/pulsar.log",
+                "line": 100 * round_number,
+                "text": f"{decided} {text}ThresholdShedder - Attempting to shed load on {source}, "
+                "which has max resource usage above avgUsage and threshold 51.22% > 36.93% + 8.0%",
+            },
+            {
+                "file": "logs/broker-0/pulsar.log",
+                "line": 100 * round_number + i % 100,
+                "text": f"{time} {text}ModularLoadManagerImpl - [ThresholdShedder] Unloading "
+                f"bundle: {bundle} from broker {source} to dest broker {target}",
+            },
+        ],
+        "recomputed": {"equal": True, "numbers": {"average": 0.35 + i / 1e6}, "why": ""},
+        "verdict": VERDICTS[i % len(VERDICTS)],
+        "useless": i % len(VERDICTS) in (2, 3),
+        "throughput": 1000.0 * (1 + (i * 37) % 5000),
+        "better": None,
+        "findings": [],
+    }
+
+
+def _round(number: int, names: list[str], moves: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "round": number,
+        "time": at(60 * number),
+        "leader": names[0],
+        "strategy": "ThresholdShedder",
+        "unloads": sum(move["round"] == number for move in moves) if len(moves) < 1000 else 1,
+        "recomputed": {"equal": number % 9 != 0, "why": "" if number % 9 else "A report differs."},
+        "brokers": [
+            {
+                "broker": name,
+                "usage": usage(i, number),
+                "smoothed": usage(i, number - 3),
+                "over_bar": usage(i, number - 3) > 0.45,
+            }
+            for i, name in enumerate(names[:40])
+        ],
+        "average": 0.35,
+        "threshold": 0.10,
+        "story": [f"Round {number} was told."],
+    }
