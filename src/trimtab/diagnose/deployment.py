@@ -1,0 +1,167 @@
+"""What ran: the release, the strategies and the settings, by the recording's own evidence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.releases import RELEASE_LINES, release_line
+from trimtab.settings import (
+    LeastResourceUsageWithWeightSettings,
+    LoadManagerSettings,
+    SettingError,
+    ThresholdShedderSettings,
+    least_resource_usage_with_weight_settings,
+    load_manager_settings,
+    threshold_shedder_settings,
+    unknown_keys,
+)
+
+#: Taken where nothing tells the release.
+_RELEASE_ASSUMED = "4.0.8"
+_STRATEGY_KEYS = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """The cluster's software and settings."""
+
+    release: str
+    #: Where the release is from, in words.
+    release_basis: str
+    conf: Mapping[str, str]
+    #: Setting → file:line where it is written.
+    places: Mapping[str, str]
+    manager: LoadManagerSettings
+    threshold_shedder: ThresholdShedderSettings
+    least_resource_usage_with_weight: LeastResourceUsageWithWeightSettings
+    #: Simple class names.
+    shedder: str
+    placer: str
+    #: What is odd about the settings, a sentence each.
+    warnings: tuple[str, ...]
+
+
+def deployment(
+    meta: Mapping[str, str],
+    settings: Sequence[Mapping[str, Any]],
+    releases: Iterable[str],
+    named: tuple[Iterable[str], Iterable[str]],
+) -> Deployment:
+    """Put together what ran.
+
+    Args:
+        meta: keys of recording.toml.
+        settings: rows of `settings`.
+        releases: releases that load reports or start-up lines name.
+        named: shedders that unload lines name, placers that logged; what a log says wins over
+            the settings, which may have been changed since or not be there.
+    """
+    warnings: list[str] = []
+    release, basis = _release(meta, releases, warnings)
+    conf, places = _conf(settings, warnings)
+    for key, similar in unknown_keys(conf):
+        meant = f"; did you mean {similar}?" if similar else ""
+        warnings.append(f"{places[key]}: {key} is not a key of the load balancer{meant}")
+    conf = _without_bad_values(conf, places, release, warnings)
+    manager = load_manager_settings(conf, release)
+    shedder, placer = (
+        Counter(names).most_common(1)[0][0] if names else configured
+        for names, configured in zip(
+            (list(names) for names in named),
+            (manager.shedding_strategy, manager.placement_strategy),
+            strict=True,
+        )
+    )
+    return Deployment(
+        release=release,
+        release_basis=basis,
+        conf=conf,
+        places=places,
+        manager=manager,
+        threshold_shedder=threshold_shedder_settings(conf, release),
+        least_resource_usage_with_weight=least_resource_usage_with_weight_settings(conf, release),
+        shedder=shedder.rpartition(".")[2],
+        placer=placer.rpartition(".")[2],
+        warnings=tuple(warnings),
+    )
+
+
+def _release(
+    meta: Mapping[str, str], releases: Iterable[str], warnings: list[str]
+) -> tuple[str, str]:
+    said = meta.get("pulsar")
+    seen = Counter(releases).most_common(1)
+    for release, basis in ((said, "recording.toml"), (seen[0][0] if seen else None, "the brokers")):
+        if release is None:
+            continue
+        try:
+            release_line(release)
+        except ValueError as error:
+            warnings.append(f"{basis}: {error}")
+            continue
+        return release, basis
+    return _RELEASE_ASSUMED, f"assumed; releases known: {', '.join(RELEASE_LINES)}"
+
+
+def _conf(
+    settings: Sequence[Mapping[str, Any]], warnings: list[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Merge the brokers' settings: what runs wins over what is written, the first broker wins.
+
+    A load-balancing setting in which brokers differ is worth a warning, since only the
+    leader's counts and any broker may become it.
+    """
+    conf: dict[str, str] = {}
+    places: dict[str, str] = {}
+    values: dict[str, dict[str, str]] = {}
+    for origin in ("conf", "runtime"):
+        mine: dict[str, str] = {}
+        for row in settings:
+            if row["origin"] != origin:
+                continue
+            value = _plain(row["value"])
+            mine.setdefault(row["key"], value)
+            values.setdefault(row["key"], {})[row["log_broker"]] = value
+            if origin == "conf":
+                places.setdefault(row["key"], f"{row['file']}:{row['line']}")
+            elif row["key"] not in places:
+                places[row["key"]] = f"{row['file']}:{row['line']}"
+        conf.update(mine)
+    for key, by_broker in values.items():
+        if key.startswith("loadBalanc") and len(set(by_broker.values())) > 1:
+            found = ", ".join(f"{broker} {value!r}" for broker, value in by_broker.items())
+            warnings.append(f"{key} differs between brokers: {found}")
+    return conf, places
+
+
+def _plain(value: str) -> str:
+    """Undo how Java prints an optional: Optional[0.01] is 0.01, Optional.empty is blank."""
+    if value.startswith("Optional[") and value.endswith("]"):
+        return value[len("Optional[") : -1]
+    return "" if value in ("null", "Optional.empty") else value
+
+
+def _without_bad_values(
+    conf: Mapping[str, str], places: Mapping[str, str], release: str, warnings: list[str]
+) -> dict[str, str]:
+    """Drop values that cannot be read, so that the default stands for each, with a warning."""
+    kept = dict(conf)
+    readers = (
+        load_manager_settings,
+        threshold_shedder_settings,
+        least_resource_usage_with_weight_settings,
+    )
+    for read in readers:
+        for _ in range(len(kept)):
+            try:
+                read(kept, release)
+                break
+            except SettingError as error:
+                if error.key not in kept:
+                    raise
+                warnings.append(f"{places[error.key]}: {error}; the default is taken")
+                del kept[error.key]
+    return kept

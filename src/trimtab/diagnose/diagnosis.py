@@ -1,0 +1,262 @@
+"""The diagnosis from end to end: reads the tables, asks each part, lays the answer out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
+
+from trimtab.diagnose.clocks import clock_warnings
+from trimtab.diagnose.compare import compared
+from trimtab.diagnose.deployment import Deployment, deployment
+from trimtab.diagnose.document import findings_document, picture
+from trimtab.diagnose.findings import found
+from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
+from trimtab.diagnose.printed import checked_against_print
+from trimtab.diagnose.recompute import Tenure, recompute
+from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
+from trimtab.diagnose.terms import Term, terms, ticks, with_elections
+from trimtab.diagnose.undecidable import undecidable
+from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
+from trimtab.diagnose.verdicts import verdicts
+from trimtab.releases import release_line
+from trimtab.shed import SHEDDERS
+from trimtab.tables import DIAGNOSED
+
+#: Lines that matter besides those of the rounds.
+_PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
+_LEADERSHIP = ("elected-leader", "only-one-broker", "broker-starting")
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What a recording says."""
+
+    #: findings.json, but for the accounting, which ingest has.
+    findings: dict[str, Any]
+    #: Series for the report's picture.
+    picture: dict[str, Any]
+
+
+def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
+    """Explain a night from its tables.
+
+    Args:
+        spark: session.
+        tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
+    """
+    meta = {row["key"]: row["value"] for row in _rows(spark, tables, "recording")}
+    names = {
+        key.split(".")[1]: value
+        for key, value in meta.items()
+        if key.startswith("brokers.") and key.endswith(".id")
+    }
+    logged = _events(spark, tables)
+    events = with_elections(logged, _rows(spark, tables, "leaders"), names)
+    ran = _deployment(spark, tables, meta, events)
+    interval_s = ran.manager.shedding_interval_s
+    reports = _reports(spark, tables)
+    usages = _usages(spark, tables, ran, reports, names)
+    times = [event.time for event in events] + [usage.time for usage in usages]
+    end = max(times, default=datetime.fromtimestamp(0, UTC))
+    tenures = terms(rounds(events, interval_s), events, end)
+    covered = _not_covered(ran, reports)
+    replayed = recompute(spark, tables, _tenures(tenures, ran, names) if covered is None else [])
+    _write(tables, replayed)
+    known = tuple(
+        _known(each, replayed, ran, covered) for tenure in tenures for each in tenure.rounds
+    )
+    night = Night(
+        rounds=tuple(sorted(known, key=lambda each: each.number)),
+        usages=usages,
+        threshold=ran.threshold_shedder.threshold,
+        margin=ran.least_resource_usage_with_weight.difference_threshold,
+        grace_period_s=ran.manager.grace_period_s,
+        interval_s=interval_s,
+        elected={t.number: t.elected for t in tenures if t.elected is not None},
+        history_share=ran.threshold_shedder.history_share,
+        names=names,
+    )
+    causes = found(night)
+    document = findings_document(
+        night, causes, verdicts(night, causes), undecidable(night, covered), ran
+    )
+    document["warnings"] += clock_warnings(_log_spans(spark, tables), usages)
+    span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
+    span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", _iso(end))}
+    actions = _rows(spark, tables, "actions")
+    return Diagnosis(
+        findings=span | document,
+        picture=picture(night, replayed["replayed_rounds"], actions),
+    )
+
+
+def _frame(spark: SparkSession, tables: Path, name: str) -> DataFrame:
+    return spark.read.parquet(str(tables / name))
+
+
+def _rows(
+    spark: SparkSession, tables: Path, name: str, condition: Column | None = None
+) -> list[dict[str, Any]]:
+    frame = _frame(spark, tables, name)
+    if condition is not None:
+        frame = frame.where(condition)
+    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
+    return rows
+
+
+def _events(spark: SparkSession, tables: Path) -> list[Event]:
+    wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
+    events = [
+        Event(
+            **row
+            | {
+                "numbers": dict(row["numbers"] or ()),
+                "scores": dict(row["scores"] or ()),
+                "brokers": tuple(row["brokers"] or ()),
+            }
+        )
+        for row in _rows(spark, tables, "log_events", wanted)
+    ]
+    return sorted(events, key=lambda event: (event.time, event.file, event.line))
+
+
+def _log_spans(spark: SparkSession, tables: Path) -> dict[str, tuple[datetime, datetime]]:
+    spans = _frame(spark, tables, "log_events").groupBy("file").agg(F.min("time"), F.max("time"))
+    return {
+        file: (start, end)
+        for file, start, end in zip(*spans.toArrow().to_pydict().values(), strict=True)
+    }
+
+
+def _reports(spark: SparkSession, tables: Path) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = (
+        _frame(spark, tables, "load_reports").drop("bundles").toArrow().to_pylist()
+    )
+    return sorted(rows, key=lambda row: (row["file"], row["line"]))
+
+
+def _deployment(
+    spark: SparkSession, tables: Path, meta: Mapping[str, str], events: Sequence[Event]
+) -> Deployment:
+    releases = [
+        row["release"]
+        for row in _frame(spark, tables, "load_reports").select("release").distinct().collect()
+        if row["release"]
+    ]
+    return deployment(
+        meta,
+        sorted(_rows(spark, tables, "settings"), key=lambda row: (row["file"], row["line"])),
+        sorted(releases, reverse=True),
+        (
+            [event.strategy for event in events if event.kind == "unload" and event.strategy],
+            [event.logger for event in events if event.logger in _PLACER_LOGGERS],
+        ),
+    )
+
+
+def _usages(
+    spark: SparkSession,
+    tables: Path,
+    ran: Deployment,
+    reports: Sequence[Mapping[str, Any]],
+    names: Mapping[str, str],
+) -> tuple[Usage, ...]:
+    """Take the store's reports, else those asked for over REST, else the metrics."""
+    weights = ran.threshold_shedder.weights
+    for origin in ("store", "rest"):
+        mine = [row for row in reports if row["origin"] == origin]
+        usages = usages_from_reports(mine, weights)
+        if any(usage.usage is not None for usage in usages):
+            return usages
+    samples = _rows(spark, tables, "metrics", F.col("name").isin(*METRICS))
+    return usages_from_metrics(samples, names, weights)
+
+
+def _not_covered(ran: Deployment, reports: Sequence[Mapping[str, Any]]) -> Undecidable | None:
+    """Say why no round can be recomputed; None if they can."""
+    what, line = "recomputation of the rounds", release_line(ran.release)
+    if (ran.shedder, line) not in SHEDDERS:
+        covered = ", ".join(f"{name} of {known}" for name, known in SHEDDERS)
+        why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"
+        return Undecidable(what, why, f"one of: {covered}")
+    if not any(row["origin"] == "store" and row["cpu_usage"] is not None for row in reports):
+        why = "what the leader was told is not in the recording"
+        return Undecidable(what, why, "store/brokers.jsonl")
+    return None
+
+
+def _tenures(found: Sequence[Term], ran: Deployment, names: Mapping[str, str]) -> list[Tenure]:
+    return [
+        Tenure(
+            term=term.number,
+            leader=term.log_broker,
+            leader_id=names.get(term.log_broker),
+            release=ran.release,
+            shedder=ran.shedder,
+            placer=ran.placer,
+            conf=dict(ran.conf),
+            manager=ran.manager,
+            weights=ran.threshold_shedder.weights,
+            ticks=ticks(term, ran.manager.shedding_interval_s),
+            unloads=[(move.time, move.bundle) for each in term.rounds for move in each.moves],
+            start=term.elected,
+            end=term.end,
+            doubt=(
+                None
+                if term.elected
+                else f"the log of {term.log_broker} begins after its election, so its smoothed "
+                "usage before the first round is not known"
+            ),
+        )
+        for term in found
+    ]
+
+
+def _known(
+    logged: Round,
+    replayed: Mapping[str, Sequence[Mapping[str, Any]]],
+    ran: Deployment,
+    covered: Undecidable | None,
+) -> Round:
+    """Add what is known of a round: from the replay, or from its own printed numbers."""
+    margin = ran.least_resource_usage_with_weight.difference_threshold
+    moves = tuple(
+        replace(move, draw=replace(move.draw, margin=margin))
+        if move.draw is not None and move.draw.margin is None
+        else move
+        for move in logged.moves
+    )
+    logged = replace(logged, moves=moves)
+    row = next((r for r in replayed["replayed_rounds"] if r["round"] == logged.number), None)
+    if row is None:
+        checked = checked_against_print(logged)
+        if checked.recomputed.why or covered is None:
+            return checked
+        return replace(checked, recomputed=Recomputed(None, covered.why))
+    placements = {(r["file"], r["line"]): r for r in replayed["replayed_placements"]}
+    return compared(logged, row, placements, ran.threshold_shedder)
+
+
+def _write(tables: Path, replayed: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
+    for name, rows in replayed.items():
+        folder = tables / name
+        folder.mkdir(exist_ok=True)
+        table = pa.Table.from_pylist([dict(row) for row in rows], schema=DIAGNOSED[name])
+        pq.write_table(table, folder / "part-00000.parquet")
+
+
+def _first(events: Sequence[Event], usages: Sequence[Usage]) -> str | None:
+    times = [e.time for e in events] + [u.time for u in usages]
+    return _iso(min(times)) if times else None
+
+
+def _iso(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,206 @@
+"""The diagnosis as findings.json and as the picture's series: plain values, stable order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
+
+from trimtab import __version__
+from trimtab.diagnose.advice import changes, headline
+from trimtab.diagnose.deployment import Deployment
+from trimtab.diagnose.night import Event, Finding, Night, Recomputed, Round, Undecidable
+from trimtab.diagnose.verdicts import Verdict
+
+
+def findings_document(
+    night: Night,
+    findings: Sequence[Finding],
+    given: Mapping[str, Verdict],
+    open_questions: Sequence[Undecidable],
+    ran: Deployment,
+) -> dict[str, Any]:
+    """Lay out what was found, as findings.json has it; the accounting is added by the caller."""
+    text, sting = headline(night, given)
+    brokers = dict.fromkeys(usage.broker for usage in night.usages)
+    brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
+    brokers |= dict.fromkeys(
+        broker
+        for logged in night.rounds
+        for move in logged.moves
+        for broker in (move.source, move.target)
+        if broker
+    )
+    document = {
+        "trimtab": __version__,
+        "release": ran.release,
+        "release_basis": ran.release_basis,
+        "brokers": sorted(brokers),
+        "strategies": {"shedding": ran.shedder, "placement": ran.placer},
+        "headline": {"text": text, "sting": sting},
+        "changes": [asdict(change) for change in changes(night, findings, ran.places)],
+        "warnings": list(ran.warnings),
+        "rounds": len(night.rounds),
+        "round_list": [_round(logged) for logged in night.rounds],
+        "unloads": [
+            _unload(logged, i, given[logged.moves[i].id])
+            for logged in night.rounds
+            for i in range(len(logged.moves))
+        ],
+        "findings": [_finding(i, finding) for i, finding in enumerate(findings)],
+        "undecidable": [_undecidable(question) for question in open_questions],
+    }
+    plain: dict[str, Any] = _plain(document)
+    return plain
+
+
+def picture(
+    night: Night, replayed: Sequence[Mapping[str, Any]], actions: Sequence[Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Lay out the series that the report draws."""
+    smoothed = [
+        {"time": row["time"], "broker": broker["broker"], "usage": broker["smoothed"]}
+        for row in replayed
+        for broker in row["brokers"]
+    ] or [
+        {"time": logged.time, "broker": broker, "usage": state.smoothed}
+        for logged in night.rounds
+        for broker, state in logged.brokers.items()
+        if state.smoothed is not None
+    ]
+    bands = [(row["time"], row["average"]) for row in replayed] or [
+        (logged.time, logged.average) for logged in night.rounds if logged.average is not None
+    ]
+    series = {
+        "usage": [
+            {"time": usage.time, "broker": usage.broker, "usage": usage.usage, "kind": "raw"}
+            for usage in night.usages
+        ],
+        "smoothed": smoothed,
+        "band": [
+            {"time": time, "low": average, "high": average + night.threshold}
+            for time, average in bands
+        ],
+        "unloads": [
+            {
+                "time": move.time,
+                "source": move.source,
+                "target": move.target,
+                "round": move.round,
+                "id": move.id,
+            }
+            for logged in night.rounds
+            for move in logged.moves
+        ],
+        "actions": [{"time": row["time"], "text": _said(row)} for row in actions],
+    }
+    plain: dict[str, Any] = _plain(series)
+    return plain
+
+
+def _said(action: Mapping[str, Any]) -> str:
+    broker = f" {action['broker']}" if action["broker"] else ""
+    return f"{action['event'].replace('_', ' ')}{broker}"
+
+
+def _round(logged: Round) -> dict[str, Any]:
+    return {
+        "round": logged.number,
+        "time": logged.time,
+        "end": logged.end,
+        "leader": logged.log_broker,
+        "strategy": logged.strategy,
+        "unloads": len(logged.moves),
+        "recomputed": _recomputed(logged.recomputed),
+        "average": logged.average,
+        "threshold": logged.threshold,
+        "brokers": [
+            {
+                "broker": broker,
+                "usage": state.usage,
+                "smoothed": state.smoothed,
+                "throughput": state.throughput,
+                "over_bar": (
+                    state.smoothed is not None
+                    and logged.average is not None
+                    and logged.threshold is not None
+                    and state.smoothed >= logged.average + logged.threshold
+                ),
+            }
+            for broker, state in sorted(logged.brokers.items())
+        ],
+        "story": [event.text for event in logged.events],
+    }
+
+
+def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
+    move = logged.moves[i]
+    return {
+        "id": move.id,
+        "time": move.time,
+        "round": move.round,
+        "bundle": move.bundle,
+        "source": move.source,
+        "target": move.target,
+        "strategy": move.strategy,
+        "throughput": move.throughput,
+        "evidence": _evidence(move.evidence),
+        "recomputed": _recomputed(move.recomputed),
+        "verdict": verdict.code,
+        "useless": verdict.is_useless,
+        "better": (
+            {"target": verdict.better[0], "why": verdict.better[1]} if verdict.better else None
+        ),
+        "findings": [f"f{i + 1}" for i in verdict.findings],
+    }
+
+
+def _recomputed(recomputed: Recomputed) -> dict[str, Any]:
+    return {
+        "equal": recomputed.equal,
+        "numbers": dict(recomputed.numbers),
+        "why": recomputed.why,
+    }
+
+
+def _finding(i: int, finding: Finding) -> dict[str, Any]:
+    return {
+        "id": f"f{i + 1}",
+        "code": finding.code,
+        "severity": finding.severity,
+        "time": finding.time,
+        "round": finding.round,
+        "title": finding.title,
+        "text": finding.text,
+        "brokers": list(finding.brokers),
+        "bundles": list(finding.bundles),
+        "unloads": list(finding.moves),
+        "evidence": _evidence(finding.evidence),
+        "numbers": dict(finding.numbers),
+        "better": finding.better,
+        "advice": finding.advice,
+        "page": f"docs/findings/{finding.code}.md",
+    }
+
+
+def _undecidable(question: Undecidable) -> dict[str, Any]:
+    return asdict(question)
+
+
+def _evidence(events: Sequence[Event]) -> list[dict[str, Any]]:
+    return [{"file": event.file, "line": event.line, "text": event.text} for event in events]
+
+
+def _plain(value: Any) -> Any:
+    """Turn a tree into what JSON knows; a number that is none (NaN, infinite) into null."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

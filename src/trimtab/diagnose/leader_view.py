@@ -1,0 +1,185 @@
+"""What the leader knows: the latest report of each broker and each bundle's averages.
+
+Fed with the writes to the metadata store in order of time, it holds at any moment the
+numbers that the leader's own maps held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.map_order import concurrent_hash_map_order, hash_map_order
+from trimtab.model import ClusterLoad, Floats
+
+#: NUM_SHORT_SAMPLES in ModularLoadManagerImpl.
+_SHORT_SAMPLES = 10
+#: DEFAULT_MESSAGE_RATE and DEFAULT_MESSAGE_THROUGHPUT, in the order of METRICS.
+_DEFAULT_STATS = (50.0, 50.0, 50_000.0, 50_000.0)
+#: The four numbers averaged for each bundle.
+METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One broker's load report."""
+
+    broker: str
+    #: (5,) usage and limit, columns RESOURCES.
+    usage: Floats
+    limit: Floats
+    #: (4,) METRICS of the broker.
+    totals: Floats
+    bundles: tuple[str, ...]
+    #: Bundle → (4,) METRICS.
+    stats: Mapping[str, Floats]
+
+
+@dataclass(slots=True)
+class _Average:
+    samples: int
+    values: Floats
+
+
+@dataclass(slots=True)
+class LeaderView:
+    """The leader's maps, as far as strategies read them.
+
+    Quirks:
+        Every notification below `/loadbalance/brokers` feeds each bundle's average one
+        more sample, whether its numbers are new or not: one for a write, two when a
+        broker's node comes or goes, since the parent is notified too.  So ten samples are
+        ten notifications, not ten minutes.
+
+    Source:
+        impl/ModularLoadManagerImpl.java updateAll, updateBundleData; 4.0.8
+    """
+
+    reports: dict[str, Report] = field(default_factory=dict)
+    averages: dict[str, _Average] = field(default_factory=dict)
+    stored: dict[str, _Average] = field(default_factory=dict)
+    recently_unloaded: dict[str, float] = field(default_factory=dict)
+
+    def take(self, report: Report) -> None:
+        """Take a broker's write."""
+        notifications = 1 if report.broker in self.reports else 2
+        self.reports[report.broker] = report
+        for _ in range(notifications):
+            self.recompute()
+
+    def drop(self, broker: str) -> None:
+        """Take the news that a broker has gone."""
+        if self.reports.pop(broker, None) is not None:
+            for _ in range(2):
+                self.recompute()
+
+    def recompute(self) -> None:
+        """Feed every reported bundle's average one sample; forget bundles nobody reports."""
+        active: set[str] = set()
+        for broker in self.order():
+            for bundle, sample in self.reports[broker].stats.items():
+                active.add(bundle)
+                self._feed(bundle, sample)
+        for bundle in self.averages.keys() - active:
+            del self.averages[bundle]
+
+    def store(self, bundle: str, samples: int, values: Floats) -> None:
+        """Set a bundle's average to what the leader itself wrote to the metadata store."""
+        self.averages[bundle] = _Average(samples, values)
+        self.stored[bundle] = _Average(samples, values)
+
+    def start(self) -> None:
+        """Begin as the leader's process did: with the averages that were in the store."""
+        self.averages = {
+            bundle: _Average(average.samples, average.values)
+            for bundle, average in self.stored.items()
+        }
+        self.recompute()
+
+    def order(self) -> tuple[str, ...]:
+        """Return the brokers in the order in which the leader's map walks them."""
+        return concurrent_hash_map_order(self.reports)
+
+    def forget_unloads_before(self, time_s: float) -> None:
+        """Drop the unloads whose grace period is over; one exactly over stays, as in the Java."""
+        self.recently_unloaded = {b: t for b, t in self.recently_unloaded.items() if t >= time_s}
+
+    def brokers_with_fewest(self, namespace: str) -> tuple[str, ...]:
+        """Return the brokers that report the fewest bundles of a namespace, in set order.
+
+        Source:
+            impl/LoadManagerShared.java removeMostServicingBrokersForNamespace; 4.0.8
+        """
+        counts = {
+            broker: sum(bundle.rpartition("/")[0] == namespace for bundle in report.bundles)
+            for broker, report in self.reports.items()
+        }
+        fewest = min(counts.values(), default=0)
+        return tuple(b for b in hash_map_order(self.reports) if counts[b] == fewest)
+
+    def _feed(self, bundle: str, sample: Floats) -> None:
+        average = self.averages.get(bundle)
+        if average is None:
+            average = self.averages[bundle] = _Average(0, np.array(_DEFAULT_STATS))
+        n = average.samples = min(average.samples + 1, _SHORT_SAMPLES)
+        average.values = ((n - 1) * average.values + sample) / n
+
+
+def broker_load(view: LeaderView) -> ClusterLoad:
+    """Return the brokers' part of the view as arrays, without bundles."""
+    return _load(view, (), np.empty(0, np.int64), np.empty((0, 4)), np.empty(0, np.bool_))
+
+
+def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
+    """Return the whole view as arrays.
+
+    Args:
+        view: the leader's maps.
+        is_system: tells heartbeat and SLA bundles, which no shedder touches.
+    """
+    brokers = view.order()
+    walked = concurrent_hash_map_order(view.averages)
+    pool = hash_map_order(bundle for bundle in walked if not is_system(bundle))
+    rank = {bundle: i for i, bundle in enumerate(pool)}
+    pairs = sorted(
+        (rank[bundle], bundle, i)
+        for i, broker in enumerate(brokers)
+        for bundle in view.reports[broker].bundles
+        if bundle in rank
+    )
+    names = tuple(bundle for _, bundle, _ in pairs)
+    values = np.array([view.averages[bundle].values for bundle in names]).reshape(-1, 4)
+    sheddable = np.array([bundle not in view.recently_unloaded for bundle in names], np.bool_)
+    owners = np.array([i for _, _, i in pairs], np.int64)
+    return _load(view, names, owners, values, sheddable)
+
+
+def _load(
+    view: LeaderView,
+    bundles: Sequence[str],
+    owners: np.ndarray[tuple[int], np.dtype[np.int64]],
+    averages: Floats,
+    sheddable: np.ndarray[tuple[int], np.dtype[np.bool_]],
+) -> ClusterLoad:
+    brokers = view.order()
+    reports = [view.reports[broker] for broker in brokers]
+    totals = np.array([report.totals for report in reports]).reshape(-1, 4)
+    return ClusterLoad(
+        brokers=brokers,
+        resource_usage=np.array([report.usage for report in reports]).reshape(-1, 5),
+        resource_limit=np.array([report.limit for report in reports]).reshape(-1, 5),
+        rate_in=totals[:, 0],
+        rate_out=totals[:, 1],
+        throughput_in=totals[:, 2],
+        throughput_out=totals[:, 3],
+        bundle_count=np.array([len(report.bundles) for report in reports], np.int64),
+        bundles=tuple(bundles),
+        bundle_broker=owners,
+        bundle_rate_in=averages[:, 0],
+        bundle_rate_out=averages[:, 1],
+        bundle_throughput_in=averages[:, 2],
+        bundle_throughput_out=averages[:, 3],
+        bundle_is_sheddable=sheddable,
+    )

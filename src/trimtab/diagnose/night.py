@@ -1,0 +1,176 @@
+"""The nouns of a diagnosis: what was logged, what was recomputed, what was found.
+
+A night is the recorded stretch of time, whatever the hour.  No functions that decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One row of `log_events`."""
+
+    time: datetime
+    log_broker: str
+    file: str
+    line: int
+    kind: str
+    text: str
+    thread: str | None = None
+    level: str | None = None
+    logger: str | None = None
+    strategy: str | None = None
+    broker: str | None = None
+    bundle: str | None = None
+    target: str | None = None
+    count: int | None = None
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    scores: Mapping[str, float] = field(default_factory=dict)
+    brokers: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerState:
+    """One broker in one round, as far as it is known."""
+
+    #: Weighted usage of the latest report, fraction; None if no report is there.
+    usage: float | None = None
+    #: The shedder's smoothed usage, fraction.
+    smoothed: float | None = None
+    #: Bytes/s in and out.
+    throughput: float | None = None
+    #: Bytes/s that the shedder wanted to move away; None where nothing was asked.
+    offload: float | None = None
+    #: Bundles reported.
+    bundles: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How the destination of one bundle was chosen."""
+
+    #: Brokers left by the filters: how many, as logged.
+    count: int | None
+    #: The leader logged that nobody passed the bar, so that all were drawn from.
+    is_fallback: bool
+    #: Candidate → the placer's score, in set order; empty where it is not known.
+    scores: Mapping[str, float] = field(default_factory=dict)
+    #: Mean of the scores and the distance below it that makes a candidate; fractions.
+    average: float | None = None
+    margin: float | None = None
+    #: Whether the recomputed draw agrees with the log; None: could not be recomputed.
+    equal: bool | None = None
+    #: Log lines that tell of the draw.
+    evidence: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """A logged decision beside the recomputed one."""
+
+    #: None: not decidable.
+    equal: bool | None
+    why: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One unload as logged."""
+
+    id: str
+    time: datetime
+    round: int
+    bundle: str
+    source: str
+    target: str | None
+    strategy: str
+    evidence: tuple[Event, ...]
+    draw: Draw | None
+    recomputed: Recomputed
+    #: Bytes/s of the bundle in the leader's short-term average, where known.
+    throughput: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One run of the shedding task that left a line in the leader's log."""
+
+    number: int
+    term: int
+    time: datetime
+    end: datetime
+    log_broker: str
+    strategy: str
+    events: tuple[Event, ...]
+    moves: tuple[Move, ...] = ()
+    brokers: Mapping[str, BrokerState] = field(default_factory=dict)
+    average: float | None = None
+    threshold: float | None = None
+    recomputed: Recomputed = field(default_factory=lambda: Recomputed(None, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a broker reported at a time, by the weights of the shedder."""
+
+    time: datetime
+    broker: str
+    #: Fraction; None when the broker had gone.
+    usage: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """All that the findings look at."""
+
+    rounds: tuple[Round, ...]
+    #: In order of time.
+    usages: tuple[Usage, ...]
+    #: Fraction above the average at which a broker sheds.
+    threshold: float
+    #: Fraction below the average at which a broker is a placer's candidate.
+    margin: float
+    grace_period_s: float
+    interval_s: float
+    #: Tenure → when it began; absent where the log began later.
+    elected: Mapping[int, datetime] = field(default_factory=dict)
+    #: How much the past weighs in the smoothed usage, 0 to 1.
+    history_share: float = 0.9
+    #: log folder → broker id, where known.
+    names: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One cause, with its evidence."""
+
+    code: str
+    severity: str
+    time: datetime
+    round: int
+    title: str
+    text: str
+    better: str
+    advice: str
+    brokers: tuple[str, ...] = ()
+    bundles: tuple[str, ...] = ()
+    moves: tuple[str, ...] = ()
+    evidence: tuple[Event, ...] = ()
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Undecidable:
+    """A question that the recording cannot answer."""
+
+    what: str
+    why: str
+    missing: str
+    round: int | None = None
+    time: datetime | None = None

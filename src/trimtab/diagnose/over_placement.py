@@ -1,0 +1,118 @@
+"""Destinations that were given more than they could take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from trimtab.diagnose.night import Finding, Move, Night, Round
+from trimtab.diagnose.standing import percent, reported_usage, standing
+
+#: A broker below this has just started and not yet sampled its CPU: its first sample is the
+#: mean since 1970.  It would drag the average down and make anyone look hot.
+_SAMPLED_MIN = 0.001
+#: Intervals after which the reports of a move are in: 60 s of statistics, 5 s of report tick.
+_SETTLED_INTERVALS = 2
+#: Shedders that plan the destination themselves: several bundles to one broker are meant.
+_PLANNING = frozenset({"AvgShedder", "TransferShedder"})
+_PLAN = (
+    "Use AvgShedder for both roles: it pairs each hot broker with one cold one and plans the "
+    "destination together with the unload."
+)
+_MOVE_LESS = "Lower maxUnloadPercentage: a smaller share of the difference moves at a time."
+#: Rounds within which a destination that is shed itself counts as a wrong one.
+_SHED_AGAIN_ROUNDS = 3
+
+
+def over_placement(night: Night) -> list[Finding]:
+    """Find destinations that became the next hot spot, or got several bundles at once.
+
+    Reports do not change during a round, so every bundle of a round sees the same
+    coolest broker; and the placer does not reckon with what a bundle will add.
+
+    Source:
+        impl/ModularLoadManagerImpl.java doLoadShedding, 4.0.8: selection reads the load
+        data of the round's start
+    """
+    found: list[Finding] = []
+    for logged in night.rounds:
+        targets = dict.fromkeys(move.target for move in logged.moves if move.target)
+        for target in targets:
+            moves = [move for move in logged.moves if move.target == target]
+            finding = _finding(night, logged, target, moves)
+            if finding is not None:
+                found.append(finding)
+    return found
+
+
+def _finding(night: Night, logged: Round, target: str, moves: Sequence[Move]) -> Finding | None:
+    signs, numbers, is_hot = _signs(night, logged, target)
+    is_planned = logged.strategy in _PLANNING
+    if len(moves) > 1 and not is_planned:
+        signs.insert(0, f"{len(moves)} bundles of one round went to it")
+    if not signs:
+        return None
+    stood = standing(night, logged, moves[0])
+    right = stood.coolest(but=moves[0].source) if stood else None
+    better = "spread the bundles of the round over the brokers below the average"
+    if stood is not None and right is not None and right != target and target in stood.usage:
+        better = f"{right} at {percent(stood.usage[right])} ({stood.basis})"
+    return Finding(
+        code="over-placement",
+        severity="high" if is_hot else "low",
+        time=moves[0].time,
+        round=logged.number,
+        title=f"{target} was given too much" if is_hot else f"{target} was given several at once",
+        text=f"{target}: {'; '.join(signs)}.",
+        better=better,
+        advice=_MOVE_LESS if is_planned else _PLAN,
+        brokers=(target,),
+        bundles=tuple(move.bundle for move in moves),
+        moves=tuple(move.id for move in moves),
+        evidence=tuple(event for move in moves for event in move.evidence[-1:]),
+        numbers={"bundles": len(moves), **numbers},
+    )
+
+
+def _signs(night: Night, logged: Round, target: str) -> tuple[list[str], dict[str, float], bool]:
+    """Collect what shows that a destination was overfilled.
+
+    Returns:
+        The signs in words, their numbers, and whether it was, or became, hot.
+    """
+    signs: list[str] = []
+    numbers: dict[str, float] = {}
+    horizon = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
+    for later in night.rounds:
+        if logged.end < later.time <= horizon and _sheds(later, target):
+            minutes = (later.time - logged.time).total_seconds() / 60
+            signs.append(f"{minutes:.0f} min later it was shed itself (round {later.number})")
+            numbers["shed_after_min"] = minutes
+            break
+    settled = logged.end + timedelta(seconds=night.interval_s * _SETTLED_INTERVALS)
+    before = _sampled(reported_usage(night, logged.time))
+    after = _sampled(reported_usage(night, settled))
+    if target in before and len(before) > 1:
+        bar = sum(before.values()) / len(before) + night.threshold
+        numbers |= {"usage_before": before[target], "bar_before": bar}
+        if before[target] > bar:
+            signs.append(
+                f"it stood at {percent(before[target])} already, above the bar of {percent(bar)}"
+            )
+        elif target in after and len(after) > 1:
+            bar = sum(after.values()) / len(after) + night.threshold
+            numbers |= {"usage_after": after[target], "bar_after": bar}
+            if after[target] > bar:
+                signs.append(
+                    f"from {percent(before[target])} it rose to {percent(after[target])}, above "
+                    f"the bar of {percent(bar)}"
+                )
+    return signs, numbers, bool(signs)
+
+
+def _sampled(usage: Mapping[str, float]) -> dict[str, float]:
+    return {broker: value for broker, value in usage.items() if value >= _SAMPLED_MIN}
+
+
+def _sheds(logged: Round, broker: str) -> bool:
+    return any(move.source == broker for move in logged.moves)

@@ -1,0 +1,72 @@
+"""Brokers shed although their load had already gone."""
+
+from __future__ import annotations
+
+from trimtab.diagnose.night import Finding, Night, Round
+from trimtab.diagnose.standing import Standing, percent, standing
+
+_SETTING = "loadBalancerHistoryResourcePercentage"
+
+
+def over_unloading(night: Night) -> list[Finding]:
+    """Find rounds that shed a broker whose reported usage was already below the bar.
+
+    The smoothed score falls slowly: from 80 % toward 40 % it needs seven rounds to pass
+    59 % with the default weight of the past, and each of these rounds sheds again.
+
+    Source:
+        impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8: compares the smoothed
+        usage, never the reported one
+    """
+    found: list[Finding] = []
+    for logged in night.rounds:
+        stood = standing(night, logged)
+        if stood is None or not stood.is_reported:
+            continue
+        sources = dict.fromkeys(
+            event.broker
+            for event in logged.events
+            if event.kind == "shed-attempt" and event.broker and "average_percent" in event.numbers
+        )
+        found += [
+            _finding(night, logged, stood, broker)
+            for broker in sources
+            if broker in stood.usage
+            and stood.usage[broker] < stood.average() + night.threshold
+            and any(move.source == broker for move in logged.moves)
+        ]
+    return found
+
+
+def _finding(night: Night, logged: Round, stood: Standing, broker: str) -> Finding:
+    attempt = next(e for e in logged.events if e.kind == "shed-attempt" and e.broker == broker)
+    smoothed = attempt.numbers["usage_percent"] / 100
+    usage, bar = stood.usage[broker], stood.average() + night.threshold
+    moves = [move for move in logged.moves if move.source == broker]
+    return Finding(
+        code="over-unloading",
+        severity="high" if len(moves) > 1 else "medium",
+        time=logged.time,
+        round=logged.number,
+        title=f"{broker} was shed although its load had already gone",
+        text=(
+            f"It reported {percent(usage)}, below the bar of {percent(bar)} that reported usage "
+            f"would have to pass (average {percent(stood.average())} plus "
+            f"{percent(night.threshold)}); its smoothed score still said {percent(smoothed)}."
+        ),
+        better="no unload in this round",
+        advice=(
+            f"Lower {_SETTING} (now {night.history_share:g}), so that the score follows the load; "
+            "or use AvgShedder, which counts consecutive rounds instead of smoothing."
+        ),
+        brokers=(broker,),
+        bundles=tuple(move.bundle for move in moves),
+        moves=tuple(move.id for move in moves),
+        evidence=(attempt, *(event for move in moves for event in move.evidence[-1:])),
+        numbers={
+            "reported_usage": usage,
+            "reported_average": stood.average(),
+            "reported_bar": bar,
+            "smoothed_usage": smoothed,
+        },
+    )

@@ -1,0 +1,299 @@
+"""One tenure of leadership, decided again from what the leader had been told.
+
+Pure: rows in, rows out.  `recompute.py` runs it on Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from trimtab.bundles import is_system_bundle
+from trimtab.diagnose.leader_view import METRICS, LeaderView, Report, broker_load, cluster_load
+from trimtab.map_order import hash_map_order
+from trimtab.model import RESOURCES, ClusterLoad, Decision
+from trimtab.place import PLACERS
+from trimtab.releases import release_line
+from trimtab.scores import weighted_usage
+from trimtab.settings import LoadManagerSettings, ResourceWeights
+from trimtab.shed import SHEDDERS
+
+#: What happens first when two things bear the same time: the leader hears of a write
+#: before it acts on it, and a round's placements follow its decision.
+_REPORT, _STORED, _STARTED, _ROUND, _SELECTION, _UNLOAD = range(6)
+
+#: Writes of bundle averages closer together than this are one flush.
+_FLUSH = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What happened during one tenure, as recorded."""
+
+    term: int
+    leader: str
+    #: Pulsar's release, such as "4.0.8".
+    release: str
+    shedder: str
+    placer: str
+    conf: Mapping[str, str]
+    manager: LoadManagerSettings
+    weights: ResourceWeights
+    #: Rows of `load_reports` from the store, with `stats`: bundle → (4,) METRICS.
+    reports: Sequence[Mapping[str, Any]]
+    #: Rows of `bundle_averages`.
+    averages: Sequence[Mapping[str, Any]]
+    #: (time, round number or None for a silent round).
+    ticks: Sequence[tuple[datetime, int | None]]
+    #: Rows of `log_events` of kind candidates-considered.
+    selections: Sequence[Mapping[str, Any]]
+    #: (time, bundle) of the logged unloads.
+    unloads: Sequence[tuple[datetime, str]]
+    #: When the leader's process started, from which on it averages; None if not known.
+    since: datetime | None
+    #: Why the smoothed usage is not known from the start; None if it is.
+    doubt: str | None
+
+    @property
+    def line(self) -> str:
+        """The release line whose strategies decide."""
+        return release_line(self.release)
+
+
+@dataclass(slots=True)
+class _Memory:
+    """What the strategies carry, and of which brokers it is not sure."""
+
+    shedder: Any
+    placer: Any
+    #: Broker → why its smoothed usage may differ from the leader's.
+    shed_doubts: dict[str, str] = field(default_factory=dict)
+    place_doubts: dict[str, str] = field(default_factory=dict)
+
+
+def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Decide one tenure's rounds and placements again.
+
+    Args:
+        script: what happened.
+
+    Yields:
+        (table, row): a row of `replayed_rounds` for each tick and a row of
+        `replayed_placements` for each logged selection, as far as the strategies are
+        known for the release.
+
+    Quirks:
+        A silent round runs the shedder too: its smoothed usage moves on.  A broker that
+        leaves is forgotten at once.  A missed write (a gap in the store's versions) makes
+        that broker doubtful from the first round that fell into the gap, until it leaves.
+    """
+    shedding = SHEDDERS.get((script.shedder, script.line))
+    placing = PLACERS.get((script.placer, script.line))
+    view = LeaderView()
+    memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
+    gaps = missed_writes(script.reports)
+    flushed: datetime | None = None
+    for time, what, thing in _timeline(script):
+        if what == _REPORT:
+            _hear(view, memory, script, thing)
+        elif what == _STARTED:
+            view.start()
+        elif what == _STORED:
+            if flushed is None or time - flushed > _FLUSH:
+                view.recompute()
+            flushed = time
+            view.store(thing["bundle"], thing["short_samples"], short_term(thing))
+        elif what == _UNLOAD:
+            view.recently_unloaded[thing] = time.timestamp()
+        elif what == _ROUND and shedding is not None:
+            yield from _decide(view, memory, script, (time, thing, gaps))
+        elif what == _SELECTION and placing is not None:
+            yield from _place(view, memory, script, thing)
+
+
+def missed_writes(
+    reports: Iterable[Mapping[str, Any]],
+) -> tuple[tuple[str, datetime, datetime, str], ...]:
+    """Find the gaps in the versions of each broker's node.
+
+    Returns:
+        (broker, after, before, why): some write between these two times was not recorded.
+    """
+    last: dict[str, Mapping[str, Any]] = {}
+    gaps = []
+    for row in sorted(reports, key=_heard):
+        broker, before = row["broker"], last.get(row["broker"])
+        last[broker] = row
+        if row["is_gone"] or row["version"] is None:
+            continue
+        expected = 0 if before is None or before["is_gone"] else before["version"] + 1
+        if row["version"] > expected:
+            after = datetime.min.replace(tzinfo=UTC) if before is None else _heard(before)
+            versions = f"version {expected} was expected and {row['version']} found"
+            gaps.append((broker, after, _heard(row), f"a write of {broker} was missed: {versions}"))
+    return tuple(gaps)
+
+
+def short_term(row: Mapping[str, Any]) -> Any:
+    """Return the four short-term averages of a row of `bundle_averages`."""
+    return np.array([row[f"short_{metric}"] for metric in METRICS])
+
+
+def measures(row: Mapping[str, Any], which: str) -> Any:
+    """Return a report's five usages or limits; one that is absent is -1, as in the Java."""
+    values = (row[f"{resource}_{which}"] for resource in RESOURCES)
+    return np.array([-1.0 if value is None else value for value in values])
+
+
+def _heard(row: Mapping[str, Any]) -> datetime:
+    heard: datetime = row["time"] if row["is_gone"] or row["written"] is None else row["written"]
+    return heard
+
+
+def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
+    found: list[tuple[datetime, int, Any]] = [(_heard(row), _REPORT, row) for row in script.reports]
+    found += [(row["written"], _STORED, row) for row in script.averages]
+    found += [] if script.since is None else [(script.since, _STARTED, None)]
+    found += [(time, _ROUND, number) for time, number in script.ticks]
+    found += [(row["time"], _SELECTION, row) for row in script.selections]
+    found += [(time, _UNLOAD, bundle) for time, bundle in script.unloads]
+    return sorted(found, key=lambda entry: entry[:2])
+
+
+def _hear(view: LeaderView, memory: _Memory, script: Script, row: Mapping[str, Any]) -> None:
+    broker = row["broker"]
+    if not row["is_gone"]:
+        view.take(
+            Report(
+                broker=broker,
+                usage=measures(row, "usage"),
+                limit=measures(row, "limit"),
+                totals=np.array([row[metric] for metric in METRICS]),
+                bundles=tuple(row["bundles"]),
+                stats=row["stats"],
+            )
+        )
+        return
+    view.drop(broker)
+    active = frozenset(view.reports)
+    if (shedding := SHEDDERS.get((script.shedder, script.line))) is not None:
+        memory.shedder = shedding.forget(memory.shedder, active)
+    if (placing := PLACERS.get((script.placer, script.line))) is not None:
+        memory.placer = placing.forget(memory.placer, active)
+    memory.shed_doubts.pop(broker, None)
+    memory.place_doubts.pop(broker, None)
+
+
+def _decide(
+    view: LeaderView, memory: _Memory, script: Script, when: tuple[datetime, int | None, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    time, number, gaps = when
+    if len(view.reports) < 2:  # "Only 1 broker available": no shedder is asked
+        return
+    shedding = SHEDDERS[script.shedder, script.line]
+    for broker, after, before, why in gaps:
+        if after < time < before:
+            memory.shed_doubts[broker] = why
+    view.forget_unloads_before(time.timestamp() - script.manager.grace_period_s)
+    load = cluster_load(view, lambda bundle: is_system_bundle(bundle, script.release))
+    settings = shedding.settings(script.conf, script.release)
+    decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
+    doubts = [script.doubt] if script.doubt else []
+    doubts += [memory.shed_doubts[b] for b in load.brokers if b in memory.shed_doubts]
+    yield (
+        "replayed_rounds",
+        {
+            "term": script.term,
+            "time": time,
+            "round": number,
+            "leader": script.leader,
+            "doubt": "; ".join(doubts) or None,
+            "bundle_doubt": next((why for _, after, _, why in gaps if after < time), None),
+            "average": decision.average,
+            "brokers": _states(load, decision, weighted_usage(load, script.weights)),
+            "unloads": _chosen(load, decision),
+        },
+    )
+
+
+def _states(load: ClusterLoad, decision: Decision, usage: Any) -> list[dict[str, Any]]:
+    throughput = load.throughput_in + load.throughput_out
+    return [
+        {
+            "broker": broker,
+            "usage": float(usage[i]),
+            "smoothed": float(decision.scores[i]),
+            "throughput": float(throughput[i]),
+            "offload": None if np.isnan(decision.offload[i]) else float(decision.offload[i]),
+            "bundles": int(load.bundle_count[i]),
+            "reason": str(decision.reasons[i]),
+        }
+        for i, broker in enumerate(load.brokers)
+    ]
+
+
+def _chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
+    carried = load.bundle_throughput_in + load.bundle_throughput_out
+    owners = [load.brokers[i] for i in load.bundle_broker]
+    throughput = dict(zip(zip(owners, load.bundles, strict=True), carried, strict=True))
+    return [
+        {
+            "source": unload.source,
+            "bundle": unload.bundle,
+            "throughput": float(throughput[unload.source, unload.bundle]),
+        }
+        for unload in decision.unloads
+    ]
+
+
+def _place(
+    view: LeaderView, memory: _Memory, script: Script, event: Mapping[str, Any]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Select again, with the candidates that the even-distribution filter leaves.
+
+    Isolation policies and anti-affinity groups are not in a recording; where they matter
+    the number of candidates differs from the logged one, and the placer's scores of these
+    brokers are doubtful from then on.
+    """
+    placing = PLACERS[script.placer, script.line]
+    namespace = event["bundle"].rpartition("/")[0]
+    load = broker_load(view)
+    names = (
+        view.brokers_with_fewest(namespace)
+        if script.manager.distributes_evenly
+        else hash_map_order(view.reports)
+    )
+    position = {broker: i for i, broker in enumerate(load.brokers)}
+    candidates = np.array([position[name] for name in names], np.int64)
+    if len(names) == 0:
+        return
+    if len(names) != event["count"]:
+        found = f"{event['count']} candidates were logged, {len(names)} recomputed"
+        why = f"the candidates for {event['bundle']} are not known: {found}"
+        memory.place_doubts.update(dict.fromkeys(view.reports, why))
+    settings = placing.settings(script.conf, script.release)
+    placement, memory.placer = placing.place(load, candidates, memory.placer, settings)
+    doubts = [memory.place_doubts[name] for name in names if name in memory.place_doubts]
+    if script.doubt:
+        doubts.append(script.doubt)
+    yield (
+        "replayed_placements",
+        {
+            "term": script.term,
+            "time": event["time"],
+            "leader": script.leader,
+            "file": event["file"],
+            "line": event["line"],
+            "bundle": event["bundle"],
+            "doubt": "; ".join(dict.fromkeys(doubts)) or None,
+            "candidates": list(names),
+            "scores": [float(score) for score in placement.scores],
+            "average": placement.average,
+            "best": [load.brokers[i] for i in placement.best],
+            "is_fallback": placement.is_fallback,
+        },
+    )

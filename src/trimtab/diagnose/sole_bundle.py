@@ -1,0 +1,56 @@
+"""Hot brokers that own one bundle and are therefore left alone."""
+
+from __future__ import annotations
+
+from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.standing import percent
+
+
+def sole_bundle(night: Night) -> list[Finding]:
+    """Find overloaded brokers that own a single bundle, which no shedder moves.
+
+    Moving the only bundle would only move the hot spot, so the shedder warns, every
+    round, and does nothing; the bundle has to be split.
+
+    Source:
+        impl/ThresholdShedder.java, impl/OverloadShedder.java findBundlesForUnloading, 4.0.8
+    """
+    warned: dict[tuple[str, str], list[tuple[int, Event]]] = {}
+    for logged in night.rounds:
+        for event in logged.events:
+            if event.kind == "sole-bundle" and event.broker and event.bundle:
+                warned.setdefault((event.broker, event.bundle), []).append((logged.number, event))
+    return [_finding(night, broker, bundle, told) for (broker, bundle), told in warned.items()]
+
+
+def _finding(night: Night, broker: str, bundle: str, told: list[tuple[int, Event]]) -> Finding:
+    number, first = told[0]
+    rounds = {logged.number: logged for logged in night.rounds}
+    attempts = [
+        event
+        for event in rounds[number].events
+        if event.kind == "shed-attempt" and event.broker == broker
+    ]
+    scored = attempts[0].numbers.get("usage_percent") if attempts else None
+    usage = None if scored is None else scored / 100
+    stands = (
+        f" Its score was {percent(usage)} when the first warning came." if usage is not None else ""
+    )
+    return Finding(
+        code="sole-bundle",
+        severity="high" if len(told) > 2 else "medium",
+        time=first.time,
+        round=number,
+        title=f"{broker} is hot with one bundle, which nothing moves",
+        text=f"The shedder warned of {bundle} in {len(told)} round(s) and did nothing.{stands}",
+        better="split the bundle, so that half of it can move",
+        advice=(
+            f"pulsar-admin namespaces split-bundle --bundle {bundle.rpartition('/')[2]} "
+            f"{bundle.rpartition('/')[0]}; more bundles per namespace from the start "
+            "(defaultNumberOfNamespaceBundles)."
+        ),
+        brokers=(broker,),
+        bundles=(bundle,),
+        evidence=tuple(event for _, event in told[:5]),
+        numbers={"warnings": len(told), "score": usage},
+    )

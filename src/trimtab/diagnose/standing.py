@@ -1,0 +1,82 @@
+"""How loaded each broker was at a moment, by the best evidence that there is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from trimtab.diagnose.night import Move, Night, Round
+
+#: Brokers closer together than half a point are alike to whoever places a bundle.
+_ALIKE = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Brokers' load at one moment."""
+
+    #: Broker → fraction.
+    usage: Mapping[str, float]
+    #: What the numbers are, in words.
+    basis: str
+    #: They are reported usage, not a strategy's smoothed score.
+    is_reported: bool
+
+    def rank(self, broker: str) -> int:
+        """Return the broker's place from the hottest, 1 for the hottest."""
+        return 1 + sum(other > self.usage[broker] for other in self.usage.values())
+
+    def average(self) -> float:
+        """Return the mean over the brokers."""
+        return sum(self.usage.values()) / len(self.usage)
+
+    def is_cooler(self, broker: str, other: str) -> bool:
+        """Tell whether a broker is cooler than another by more than a hair."""
+        return self.usage[other] - self.usage[broker] > _ALIKE
+
+    def coolest(self, *, but: str) -> str | None:
+        """Return the least loaded broker other than one; the first of equals."""
+        others = {broker: usage for broker, usage in self.usage.items() if broker != but}
+        return min(others, key=others.__getitem__, default=None)
+
+
+def reported_usage(night: Night, time: datetime) -> dict[str, float]:
+    """Return each broker's usage in its latest report before a time; brokers gone are out."""
+    latest: dict[str, float | None] = {}
+    for usage in night.usages:
+        if usage.time > time:
+            break
+        latest[usage.broker] = usage.usage
+    return {broker: value for broker, value in latest.items() if value is not None}
+
+
+def standing(night: Night, logged: Round, move: Move | None = None) -> Standing | None:
+    """Return how loaded the brokers were in a round.
+
+    What the leader itself had is taken first: the usage in its reports, replayed or
+    printed; then any report before the round; then the placer's scores; then the
+    shedder's smoothed ones.
+    """
+    known = {b: s.usage for b, s in logged.brokers.items() if s.usage is not None}
+    if len(known) > 1:
+        return Standing(known, "usage in the reports that the leader had", True)
+    found = reported_usage(night, logged.time)
+    if len(found) > 1:
+        return Standing(found, "usage in the latest reports", True)
+    if move is not None and move.draw is not None and len(move.draw.scores) > 1:
+        return Standing(move.draw.scores, "the placer's own scores", False)
+    smoothed = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
+    if len(smoothed) > 1:
+        return Standing(smoothed, "the shedder's smoothed scores", False)
+    return None
+
+
+def percent(fraction: float) -> str:
+    """Print a fraction for people: 0.3453 is 34.5 %."""
+    return f"{fraction * 100:.1f} %"
+
+
+def points(fraction: float) -> str:
+    """Print a distance between two fractions: 0.012 is 1.2 points."""
+    return f"{fraction * 100:.1f} points"

@@ -1,0 +1,63 @@
+"""What the recording cannot answer, and what is missing."""
+
+from __future__ import annotations
+
+from trimtab.diagnose.night import Night, Round, Undecidable
+from trimtab.diagnose.standing import standing
+
+
+def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
+    """List the questions that had to stay open.
+
+    Args:
+        night: what happened.
+        covered: why no round was replayed; None if they were.
+    """
+    found: list[Undecidable] = []
+    is_open = any(logged.recomputed.equal is None for logged in night.rounds)
+    if covered is not None and is_open:
+        found.append(covered)
+    for logged in night.rounds:
+        if covered is None and logged.recomputed.equal is None:
+            found.append(_round(logged, "recomputation", logged.recomputed.why))
+        found += _of_usage(night, logged)
+        found += _of_draws(logged)
+    return found
+
+
+def _round(
+    logged: Round, what: str, why: str, missing: str = "every write of the store"
+) -> Undecidable:
+    return Undecidable(what, why, missing, logged.number, logged.time)
+
+
+def _of_usage(night: Night, logged: Round) -> list[Undecidable]:
+    if not logged.moves:
+        return []
+    stood = standing(night, logged)
+    if stood is not None and stood.is_reported:
+        return []
+    return [
+        _round(
+            logged,
+            "over-unloading, over-placement, cold-history",
+            "no reported usage of the brokers is known for this round",
+            "store/brokers.jsonl, load-reports.jsonl or metrics/",
+        )
+    ]
+
+
+def _of_draws(logged: Round) -> list[Undecidable]:
+    found = []
+    for move in logged.moves:
+        draw = move.draw
+        if draw is not None and draw.is_fallback and (draw.count or 2) > 1 and not draw.scores:
+            found.append(
+                _round(
+                    logged,
+                    "random-placement",
+                    f"how far the candidates for {move.bundle} were from the bar is not known",
+                    "the placer's scores: reports of all brokers since the leader's election",
+                )
+            )
+    return found

@@ -1,0 +1,128 @@
+"""The leader's maps: what a write does to them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trimtab.diagnose.leader_view import LeaderView, Report, broker_load, cluster_load
+from trimtab.diagnose.replay import missed_writes
+
+START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
+
+
+def report(broker: str, **throughputs: float) -> Report:
+    stats = {
+        f"t/n/{name}": np.array([1.0, 1.0, value, value]) for name, value in throughputs.items()
+    }
+    return Report(
+        broker=broker,
+        usage=np.full(5, 10.0),
+        limit=np.full(5, 100.0),
+        totals=np.full(4, sum(throughputs.values())),
+        bundles=tuple(stats),
+        stats=stats,
+    )
+
+
+def averages(view: LeaderView) -> dict[str, float]:
+    return {bundle: float(average.values[2]) for bundle, average in view.averages.items()}
+
+
+def test_a_new_broker_notifies_twice_and_a_write_once() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0))
+    assert view.averages["t/n/a"].samples == 2
+    view.take(report("b1:8080", a=400.0))
+    assert view.averages["t/n/a"].samples == 3
+    assert averages(view) == {"t/n/a": (100.0 + 100.0 + 400.0) / 3}
+
+
+def test_any_brokers_write_feeds_every_bundle() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0))
+    view.take(report("b2:8080", b=7.0))
+    assert view.averages["t/n/a"].samples == 4
+
+
+def test_a_bundle_that_nobody_reports_loses_its_average() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0, b=50.0))
+    view.take(report("b1:8080", b=50.0))
+    assert set(view.averages) == {"t/n/b"}
+
+
+def test_short_averages_forget_after_ten_samples() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=0.0))
+    for _ in range(20):
+        view.take(report("b1:8080", a=1000.0))
+    assert view.averages["t/n/a"].samples == 10
+    assert 800.0 < averages(view)["t/n/a"] < 1000.0
+
+
+def test_a_restarted_leader_begins_with_the_stored_averages() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0))
+    view.store("t/n/a", 10, np.full(4, 500.0))
+    for _ in range(5):
+        view.take(report("b1:8080", a=100.0))
+    view.start()
+    assert averages(view) == {"t/n/a": (9 * 500.0 + 100.0) / 10}
+
+
+def test_a_bundle_reported_twice_stands_twice_in_the_load() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0))
+    view.take(report("b2:8080", a=90.0))
+    load = cluster_load(view, lambda bundle: False)
+    assert load.bundles == ("t/n/a", "t/n/a")
+    assert sorted(load.bundle_broker.tolist()) == [0, 1]
+    assert broker_load(view).bundles == ()
+
+
+def test_unloads_of_one_grace_period_ago_still_count() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0, b=50.0))
+    view.recently_unloaded = {"t/n/a": 100.0, "t/n/b": 99.0}
+    view.forget_unloads_before(100.0)
+    load = cluster_load(view, lambda bundle: False)
+    sheddable = dict(zip(load.bundles, load.bundle_is_sheddable.tolist(), strict=True))
+    assert sheddable == {"t/n/a": False, "t/n/b": True}
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5), min_size=1))
+def test_the_filter_keeps_exactly_the_brokers_with_the_fewest(counts: dict[str, int]) -> None:
+    view = LeaderView()
+    for broker, count in counts.items():
+        view.take(report(broker, **{f"{broker}{i}": 1.0 for i in range(count)}))
+    fewest = min(counts.values())
+    kept = view.brokers_with_fewest("t/n")
+    assert set(kept) == {broker for broker, count in counts.items() if count == fewest}
+
+
+def row(second: int, version: int | None, *, is_gone: bool = False) -> dict[str, Any]:
+    at = START + timedelta(seconds=second)
+    return {"broker": "b1", "time": at, "written": at, "version": version, "is_gone": is_gone}
+
+
+def test_a_gap_in_versions_is_a_missed_write() -> None:
+    ((broker, after, before, why),) = missed_writes([row(0, 0), row(10, 1), row(40, 3)])
+    assert broker == "b1"
+    assert (before - after).total_seconds() == 30
+    assert "version 2 was expected and 3 found" in why
+
+
+def test_a_new_life_counts_from_nought() -> None:
+    assert missed_writes([row(0, 0), row(10, None, is_gone=True), row(20, 0)]) == ()
+    assert len(missed_writes([row(0, 0), row(10, None, is_gone=True), row(20, 1)])) == 1
+
+
+def test_a_recording_that_begins_late_misses_what_was_before() -> None:
+    ((_, after, before, _),) = missed_writes([row(0, 7), row(10, 8)])
+    assert after < START
+    assert before == START
