@@ -1,0 +1,86 @@
+"""The main job from end to end: a recording → tables → findings → one page."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from trimtab.diagnose import diagnose
+from trimtab.ingest import Accounting, Recording, ingest
+from trimtab.report import render
+from trimtab.spark import plain_faults, progress
+
+
+class NothingReadableError(Exception):
+    """Files are there, and not one line of them could be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """What was written, and the answer in two sentences."""
+
+    report: Path
+    findings: Path
+    tables: Path
+    document: Mapping[str, Any]
+
+
+def explain(spark: SparkSession, recording: Recording, output: Path) -> Explained:
+    """Explain a recording.
+
+    Writes `report.html`, `findings.json` and `tables/` into the output folder; each
+    appears whole or not at all.
+
+    Args:
+        spark: a session of `trimtab.spark.session`.
+        recording: an open recording.
+        output: folder to write into; made if need be.
+
+    Raises:
+        NothingReadableError: no line of any file could be read.
+        IngestError: the tables cannot be written.
+        SparkError: Spark failed.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    tables = output / "tables"
+    accounting = ingest(spark, recording, tables)
+    totals = accounting.totals
+    if totals["rows"] + totals["other"] == 0:
+        first = accounting.rejects[0]["reason"] if accounting.rejects else "every file is empty"
+        lines = f"{totals['lines']} lines in {totals['files']} files"
+        raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
+    with progress(spark, f"explaining {recording.name}"), plain_faults():
+        diagnosis = diagnose(spark, tables)
+    document = diagnosis.findings | {"accounting": _accounting(accounting)}
+    return Explained(
+        report=_write(output / "report.html", render(document, diagnosis.picture)),
+        findings=_write(output / "findings.json", json.dumps(document, indent=1) + "\n"),
+        tables=tables,
+        document=document,
+    )
+
+
+def _accounting(accounting: Accounting) -> dict[str, Any]:
+    return {
+        **accounting.totals,
+        "by_file": [asdict(file) for file in accounting.files],
+        "rejects": [
+            {name: row[name] for name in ("file", "line", "reason", "text")}
+            for row in accounting.rejects
+        ],
+        "unused": [{"file": file.name, "reason": file.reason} for file in accounting.unused],
+    }
+
+
+def _write(path: Path, text: str) -> Path:
+    """Write a file beside its place and move it there, so that it is never half there."""
+    draft = path.with_name(f".{path.name}.draft")
+    draft.write_text(text, encoding="utf-8")
+    os.replace(draft, path)
+    return path

@@ -1,0 +1,215 @@
+"""What is wrong with the input is said in one clear line; what can be explained still is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from trimtab.cli import main
+
+ROOT = Path(__file__).parent.parent
+SEED_LOG = ROOT / "recordings" / "seed-001" / "logs" / "leader" / "pulsar-broker.log"
+REPORT = {
+    "time": "2024-06-11T15:33:00+08:00",
+    "broker": "XXX.83:8081",
+    "version": 1,
+    "mtime": 1718091180000,
+    "report": {
+        "cpu": {"usage": 50.0, "limit": 100.0},
+        "memory": {"usage": 1.0, "limit": 2.0},
+        "directMemory": {"usage": 1.0, "limit": 2.0},
+        "bandwidthIn": {"usage": 1.0, "limit": 100.0},
+        "bandwidthOut": {"usage": 1.0, "limit": 100.0},
+        "msgRateIn": 1.0,
+        "msgRateOut": 1.0,
+        "msgThroughputIn": 1.0,
+        "msgThroughputOut": 1.0,
+        "lastUpdate": 1718091180000,
+        "lastStats": {},
+        "bundles": [],
+        "numTopics": 0,
+        "brokerVersionString": "4.0.8",
+    },
+}
+
+
+def explain(recording: Path, output: Path) -> Result:
+    arguments = ["explain", str(recording), "-o", str(output)]
+    return CliRunner().invoke(main, arguments, catch_exceptions=False)
+
+
+def findings(output: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads((output / "findings.json").read_text(encoding="utf-8"))
+    return read
+
+
+def rejects(output: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = findings(output)["accounting"]["rejects"]
+    return found
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    """The seed's log as a recording that a test may spoil."""
+    folder = tmp_path / "night"
+    (folder / "logs" / "leader").mkdir(parents=True)
+    (folder / "logs" / "leader" / "broker.log").write_bytes(SEED_LOG.read_bytes())
+    return folder
+
+
+def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+    result = explain(tmp_path / "nowhere", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "nowhere" in result.output
+    assert "no such file" in result.output
+
+
+def test_an_empty_folder_has_nothing_to_read(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    result = explain(tmp_path / "empty", tmp_path / "out")
+    assert result.exit_code == 2
+    assert len(result.output.strip().splitlines()) == 1
+    assert "empty" in result.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_pictures_has_nothing_to_read(tmp_path: Path) -> None:
+    folder = tmp_path / "holiday"
+    folder.mkdir()
+    for name in ("beach.jpg", "sea.jpeg"):
+        (folder / name).write_bytes(b"\xff\xd8\xff\xe0\x00\x10JFIF\x00")
+    result = explain(folder, tmp_path / "out")
+    assert result.exit_code == 2
+    assert len(result.output.strip().splitlines()) == 1
+    assert "logs/" in result.output
+
+
+@pytest.mark.spark
+def test_a_log_of_nothing_but_noise_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "noise" / "logs" / "b1"
+    folder.mkdir(parents=True)
+    (folder / "broker.log").write_text("hello\nworld\n", encoding="utf-8")
+    result = explain(tmp_path / "noise", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "none of 2 lines" in result.output
+    assert "expected" in result.output
+
+
+@pytest.mark.spark
+def test_a_truncated_gz_is_explained_up_to_the_damage(recording: Path, tmp_path: Path) -> None:
+    log = recording / "logs" / "leader" / "broker.log"
+    more = log.read_bytes() + b"".join(
+        b"2024-06-13T10:24:02,%03d+0800 [x-%d] INFO  a.B - filler %d\n" % (i % 1000, i, i * 7919)
+        for i in range(20_000)
+    )
+    log.with_name("broker.log.gz").write_bytes(gzip.compress(more)[:-4000])
+    log.unlink()
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    assert len(findings(tmp_path / "out")["unloads"]) == 2
+    (damage,) = rejects(tmp_path / "out")
+    assert damage["file"] == "logs/leader/broker.log.gz"
+    assert damage["line"] > 11
+    assert "gz" in damage["reason"]
+
+
+@pytest.mark.spark
+def test_a_log_in_another_zone_is_told(recording: Path, tmp_path: Path) -> None:
+    log = recording / "logs" / "leader" / "broker.log"
+    log.write_text(log.read_text(encoding="utf-8").replace("+0800", "Z"), encoding="utf-8")
+    (recording / "store").mkdir()
+    (recording / "store" / "brokers.jsonl").write_text(
+        "".join(
+            json.dumps(REPORT | {"mtime": mtime, "version": version}) + "\n"
+            for version, mtime in enumerate((1718091180000, 1718159000000))
+        ),
+        encoding="utf-8",
+    )
+    late = "".join(
+        line for line in log.read_text(encoding="utf-8").splitlines(True) if "06-12T" in line
+    )
+    log.write_text(late, encoding="utf-8")
+    result = explain(recording, tmp_path / "out")
+    assert result.exit_code == 0
+    (warning,) = [w for w in findings(tmp_path / "out")["warnings"] if "time_zone" in w]
+    assert warning.startswith("logs/leader/broker.log: ")
+    assert "expected the same clock" in warning
+
+
+@pytest.mark.spark
+def test_two_layouts_in_one_log_are_both_read(recording: Path, tmp_path: Path) -> None:
+    log = recording / "logs" / "leader" / "broker.log"
+    text = log.read_text(encoding="utf-8")
+    other = text.replace("2024-06-12T10:24:02,245+0800 [", "2024-06-12 10:24:02.245 [")
+    assert other != text
+    log.write_text(other, encoding="utf-8")
+    (recording / "recording.toml").write_text('time_zone = "+08:00"\n', encoding="utf-8")
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    times = [round_["time"] for round_ in findings(tmp_path / "out")["round_list"]]
+    assert times == ["2024-06-11T07:33:42.642Z", "2024-06-12T02:24:02.245Z"]
+
+
+@pytest.mark.spark
+def test_a_report_that_is_not_json_is_a_reject_and_the_rest_is_explained(
+    recording: Path, tmp_path: Path
+) -> None:
+    lines = [json.dumps(REPORT), "{not json", json.dumps({"time": REPORT["time"]})]
+    (recording / "load-reports.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    assert len(findings(tmp_path / "out")["unloads"]) == 2
+    first, second = rejects(tmp_path / "out")
+    assert (first["file"], first["line"]) == ("load-reports.jsonl", 2)
+    assert "JSON" in first["reason"]
+    assert second["line"] == 3
+    assert "broker" in second["reason"]
+
+
+@pytest.mark.spark
+def test_unknown_keys_and_bad_values_of_a_conf_are_told(recording: Path, tmp_path: Path) -> None:
+    (recording / "conf").mkdir()
+    (recording / "conf" / "b1.conf").write_text(
+        "brokerServicePort=6650\n"
+        "loadBalancerHistoryResourcePercentag=0.5\n"
+        "loadBalancerBrokerThresholdShedderPercentage=ten\n",
+        encoding="utf-8",
+    )
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    warnings = findings(tmp_path / "out")["warnings"]
+    misspelt = next(w for w in warnings if "Percentag " in w)
+    assert misspelt.startswith("conf/b1.conf:2: ")
+    assert "did you mean loadBalancerHistoryResourcePercentage?" in misspelt
+    bad = next(w for w in warnings if "'ten'" in w)
+    assert bad.startswith("conf/b1.conf:3: ")
+    assert "whole number" in bad
+
+
+@pytest.mark.spark
+def test_rounds_without_load_reports_say_what_is_missing(recording: Path, tmp_path: Path) -> None:
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    questions = findings(tmp_path / "out")["undecidable"]
+    assert any("store/brokers.jsonl" in question["missing"] for question in questions)
+
+
+def test_a_foreign_folder_is_not_overwritten(recording: Path, tmp_path: Path) -> None:
+    tables = tmp_path / "out" / "tables"
+    tables.mkdir(parents=True)
+    (tables / "thesis.tex").write_text("years of work", encoding="utf-8")
+    result = explain(recording, tmp_path / "out")
+    assert result.exit_code == 2
+    assert (tables / "thesis.tex").read_text(encoding="utf-8") == "years of work"
+    assert not (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.spark
+def test_names_from_the_input_are_text_in_the_page(recording: Path, tmp_path: Path) -> None:
+    log = recording / "logs" / "leader" / "broker.log"
+    evil = "public/<script>alert(1)</script>/0x70000000_0x80000000"
+    text = log.read_text(encoding="utf-8")
+    log.write_text(text.replace("public/default/0x70000000_0x80000000", evil), encoding="utf-8")
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    assert evil in {unload["bundle"] for unload in findings(tmp_path / "out")["unloads"]}
+    assert "<script>alert" not in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
