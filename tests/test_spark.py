@@ -23,13 +23,15 @@ ALONE = """
 import json, sys
 from pathlib import Path
 from trimtab.ingest import ingest, open_recording
-from trimtab.spark import session
+from trimtab.spark import opened_session
 
-spark = session("alone", cores=1)
-with open_recording(Path(sys.argv[1])) as recording:
-    ingest(spark, recording, Path(sys.argv[2]))
-java = spark.sparkContext._jvm.java.lang.System
-print(json.dumps({"java": java.getProperty("java.home"), "master": spark.sparkContext.master}))
+for _ in range(2):  # Java ends with the block, and must be found again
+    with opened_session("alone", cores=1, master=None) as spark:
+        with open_recording(Path(sys.argv[1])) as recording:
+            ingest(spark, recording, Path(sys.argv[2]))
+        java = spark.sparkContext._jvm.java.lang.System
+        said = {"java": java.getProperty("java.home"), "master": spark.sparkContext.master}
+print(json.dumps(said))
 """
 
 

@@ -8,7 +8,6 @@ requirements/, what builds pyspark's sdist included.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -25,7 +24,6 @@ LOCKS = ROOT / "requirements"
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3", "python")
 PYTHON_OLDEST = (3, 11)
 #: Spark 4 does not start on anything older.
-JAVA_OLDEST = 17
 
 #: Prints the version, and whether `python -m venv` can put pip in (Debian packs that apart).
 PROBE = (
@@ -92,22 +90,6 @@ def usable_python() -> tuple[str, bool]:
     )
 
 
-def java_version(java: str) -> int:
-    """Return the major version of a Java, 0 where it does not run."""
-    said = re.search(r'version "(?:1\.)?(\d+)', output_of(java, "-version"))
-    return int(said.group(1)) if said else 0
-
-
-def has_java() -> bool:
-    """Say whether JAVA_HOME or PATH has a Java on which Spark starts."""
-    home = os.environ.get("JAVA_HOME")
-    candidates = [str(Path(home) / "bin" / "java")] if home else []
-    on_path = shutil.which("java")
-    if on_path:
-        candidates.append(on_path)
-    return any(java_version(java) >= JAVA_OLDEST for java in candidates)
-
-
 def uv_settings(pip_config: str) -> dict[str, str]:
     """Translate what `pip config list` prints into uv's variables; what is set for uv wins.
 
@@ -168,16 +150,12 @@ def main() -> int:
     """Set up `.venv`, and say in one line each what is done."""
     began = time.monotonic()
     python, has_ensurepip = usable_python()
-    locks = ["dev.lock"]
-    if not has_java():
-        locks.append("java.lock")
+    # The machine's own Java comes first when Spark starts; the tests try both.
+    locks = ["dev.lock", "java.lock"]
     size = "what has changed" if STAMP.exists() else "about 600 MB, most of it Spark"
     say(f"{python} -> .venv")
     pip = create(python, has_ensurepip)
-    java = (
-        "with a Java runtime, since none >= 17 was found" if len(locks) > 1 else "using your Java"
-    )
-    say(f"installing {' and '.join(locks)}, {java}; downloads {size}")
+    say(f"installing {' and '.join(locks)}; downloads {size}")
     try:
         install(pip, locks)
     except subprocess.CalledProcessError as failure:

