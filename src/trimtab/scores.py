@@ -137,7 +137,8 @@ def mean_in_order(values: Floats) -> float:
     if values.size == 0:
         return 0.0
     with np.errstate(all="ignore"):
-        return float(np.cumsum(values)[-1] / values.size)
+        # The loop begins at 0.0, which makes 0.0 of a sum of nothing but -0.0.
+        return float((np.cumsum(values)[-1] + 0.0) / values.size)
 
 
 def _percent(load: ClusterLoad) -> NDArray[np.float32]:
