@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from trimtab.model import RESOURCES, ClusterLoad, Floats
+from trimtab.model import RESOURCES, BundleData, ClusterLoad, Floats, Preallocations
+
+#: A bundle of every load that no broker reports.
+UNOWNED = "t/n/unowned"
 
 odd = st.sampled_from([math.nan, math.inf, -math.inf, -1.0, -0.0, 0.0, 1e300, 1e-300])
 plain = st.floats(0, 1.5, width=32)
@@ -50,7 +53,8 @@ def exact_loads(draw: st.DrawFn) -> ClusterLoad:
     table = np.zeros((broker_count, 5))
     table[:, 0] = np.array(usage) / 64
     averages = np.zeros((bundles, 4))
-    averages[:, 0] = averages[:, 2] = np.array(weight, dtype=np.float64)
+    # Thousands, so that strategies with a fixed least rate find enough to move.
+    averages[:, 0] = averages[:, 2] = np.array(weight, dtype=np.float64) * 64
     totals = np.zeros((broker_count, 4))
     np.add.at(totals, owner, averages)
     return _frozen(
@@ -76,8 +80,22 @@ def _table(draw: st.DrawFn, numbers: st.SearchStrategy[float], rows: int, column
 
 
 def _frozen(*, totals: Floats, averages: Floats, **fields: Any) -> ClusterLoad:
-    """Make a load whose arrays cannot be written to, so that a strategy that tries fails."""
+    """Make a load whose arrays cannot be written to, so that a strategy that tries fails.
+
+    The long-term averages are the short-term ones; the first bundle is on its way to the
+    first broker, and `UNOWNED` is a bundle that no broker reports.
+    """
+    names = (*fields["bundles"], UNOWNED)
+    values = np.zeros((len(names), 11))
+    values[:-1, :4] = values[:-1, 5:9] = averages
+    ahead = averages[:1]
     load = ClusterLoad(
+        long_rate_in=totals[:, 0],
+        long_rate_out=totals[:, 1],
+        preallocations=Preallocations(np.zeros(len(ahead), np.int64), ahead[:, 0], ahead[:, 1]),
+        bundle_data=BundleData(
+            {name: i for i, name in enumerate(names)}, np.arange(len(names)), values
+        ),
         rate_in=totals[:, 0],
         rate_out=totals[:, 1],
         throughput_in=totals[:, 2],
@@ -89,7 +107,8 @@ def _frozen(*, totals: Floats, averages: Floats, **fields: Any) -> ClusterLoad:
         bundle_throughput_out=averages[:, 3],
         **fields,
     )
-    for field in dataclasses.fields(load):
-        if isinstance(value := getattr(load, field.name), np.ndarray):
-            value.flags.writeable = False
+    for part in (load, load.preallocations, load.bundle_data):
+        for field in dataclasses.fields(part):
+            if isinstance(value := getattr(part, field.name), np.ndarray):
+                value.flags.writeable = False
     return load

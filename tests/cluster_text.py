@@ -12,9 +12,11 @@ UNSHEDDABLE = ("recent", "system", "unmeasured")
 
 
 def cluster(lines: tuple[str, ...]) -> ClusterLoad:
-    """Read `name usage [@MiB/s] [bundle=MiB/s[:why it may not be shed]] …`, a broker a line.
+    """Read `name usage [@traffic] [bundle=traffic[:why it may not be shed]] …`, a broker a line.
 
     Usage is a fraction of the CPU, or `resource:fraction,…`, or `resource=usage/limit,…`.
+    Traffic is `MiB/s`, or bytes/s with a B behind, or either with `#messages/s` behind that;
+    else messages are of a kilobyte.
     Without `@` a broker's report says what its bundles' averages add up to.
     """
     rows = [line.split() for line in lines]
@@ -23,24 +25,26 @@ def cluster(lines: tuple[str, ...]) -> ClusterLoad:
         (i, *_bundle(word)) for i, row in enumerate(rows) for word in row[2:] if word[0] != "@"
     ]
     owner = np.array([i for i, *_ in bundles], dtype=np.int64)
-    carried = np.array([weight for _, _, weight, _ in bundles])
-    measured = np.bincount(owner, weights=carried, minlength=len(rows)).astype(np.float64)
+    averages = np.array([traffic for _, _, traffic, _ in bundles]).reshape(-1, 2)
+    carried, rates = averages[:, 0], averages[:, 1]
+    measured = np.zeros((len(rows), 2))
+    np.add.at(measured, owner, averages)
     for i, row in enumerate(rows):
-        measured[i] = next((float(w[1:]) * MEBIBYTE for w in row[2:] if w[0] == "@"), measured[i])
-    # Messages of a kilobyte, all published and none read.
+        measured[i] = next((_traffic(w[1:]) for w in row[2:] if w[0] == "@"), measured[i])
+    # All published and none read.
     return ClusterLoad(
         brokers=tuple(row[0] for row in rows),
         resource_usage=resources[:, :, 0],
         resource_limit=resources[:, :, 1],
-        rate_in=measured / 1024,
+        rate_in=measured[:, 1],
         rate_out=np.zeros(len(rows)),
-        throughput_in=measured,
+        throughput_in=measured[:, 0],
         throughput_out=np.zeros(len(rows)),
         bundle_count=np.bincount(owner, minlength=len(rows)),
         bundles=tuple(name for _, name, _, _ in bundles),
         bundle_broker=owner,
-        bundle_rate_in=carried / 1024,
-        bundle_rate_out=np.zeros(len(bundles)),
+        bundle_rate_in=rates,
+        bundle_rate_out=np.copysign(0.0, rates),
         bundle_throughput_in=carried,
         bundle_throughput_out=np.copysign(0.0, carried),  # so that -0 stays -0 in the sum
         bundle_is_sheddable=np.array([ok for *_, ok in bundles], dtype=np.bool_),
@@ -64,12 +68,20 @@ def _usage_and_limit(text: str) -> tuple[float, float]:
     return float(usage), float(limit) if slash else 1.0
 
 
-def _bundle(word: str) -> tuple[str, float, bool]:
+def _bundle(word: str) -> tuple[str, tuple[float, float], bool]:
     name, _, value = word.partition("=")
-    weight, colon, why = value.partition(":")
+    traffic, colon, why = value.partition(":")
     if colon and why not in UNSHEDDABLE:
         raise ValueError(f"{word}: found {why!r}, expected one of {UNSHEDDABLE}")
-    return name, float(weight) * MEBIBYTE, not colon
+    return name, _traffic(traffic), not colon
+
+
+def _traffic(text: str) -> tuple[float, float]:
+    """Read bytes/s and messages/s."""
+    throughput, hash_, rate = text.partition("#")
+    is_bytes = throughput.endswith("B")
+    carried = float(throughput[:-1]) if is_bytes else float(throughput) * MEBIBYTE
+    return carried, float(rate) if hash_ else carried / 1024
 
 
 def described(load: ClusterLoad) -> str:

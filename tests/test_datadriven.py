@@ -14,12 +14,21 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.cluster_text import MEBIBYTE, cluster, described
 from tests.datadriven import run
-from trimtab.model import ClusterLoad, Decision, History, Reason
-from trimtab.place import PLACERS
-from trimtab.releases import release_line
+from trimtab.model import (
+    AvgShedderMemory,
+    BundleData,
+    ClusterLoad,
+    Decision,
+    History,
+    LostRoundError,
+    Preallocations,
+    Reason,
+    RoundRobinMemory,
+)
+from trimtab.place import PLACERS, placer
 from trimtab.scores import mean_in_order, smoothed, unweighted_usage, weighted_usage
 from trimtab.settings import ResourceWeights, unknown_keys
-from trimtab.shed import SHEDDERS
+from trimtab.shed import SHEDDERS, shedder
 
 TESTDATA = Path(__file__).parent / "testdata"
 
@@ -56,8 +65,8 @@ def _check(
 class Shed:
     """A shedder, a cluster, and what happens to them; a method is a command."""
 
-    def __init__(self, function: str) -> None:
-        self.names = {n for n, entry in _entries(SHEDDERS) if entry.shed.__name__ == function}
+    def __init__(self, file: str) -> None:
+        self.names = {n for n, e in _entries(SHEDDERS) if _file(e.shed) == file}
         self.conf_lines: Mapping[str, str] = {}
         self.release = "4.0"
         self.load: ClusterLoad | None = None
@@ -72,24 +81,33 @@ class Shed:
         settings = self._entry().settings
         return _changes(settings({}, release), settings(self.conf_lines, release))
 
-    def shed(self, *, exact: str = "no") -> str:
+    def shed(self, *, exact: str = "no", unit: str = "MiB/s") -> str:
+        """Decide a round; `unit` is that in which the shedder counts what is to go."""
         assert self.load is not None
-        number = _number(exact)
-        decision = self._decide()
+        number, scale = _number(exact), {"MiB/s": MEBIBYTE, "B/s": 1.0, "messages/s": 1.0}[unit]
+        try:
+            decision = self._decide()
+        except LostRoundError as error:
+            self.memory = error.memory
+            return f"{type(error).__name__}: {error}"
         lines = [f"average {number(decision.average)}"]
         for broker, reason, score, offload in zip(
             self.load.brokers, decision.reasons, decision.scores, decision.offload, strict=True
         ):
-            asked = "" if np.isnan(offload) else f", to lose {number(offload / MEBIBYTE)} MiB/s"
+            asked = "" if np.isnan(offload) else f", to lose {number(offload / scale)} {unit}"
             lines.append(f"{broker} {number(score)} {reason}{asked}")
         sources = dict.fromkeys(unload.source for unload in decision.unloads)
         for source in sources:
-            bundles = (u.bundle for u in decision.unloads if u.source == source)
-            lines.append(f"unload {', '.join(bundles)} from {source}")
+            mine = [unload for unload in decision.unloads if unload.source == source]
+            where = "".join(dict.fromkeys(f" to {u.target}" for u in mine if u.target))
+            lines.append(f"unload {', '.join(u.bundle for u in mine)} from {source}{where}")
         return "\n".join(lines)
 
-    def repeat(self, *, rounds: str) -> str:
-        """Shed again and again while nothing changes: what smoothing does."""
+    def repeat(self, *, rounds: str, shown: str = "1") -> str:
+        """Shed again and again while nothing changes: what smoothing does.
+
+        Rounds are printed from `shown` on.
+        """
         assert self.load is not None
         lines = ["round  " + "  ".join(f"{broker:>5}" for broker in self.load.brokers)]
         for i in range(int(rounds)):
@@ -101,7 +119,7 @@ class Shed:
                 if reason is Reason.OVERLOADED
             ]
             lines.append(f"{i + 1:5}  {scores}" + (f"  {', '.join(shed)} sheds" if shed else ""))
-        return "\n".join(lines)
+        return "\n".join(lines[:1] + lines[int(shown) :])
 
     def remember(self, lines: tuple[str, ...]) -> str:
         """Give the shedder a history: `broker smoothed usage`."""
@@ -115,6 +133,10 @@ class Shed:
         self.memory = self._entry().forget(self.memory, brokers.split(","))
         return _remembered(self.memory)
 
+    def recall(self) -> str:
+        """Show what the shedder remembers."""
+        return _remembered(self.memory)
+
     def elect(self) -> str:
         """Make another broker the leader."""
         self.memory = self._entry().memory
@@ -122,7 +144,7 @@ class Shed:
 
     def _entry(self) -> Any:
         (name,) = self.names
-        return SHEDDERS[name, release_line(self.release)]
+        return shedder(name, self.release)
 
     def _decide(self) -> Decision:
         entry = self._entry()
@@ -135,11 +157,13 @@ class Shed:
 class Place:
     """A placer, a cluster, and what happens to them; a method is a command."""
 
-    def __init__(self, function: str) -> None:
-        self.names = {n for n, entry in _entries(PLACERS) if entry.place.__name__ == function}
+    def __init__(self, file: str) -> None:
+        self.names = {n for n, e in _entries(PLACERS) if _file(e.place) == file}
         self.conf_lines: Mapping[str, str] = {}
         self.release = "4.0"
         self.load: ClusterLoad | None = None
+        #: Objects of averages that there have been.
+        self.made = 1
         self.elect()
 
     def cluster(self, lines: tuple[str, ...]) -> str:
@@ -151,30 +175,85 @@ class Place:
         settings = self._entry().settings
         return _changes(settings({}, release), settings(self.conf_lines, release))
 
-    def place(self, *, among: str = "all", exact: str = "no") -> str:
+    def averages(self, lines: tuple[str, ...]) -> str:
+        """Let the leader know `bundle messages/s …` of all bundles, and no others."""
+        assert self.load is not None
+        rows = {line.split()[0]: line.split()[1:] for line in lines}
+        before = self.load.bundle_data
+        known = {} if before is None else dict(zip(before.rows, before.numbers, strict=True))
+        numbers = [known.get(bundle, self.made + i) for i, bundle in enumerate(rows)]
+        self.made += len(rows)
+        values = np.zeros((len(rows), 11))
+        for i, numbered in enumerate(rows.values()):
+            values[i, : len(numbered)] = [float(value) for value in numbered]
+        places = {bundle: i for i, bundle in enumerate(rows)}
+        data = BundleData(places, np.array(numbers, dtype=np.int64), values)
+        self.load = dataclasses.replace(self.load, bundle_data=data)
+        return f"{len(rows)} bundles, of which {len(rows.keys() - known.keys())} are new"
+
+    def long_term(self, lines: tuple[str, ...]) -> str:
+        """Give brokers long-term rates, and those of bundles on their way: `broker 100 +20`."""
+        assert self.load is not None
+        place = {broker: i for i, broker in enumerate(self.load.brokers)}
+        rates = np.zeros(len(place))
+        ahead: list[tuple[int, float]] = []
+        for line in lines:
+            broker, rate, *coming = line.split()
+            rates[place[broker]] = float(rate)
+            ahead += [(place[broker], float(word)) for word in coming]
+        table = np.array(ahead).reshape(-1, 2)
+        nothing = np.zeros(len(table))
+        self.load = dataclasses.replace(
+            self.load,
+            long_rate_in=rates,
+            long_rate_out=np.copysign(0.0, rates),
+            preallocations=Preallocations(table[:, 0].astype(np.int64), table[:, 1], nothing),
+        )
+        return f"{len(lines)} brokers, {len(ahead)} bundles on their way"
+
+    def shed(self) -> str:
+        """Let the shedder that is the same object plan where bundles go."""
+        (name,) = self.names
+        entry = shedder(name, self.release)
+        assert entry is not None
+        settings = entry.settings(self.conf_lines, self.release)
+        decision, self.memory = entry.shed(self.load, self.memory, settings)
+        lines = [f"unload {u.bundle} from {u.source} to {u.target}" for u in decision.unloads]
+        return "\n".join(lines or ["nothing"])
+
+    def place(
+        self, *, bundle: str = "x", among: str = "all", exact: str = "no", drawn: str = ""
+    ) -> str:
+        """Place a bundle; `drawn` is who was drawn, if the placer is told."""
         assert self.load is not None
         number = _number(exact)
         brokers = list(self.load.brokers if among == "all" else filter(None, among.split(",")))
         try:
-            placement = self._choose(brokers)
+            placement = self._choose(brokers, bundle)
         except ValueError as error:
             return f"{type(error).__name__}: {error}"
         best = [self.load.brokers[i] for i in placement.best]
-        lines = [f"average {number(placement.average)}"]
+        lines = [] if np.isnan(placement.average) else [f"average {number(placement.average)}"]
         lines += [
             f"{broker} {number(score)}"
             + (" best" if broker in best and not placement.is_fallback else "")
             for broker, score in zip(brokers, placement.scores, strict=True)
+            if lines
         ]
-        drawn = ("all, for want of a better: " if placement.is_fallback else "") + ", ".join(best)
-        return "\n".join([*lines, f"draw from {drawn or 'nobody'}"])
+        among_whom = ("all, for want of a better: " if placement.is_fallback else "") + ", ".join(
+            best
+        )
+        if drawn:
+            assert drawn in best
+            self.memory = self._entry().drawn(self.memory, bundle, drawn)
+        return "\n".join([*lines, f"draw from {among_whom or 'nobody'}"])
 
     def repeat(self, *, calls: str) -> str:
         """Place again and again on the same reports."""
         assert self.load is not None
         lines = ["call  " + "  ".join(f"{broker:>6}" for broker in self.load.brokers)]
         for i in range(int(calls)):
-            scores = self._choose(list(self.load.brokers)).scores
+            scores = self._choose(list(self.load.brokers), "x").scores
             lines.append(f"{i + 1:4}  " + "  ".join(f"{score:6.4f}" for score in scores))
         return "\n".join(lines)
 
@@ -190,6 +269,10 @@ class Place:
         self.memory = self._entry().forget(self.memory, brokers.split(","))
         return _remembered(self.memory)
 
+    def recall(self) -> str:
+        """Show what the placer remembers."""
+        return _remembered(self.memory)
+
     def elect(self) -> str:
         """Make another broker the leader."""
         self.memory = self._entry().memory
@@ -197,16 +280,18 @@ class Place:
 
     def _entry(self) -> Any:
         (name,) = self.names
-        return PLACERS[name, release_line(self.release)]
+        return placer(name, self.release)
 
-    def _choose(self, brokers: list[str]) -> Any:
+    def _choose(self, brokers: list[str], bundle: str) -> Any:
         assert self.load is not None
         entry = self._entry()
         settings = entry.settings(self.conf_lines, self.release)
         position = {broker: i for i, broker in enumerate(self.load.brokers)}
         candidates = np.array([position.get(broker, -1) for broker in brokers], dtype=np.int64)
         try:
-            placement, self.memory = entry.place(self.load, candidates, self.memory, settings)
+            placement, self.memory = entry.place(
+                self.load, bundle, candidates, self.memory, settings
+            )
         except ValueError as error:
             self.memory = getattr(error, "memory", self.memory)
             raise
@@ -268,6 +353,10 @@ def _entries(table: Mapping[tuple[str, str], Any]) -> list[tuple[str, Any]]:
     return [(name, entry) for (name, _), entry in table.items()]
 
 
+def _file(function: Any) -> str:
+    return str(function.__module__.rpartition(".")[2])
+
+
 def _conf(lines: tuple[str, ...]) -> Mapping[str, str]:
     conf = dict(line.split("=", 1) for line in lines)
     if unknown := unknown_keys(conf):
@@ -291,8 +380,30 @@ def _fields(settings: Any) -> list[tuple[str, Any]]:
 
 
 def _remembered(memory: Any) -> str:
+    if memory is None:
+        return "remembers nothing, ever"
+    if isinstance(memory, AvgShedderMemory):
+        return _hits_and_plans(memory)
+    if isinstance(memory, RoundRobinMemory):
+        return f"remembers {memory.count} turns among {', '.join(memory.brokers) or 'nobody'}"
     known = zip(memory.brokers, memory.usage, strict=True)
     return "remembers " + (", ".join(f"{b} {usage:.3f}" for b, usage in known) or "nothing")
+
+
+def _hits_and_plans(memory: AvgShedderMemory) -> str:
+    parts = [
+        f"{which} " + ", ".join(f"{broker} {count}" for broker, count in sorted(hits.items()))
+        for which, hits in (("high", memory.hits_high), ("low", memory.hits_low))
+        if hits
+    ]
+    plans = [
+        f"{plan.bundle} to {plan.broker}"
+        + (" (changed)" if plan.content != inserted else "")
+        + (" (forgotten)" if plan.is_forgotten else "")
+        for inserted, found in memory.plans.entries.items()
+        for plan in found
+    ]
+    return "remembers " + ("; ".join([*parts, *plans]) or "nothing")
 
 
 def _number(exact: str) -> Any:

@@ -11,9 +11,9 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
+from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.findings import FINDINGS, found
 from trimtab.diagnose.night import BrokerState, Event, Night, Usage
-from trimtab.diagnose.printed import checked_against_print
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import verdicts

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.diagnose.leader_view import LeaderView, Report, broker_load, cluster_load
+from trimtab.diagnose.leader_view import Average, LeaderView, Report, broker_load, cluster_load
 from trimtab.diagnose.replay import missed_writes
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
@@ -17,7 +17,8 @@ START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
 
 def report(broker: str, **throughputs: float) -> Report:
     stats = {
-        f"t/n/{name}": np.array([1.0, 1.0, value, value]) for name, value in throughputs.items()
+        f"t/n/{name}": np.array([1.0, 1.0, value, value, 3.0])
+        for name, value in throughputs.items()
     }
     return Report(
         broker=broker,
@@ -30,15 +31,15 @@ def report(broker: str, **throughputs: float) -> Report:
 
 
 def averages(view: LeaderView) -> dict[str, float]:
-    return {bundle: float(average.values[2]) for bundle, average in view.averages.items()}
+    return {bundle: float(average.short[2]) for bundle, average in view.averages.items()}
 
 
 def test_a_new_broker_notifies_twice_and_a_write_once() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
-    assert view.averages["t/n/a"].samples == 2
+    assert view.averages["t/n/a"].short_samples == 2
     view.take(report("b1:8080", a=400.0))
-    assert view.averages["t/n/a"].samples == 3
+    assert view.averages["t/n/a"].short_samples == 3
     assert averages(view) == {"t/n/a": (100.0 + 100.0 + 400.0) / 3}
 
 
@@ -46,7 +47,7 @@ def test_any_brokers_write_feeds_every_bundle() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
     view.take(report("b2:8080", b=7.0))
-    assert view.averages["t/n/a"].samples == 4
+    assert view.averages["t/n/a"].short_samples == 4
 
 
 def test_a_bundle_that_nobody_reports_loses_its_average() -> None:
@@ -61,18 +62,45 @@ def test_short_averages_forget_after_ten_samples() -> None:
     view.take(report("b1:8080", a=0.0))
     for _ in range(20):
         view.take(report("b1:8080", a=1000.0))
-    assert view.averages["t/n/a"].samples == 10
+    assert view.averages["t/n/a"].short_samples == 10
     assert 800.0 < averages(view)["t/n/a"] < 1000.0
 
 
 def test_a_restarted_leader_begins_with_the_stored_averages() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
-    view.store("t/n/a", 10, np.full(4, 500.0))
+    view.store("t/n/a", Average(10, np.full(4, 500.0), 20, np.full(4, 400.0), 3.0))
     for _ in range(5):
         view.take(report("b1:8080", a=100.0))
     view.start()
     assert averages(view) == {"t/n/a": (9 * 500.0 + 100.0) / 10}
+    assert view.averages["t/n/a"].long[2] == (20 * 400.0 + 100.0) / 21
+
+
+def test_a_bundle_forgotten_and_met_again_is_another_object() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0, b=50.0))
+    before = view.averages["t/n/a"].number
+    view.take(report("b1:8080", b=50.0))
+    view.take(report("b1:8080", a=100.0, b=50.0))
+    assert view.averages["t/n/a"].number > before
+    assert view.averages["t/n/a"].short_samples == 1
+
+
+def test_long_rates_of_a_broker_are_those_of_its_bundles() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0, b=50.0))
+    load = broker_load(view)
+    assert load.long_rate_in is not None
+    assert load.long_rate_in.tolist() == [2.0]
+    assert load.bundle_data is not None
+    assert load.bundle_data.values.shape == (2, 11)
+
+
+def test_a_bundle_placed_before_anyone_reports_it_has_the_defaults() -> None:
+    view = LeaderView()
+    assert view.meet("t/n/new").short.tolist() == [50.0, 50.0, 50_000.0, 50_000.0]
+    assert view.averages["t/n/new"].short_samples == 0
 
 
 def test_a_bundle_reported_twice_stands_twice_in_the_load() -> None:

@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.map_order import concurrent_hash_map_order, hash_map_order, string_hash
+from tests.golden_vectors import FULL, GOLDEN, whole_vectors
+from trimtab.leader_maps import LeaderMaps
+from trimtab.map_order import (
+    ConcurrentHashMapKeys,
+    HashMapKeys,
+    concurrent_hash_map_order,
+    hash_map_order,
+    hash_map_size,
+    string_hash,
+)
+from trimtab.sequences import Round, sequence
+
+# What was put in (+), taken out (-) or cleared (!), and how a HashMap and a ConcurrentHashMap
+# of OpenJDK 17 walked what was left; the HashMap was spared what was taken out.  Some keys
+# were made to fall into few bins.
+WALKED = Path(__file__).parent / "testdata" / "java_maps.txt"
+
+# Kind → orders recorded.
+ORDERS = Counter({"brokers": 3101, "bundles": 667, "preallocations": 3775, "candidates": 10951})
 
 SIX = [f"broker-{i}:8080" for i in range(1, 7)]
 TWELVE = [f"broker-{i}.ns.svc.cluster.local:8080" for i in range(1, 13)]
@@ -29,7 +53,95 @@ def test_the_concurrent_map_grows_one_key_earlier() -> None:
     assert numbers(concurrent_hash_map_order(TWELVE)) == [1, 3, 11, 9, 10, 4, 6, 2, 8, 12, 7, 5]
 
 
+def test_map_that_was_emptied_keeps_the_size_of_its_table() -> None:
+    """Of b0, b1 and b2 a new table of 16 has b2 in front; one of 32 has it behind."""
+    three = ["b0", "b1", "b2"]
+
+    assert [hash_map_size(count) for count in (0, 12, 13, 24, 25)] == [16, 16, 32, 32, 64]
+    assert [hash_map_size(count, 32) for count in (0, 24, 25)] == [32, 32, 64]
+    assert hash_map_order(three) == ("b2", "b0", "b1")
+    assert hash_map_order(three, 32) == ("b0", "b1", "b2")
+
+
 @given(st.sets(st.text(min_size=1, max_size=12), min_size=1, max_size=60))
 def test_every_key_is_walked_once(keys: set[str]) -> None:
     assert sorted(hash_map_order(keys)) == sorted(keys)
     assert sorted(concurrent_hash_map_order(keys)) == sorted(keys)
+
+
+@pytest.mark.parametrize(
+    "line",
+    WALKED.read_text(encoding="utf-8").splitlines(),
+    ids=lambda line: f"{line.count(chr(43))} keys",
+)
+def test_maps_are_walked_as_the_java_walks_them(line: str) -> None:
+    history, hash_map, concurrent = (words.split() for words in line.split("\t"))
+    plain, keys = HashMapKeys(), ConcurrentHashMapKeys()
+    for step in history:
+        if step == "!":
+            plain.clear()
+            keys.clear()
+        elif step[0] == "-":
+            keys.remove(step[1:])
+        else:
+            plain.put(step[1:])
+            keys.put(step[1:])
+
+    assert tuple(hash_map) == plain.walk()
+    assert tuple(concurrent) == keys.walk()
+
+
+def test_a_table_stays_large_when_keys_leave() -> None:
+    keys = ConcurrentHashMapKeys()
+    for key in [*TWELVE, "late-1:8080"]:
+        keys.put(key)
+    for key in TWELVE[6:]:
+        keys.remove(key)
+    keys.remove("nobody:8080")
+    keys.put(TWELVE[0])
+
+    assert keys.walk() == tuple(
+        key for key in concurrent_hash_map_order([*TWELVE, "late-1:8080"]) if key not in TWELVE[6:]
+    )
+    assert keys.walk() != concurrent_hash_map_order([*TWELVE[:6], "late-1:8080"])
+
+
+def test_half_a_character_is_hashed_as_javas() -> None:
+    assert string_hash("\ud800") == 0xD800
+
+
+def test_every_recorded_order_is_computed() -> None:
+    """The orders of all maps that the recorded rounds went through, from their contents alone."""
+    same: Counter[str] = Counter()
+    differing = []
+    for path in sorted(GOLDEN.glob(f"*-{FULL}.jsonl.gz")):
+        strategy = path.name.partition("-")[0]
+        for vector in whole_vectors(strategy, FULL):
+            given = {key: vector[key] for key in ("id", "strategy", "version", "conf", "rounds")}
+            maps = LeaderMaps(FULL)
+            for asked, answered in zip(sequence(given).rounds, vector["expect"], strict=True):
+                maps.update(asked)
+                for kind, recorded, computed in orders(maps, asked, answered):
+                    if recorded == computed:
+                        same[kind] += 1
+                    else:
+                        differing.append((strategy, vector["id"], kind))
+
+    assert differing == []
+    assert same == ORDERS
+
+
+def orders(
+    maps: LeaderMaps, asked: Round, answered: Mapping[str, Any]
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield kind, the Java's order, ours."""
+    if "broker_order" in answered:
+        yield "brokers", answered["broker_order"], list(maps.load().brokers)
+    if "bundle_order" in answered:
+        yield "bundles", answered["bundle_order"], list(maps.walked_bundles())
+    for broker, order in answered.get("prealloc_order", {}).items():
+        yield "preallocations", order, list(maps.walked_preallocations(broker))
+    for selection, found in zip(asked.selections, answered.get("select", []), strict=True):
+        if "after_random" not in found:
+            order = found.get("candidate_order", list(selection.candidates))
+            yield "candidates", order, list(hash_map_order(selection.candidates))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, find, given, settings
+from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster_loads import anything, exact_loads, loads, plain
@@ -18,12 +18,10 @@ from trimtab.model import (
     ClusterLoad,
     Decision,
     History,
-    Ints,
-    Placement,
     Reason,
 )
-from trimtab.place import PLACERS
 from trimtab.scores import (
+    descending,
     forget,
     mean_in_order,
     remember,
@@ -36,6 +34,12 @@ from trimtab.shed import SHEDDERS
 
 # Strategies that give up a broker's only bundle.
 SHEDS_SOLE_BUNDLE = {"AvgShedder"}
+# Strategies that shed from brokers of high usage, whatever the others' is.
+SHEDS_WHEN_BUSY = {"OverloadShedder"}
+# Strategies for which brokers of equal traffic are a tie, whatever their usage.
+RANKS_BY_TRAFFIC = {"UniformLoadShedder"}
+# Strategies for which the order of brokers decides without any tie, see their Quirks.
+DEPENDS_ON_ORDER = {("UniformLoadShedder", "2.10.0"), ("UniformLoadShedder", "3.0.0")}
 
 # With these a small cluster sheds at all, and numbers that are multiples of 1/64 stay exact.
 CONF = {
@@ -43,14 +47,18 @@ CONF = {
     "loadBalancerBundleUnloadMinThroughputThreshold": "0",
     "minUnloadMessage": "0",
     "minUnloadMessageThroughput": "0",
+    "loadBalancerAvgShedderHitCountLowThreshold": "1",
+    "loadBalancerAvgShedderHitCountHighThreshold": "1",
 }
 LOWER = CONF | {"lowerBoundarySheddingEnabled": "true"}
 
 # Looks for an example and is content with the first, however big.
 ANY = settings(phases=[Phase.generate], derandomize=True, max_examples=1000)
 
+# Releases share most of their code, so that few examples of each are many of it.
+FEW = settings(max_examples=40)
+
 shedders = pytest.mark.parametrize(("name", "line"), SHEDDERS)
-placers = pytest.mark.parametrize(("name", "line"), PLACERS)
 
 
 def _permuted(load: ClusterLoad, order: Sequence[int]) -> ClusterLoad:
@@ -82,8 +90,10 @@ def _by_broker(load: ClusterLoad, decision: Decision) -> dict[str, tuple[Any, ..
     }
 
 
-def _equal(one: Any, other: Any) -> bool:
+def equal(one: Any, other: Any) -> bool:
     """Compare decisions, placements and memories; NaN equals NaN."""
+    if one is None:
+        return other is None
     for field in dataclasses.fields(one):
         left, right = getattr(one, field.name), getattr(other, field.name)
         is_number = isinstance(left, np.ndarray | float)
@@ -103,34 +113,35 @@ def _shed(name: str, line: str, load: ClusterLoad, conf: dict[str, str] = CONF) 
 
 
 @shedders
-@pytest.mark.parametrize("conf", [CONF, LOWER, {}], ids=["small", "lower", "default"])
+@FEW
 @given(load=loads(), after=loads())
 def test_shedder_answers_for_every_broker_and_names_what_it_owns(
-    name: str, line: str, conf: dict[str, str], load: ClusterLoad, after: ClusterLoad
+    name: str, line: str, load: ClusterLoad, after: ClusterLoad
 ) -> None:
     entry = SHEDDERS[name, line]
-    memory = entry.memory
-    for current in (load, after, after):
-        decision, memory = entry.shed(current, memory, entry.settings(conf, line))
-        pairs = [(unload.source, unload.bundle) for unload in decision.unloads]
-        owned = {
-            (current.brokers[owner], bundle)
-            for owner, bundle, ok in zip(
-                current.bundle_broker, current.bundles, current.bundle_is_sheddable, strict=True
-            )
-            if ok
-        }
+    for conf in (CONF, LOWER, {}):
+        memory = entry.memory
+        for current in (load, after, after):
+            decision, memory = entry.shed(current, memory, entry.settings(conf, line))
+            _assert_complete(current, decision)
 
-        assert set(pairs) <= owned
-        assert len(pairs) == len(set(pairs))
-        assert all(u.target is None or u.target in current.brokers for u in decision.unloads)
-        count = len(current.brokers)
-        assert [count] * 3 == [
-            len(part) for part in (decision.reasons, decision.scores, decision.offload)
-        ]
+
+def _assert_complete(load: ClusterLoad, decision: Decision) -> None:
+    """A decision says something of every broker, and names what brokers own, once."""
+    pairs = [(unload.source, unload.bundle) for unload in decision.unloads]
+    owners = [load.brokers[owner] for owner in load.bundle_broker]
+    listed = zip(owners, load.bundles, load.bundle_is_sheddable, strict=True)
+    owned = {(owner, bundle) for owner, bundle, ok in listed if ok}
+
+    assert set(pairs) <= owned
+    assert len(pairs) == len(set(pairs))
+    assert all(u.target is None or u.target in load.brokers for u in decision.unloads)
+    parts = (decision.reasons, decision.scores, decision.offload)
+    assert [len(load.brokers)] * 3 == [len(part) for part in parts]
 
 
 @shedders
+@FEW
 @given(load=loads(), before=loads())
 def test_shedder_decides_the_same_twice_and_leaves_its_memory_alone(
     name: str, line: str, load: ClusterLoad, before: ClusterLoad
@@ -142,22 +153,26 @@ def test_shedder_decides_the_same_twice_and_leaves_its_memory_alone(
     one, one_memory = entry.shed(load, memory, rules)
     other, other_memory = entry.shed(load, memory, rules)
 
-    assert _equal(memory, same)
-    assert _equal(one, other)
-    assert _equal(one_memory, other_memory)
+    assert equal(memory, same)
+    assert equal(one, other)
+    assert equal(one_memory, other_memory)
 
 
 @shedders
-@pytest.mark.parametrize("conf", [CONF, LOWER], ids=["small", "lower"])
 @given(load=exact_loads(), data=st.data())
 def test_order_of_brokers_does_not_matter_without_ties(
-    name: str, line: str, conf: dict[str, str], load: ClusterLoad, data: st.DataObject
+    name: str, line: str, load: ClusterLoad, data: st.DataObject
 ) -> None:
+    if (name, line) in DEPENDS_ON_ORDER:
+        pytest.skip(f"{name} of {line} looks at one broker after the other, see its Quirks")
+    if name in RANKS_BY_TRAFFIC:
+        assume(np.unique(load.rate_in).size == load.rate_in.size)
     order = data.draw(st.permutations(range(len(load.brokers))))
     other = _permuted(load, order)
 
-    expected = _by_broker(load, _shed(name, line, load, conf))
-    assert expected == _by_broker(other, _shed(name, line, other, conf))
+    for conf in (CONF, LOWER):
+        expected = _by_broker(load, _shed(name, line, load, conf))
+        assert expected == _by_broker(other, _shed(name, line, other, conf))
 
 
 @shedders
@@ -165,6 +180,8 @@ def test_order_of_brokers_does_not_matter_without_ties(
 def test_balanced_cluster_is_left_alone(
     name: str, line: str, load: ClusterLoad, level: float
 ) -> None:
+    if name in SHEDS_WHEN_BUSY:
+        assume(level < 0.84)
     count = len(load.brokers)
     level_load = dataclasses.replace(
         load,
@@ -181,6 +198,7 @@ def test_balanced_cluster_is_left_alone(
 
 
 @shedders
+@FEW
 @given(load=loads())
 def test_single_bundle_broker_is_left_alone(name: str, line: str, load: ClusterLoad) -> None:
     if name in SHEDS_SOLE_BUNDLE:
@@ -200,7 +218,7 @@ def test_properties_of_shedders_are_not_vacuous(name: str, line: str) -> None:
 
 @given(load=exact_loads())
 def test_threshold_shedder_gives_reasons_that_fit(load: ClusterLoad) -> None:
-    decision = _shed("ThresholdShedder", "4.0", load)
+    decision = _shed("ThresholdShedder", "3.0.0", load)
     sources = {unload.source for unload in decision.unloads}
     overloaded = {
         broker
@@ -211,81 +229,6 @@ def test_threshold_shedder_gives_reasons_that_fit(load: ClusterLoad) -> None:
     assert sources == overloaded
     for reason, offload in zip(decision.reasons, decision.offload, strict=True):
         assert math.isnan(offload) == (reason is Reason.BALANCED)
-
-
-# ----------------------------------------------------------------- placers
-
-
-@st.composite
-def placements(draw: st.DrawFn) -> tuple[ClusterLoad, Ints]:
-    load = draw(loads())
-    order = draw(st.permutations(range(len(load.brokers))))
-    size = draw(st.integers(0, len(order)))
-    return load, np.array(order[:size], dtype=np.int64)
-
-
-@placers
-@given(asked=placements())
-def test_placer_names_candidates_in_their_order(
-    name: str, line: str, asked: tuple[ClusterLoad, Ints]
-) -> None:
-    load, candidates = asked
-    entry = PLACERS[name, line]
-    placement: Placement
-    placement, _ = entry.place(load, candidates, entry.memory, entry.settings(CONF, line))
-
-    best = placement.best.tolist()
-    assert [i for i in candidates.tolist() if i in best] == best
-    assert bool(best) == bool(candidates.size)
-    assert len(placement.scores) == candidates.size
-    assert not placement.is_fallback or best == candidates.tolist()
-
-
-@placers
-@given(asked=placements(), before=placements())
-def test_placer_chooses_the_same_twice_and_leaves_its_memory_alone(
-    name: str, line: str, asked: tuple[ClusterLoad, Ints], before: tuple[ClusterLoad, Ints]
-) -> None:
-    entry = PLACERS[name, line]
-    rules = entry.settings(CONF, line)
-    _, memory = entry.place(*before, entry.memory, rules)
-    _, same = entry.place(*before, entry.memory, rules)
-    one, one_memory = entry.place(*asked, memory, rules)
-    other, other_memory = entry.place(*asked, memory, rules)
-
-    assert _equal(memory, same)
-    assert _equal(one, other)
-    assert _equal(one_memory, other_memory)
-
-
-@placers
-@given(load=exact_loads(), data=st.data())
-def test_order_of_candidates_does_not_matter(
-    name: str, line: str, load: ClusterLoad, data: st.DataObject
-) -> None:
-    entry = PLACERS[name, line]
-    rules = entry.settings(CONF, line)
-    order = np.array(data.draw(st.permutations(range(len(load.brokers)))), dtype=np.int64)
-    one, _ = entry.place(load, np.arange(len(order)), entry.memory, rules)
-    other, _ = entry.place(load, order, entry.memory, rules)
-
-    assert set(one.best.tolist()) == set(other.best.tolist())
-    assert one.is_fallback == other.is_fallback
-
-
-@placers
-def test_properties_of_placers_are_not_vacuous(name: str, line: str) -> None:
-    """Among the generated clusters are some with a real choice, and some with none."""
-    entry = PLACERS[name, line]
-
-    def best(load: ClusterLoad) -> Placement:
-        candidates = np.arange(len(load.brokers))
-        placement: Placement
-        placement, _ = entry.place(load, candidates, entry.memory, entry.settings(CONF, line))
-        return placement
-
-    find(exact_loads(), lambda load: best(load).is_fallback, settings=ANY)
-    find(exact_loads(), lambda load: 0 < best(load).best.size < len(load.brokers), settings=ANY)
 
 
 # ------------------------------------------------------------------ scores
@@ -403,7 +346,7 @@ def test_remember_replaces_and_keeps(before: dict[str, float], now: dict[str, fl
     once = remember(_history(before), tuple(now), usage)
 
     assert before | now == dict(zip(once.brokers, once.usage.tolist(), strict=True))
-    assert _equal(once, remember(once, tuple(now), usage))
+    assert equal(once, remember(once, tuple(now), usage))
 
 
 @given(before=usages, active=st.sets(st.sampled_from("abcdefg")))
@@ -412,6 +355,17 @@ def test_forget_keeps_those_that_are_active(before: dict[str, float], active: se
     expected = {broker: value for broker, value in before.items() if broker in active}
 
     assert list(expected.items()) == list(zip(kept.brokers, kept.usage.tolist(), strict=True))
+
+
+@given(values=st.lists(anything, max_size=12))
+def test_descending_sorts_as_java_compares_backwards(values: list[float]) -> None:
+    def key(i: int) -> tuple[bool, float, float]:
+        value = values[i]
+        is_nan = math.isnan(value)
+        return not is_nan, 0.0 if is_nan else -value, -math.copysign(1, 0.0 if is_nan else value)
+
+    order = descending(np.array(values, dtype=np.float64))
+    assert sorted(range(len(values)), key=key) == order.tolist()
 
 
 @given(values=st.lists(st.floats(width=64), max_size=40))

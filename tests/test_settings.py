@@ -13,6 +13,8 @@ from trimtab.keys import KEYS, Kind
 from trimtab.releases import RELEASE_LINES, release_line, release_order
 from trimtab.settings import (
     SettingError,
+    avg_shedder_settings,
+    least_long_term_message_rate_settings,
     least_resource_usage_with_weight_settings,
     load_manager_settings,
     setting,
@@ -182,6 +184,22 @@ def test_units_are_converted() -> None:
     assert least_resource_usage_with_weight_settings(conf, "4.0").difference_threshold == 0.35
 
 
+def test_avg_shedder_by_default_goes_by_points_of_percent_and_whole_counts() -> None:
+    found = avg_shedder_settings({}, "4.0.8")
+
+    assert (found.low_threshold_points, found.high_threshold_points) == (15.0, 40.0)
+    assert (found.low_hits, found.high_hits) == (8, 2)
+    assert (found.unload_share, found.rate_min, found.throughput_min) == (0.2, 1000, 1048576)
+    # At 5.0 the share was raised, so that a pair is level after one move.
+    assert avg_shedder_settings({}, "5.0.0").unload_share == 0.5
+
+
+def test_overload_threshold_of_placement_is_that_of_shedding() -> None:
+    conf = {"loadBalancerBrokerOverloadedThresholdPercentage": "70"}
+
+    assert least_long_term_message_rate_settings(conf, "2.10.4").overloaded_threshold == 0.7
+
+
 def test_load_manager_by_default() -> None:
     found = load_manager_settings({}, "4.0.8")
 
@@ -261,6 +279,8 @@ def test_key_of_a_later_release_is_passed_over() -> None:
 def test_strategy_that_a_release_lacks_is_told() -> None:
     with pytest.raises(SettingError, match="expected a release that has this key"):
         least_resource_usage_with_weight_settings({}, "2.10.4")
+    with pytest.raises(SettingError, match="expected a release that has this key"):
+        avg_shedder_settings({}, "2.10.4")
 
 
 def test_misspelt_keys_are_told_with_what_was_meant() -> None:

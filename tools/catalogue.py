@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import click
@@ -16,6 +16,7 @@ from trimtab.diagnose import FINDINGS
 from trimtab.ingest.messages import MESSAGES
 from trimtab.keys import KEYS, Key, Value
 from trimtab.place import PLACERS
+from trimtab.releases import release_order
 from trimtab.shed import SHEDDERS
 
 #: Help is printed for a page, not for whatever terminal the docs are made in.
@@ -159,8 +160,9 @@ def strategies() -> dict[str, dict[Callable[..., Any], list[tuple[str, str]]]]:
     """Group the strategies by page.
 
     Returns:
-        Name of the page, which is that of the module → function → the (class, release
-        line) pairs that it stands for.  A class that sheds and places has one page.
+        Name of the page, which is that of the module → function → the (class, release from
+        which on) pairs that it stands for, newest first, since older ones are described by
+        what they do otherwise.  A class that sheds and places has one page.
     """
     pages: dict[str, dict[Callable[..., Any], list[tuple[str, str]]]] = {}
     sheds: list[tuple[Any, tuple[str, str]]] = [(e.shed, key) for key, e in SHEDDERS.items()]
@@ -168,7 +170,33 @@ def strategies() -> dict[str, dict[Callable[..., Any], list[tuple[str, str]]]]:
     for function, key in sheds + places:
         page = function.__module__.rpartition(".")[2]
         pages.setdefault(page, {}).setdefault(function, []).append(key)
-    return pages
+    return {
+        page: dict(sorted(functions.items(), key=lambda item: _newest_first(*item)))
+        for page, functions in pages.items()
+    }
+
+
+def _newest_first(
+    function: Callable[..., Any], keys: list[tuple[str, str]]
+) -> tuple[bool, list[int]]:
+    """Sort shedders before placers, and each from the newest to the oldest."""
+    return ".place." in function.__module__, [-part for part in release_order(keys[0][1])]
+
+
+def span(
+    function: Callable[..., Any], functions: Mapping[Callable[..., Any], list[tuple[str, str]]]
+) -> str:
+    """Say from which release on a function of a page decides, and until which one."""
+    mine = sorted((since for _, since in functions[function]), key=release_order)
+    later = [
+        since
+        for other, keys in functions.items()
+        for _, since in keys
+        if other.__module__ == function.__module__
+        and release_order(since) > release_order(mine[-1])
+    ]
+    until = f", until {min(later, key=release_order)}" if later else ""
+    return f"from {mine[0]} on{until}"
 
 
 def strategy(page: str) -> str:
@@ -176,11 +204,10 @@ def strategy(page: str) -> str:
     functions = strategies()[page]
     pulsar_class = next(iter(functions.values()))[0][0]
     parts = [f"# {pulsar_class}\n"]
-    for function, keys in functions.items():
-        lines = " and ".join(dict.fromkeys(release for _, release in keys))
+    for function in functions:
         text = sections(inspect.getdoc(function) or "")
         where = f"{function.__module__}.{function.__name__}"
-        parts.append(f"\n{code(where)}, release line {lines}.\n\n{text['']}\n")
+        parts.append(f"\n{code(where)}, {span(function, functions)}.\n\n{text['']}\n")
         parts.extend(
             f"\n## {heading}\n\n{text[section]}\n"
             for section, heading in _SHOWN.items()
@@ -195,13 +222,13 @@ def strategy_index() -> str:
         (
             f"[{keys[0][0]}]({page}.md)",
             "shedder" if ".shed." in function.__module__ else "placer",
-            ", ".join(release for _, release in keys),
+            span(function, functions),
             first_line(function),
         )
         for page, functions in strategies().items()
         for function, keys in functions.items()
     )
-    return table(("strategy", "is a", "release lines", "does"), rows)
+    return table(("strategy", "is a", "releases", "does"), rows)
 
 
 def sections(docstring: str) -> dict[str, str]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 _MASK = 0xFFFFFFFF
 _TABLE_MIN = 16
+# A bin that gets one key more than this makes a small table grow, a larger one build a tree.
+_BIN_MAX = 8
+_TABLE_OF_TREES_MIN = 64
 
 
 def string_hash(text: str) -> int:
@@ -14,57 +19,167 @@ def string_hash(text: str) -> int:
     Source:
         java.lang.String.hashCode, JDK 17
     """
-    units = text.encode("utf-16-be")
+    units = text.encode("utf-16-be", "surrogatepass")
     value = 0
     for i in range(0, len(units), 2):
         value = (31 * value + (units[i] << 8 | units[i + 1])) & _MASK
     return value
 
 
-def hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return keys in the order in which a HashMap or HashSet walks them.
-
-    Args:
-        keys: distinct keys in the order of insertion.
+@dataclass(slots=True)
+class HashMapKeys:
+    """Keys of a HashMap or HashSet, whose table grows and never shrinks.
 
     Quirks:
-        Bins of eight or more keys become trees in Java; that they are walked in the order
-        of insertion all the same holds for the keys seen here and is not checked.
+        Bins of nine keys or more become trees in tables of 64 and above; that they are
+        walked in the order of insertion all the same is assumed and not so in Java.  It
+        takes names made for it: of a thousand namespaces with 64 bundles each no more than
+        six share a bin.
 
     Source:
-        java.util.HashMap.resize, newNode, JDK 17
+        java.util.HashMap.putVal, resize, treeifyBin, clear, JDK 17
     """
-    ordered = list(dict.fromkeys(keys))
-    size = _TABLE_MIN
-    while len(ordered) > size * 3 // 4:
-        size *= 2
-    return tuple(sorted(ordered, key=lambda key: _spread(key) & (size - 1)))
+
+    #: Slots of the table.
+    table_size: int = _TABLE_MIN
+    _keys: dict[str, None] = field(default_factory=dict)
+
+    def put(self, key: str) -> None:
+        """Put a key in; one that is there stays where it is."""
+        if key in self._keys:
+            return
+        self._keys[key] = None
+        if self.table_size < _TABLE_OF_TREES_MIN and len(self._keys) > _BIN_MAX:
+            bin_ = self._bin(key)
+            if sum(self._bin(other) == bin_ for other in self._keys) > _BIN_MAX:
+                self.table_size *= 2
+        if len(self._keys) > self.table_size * 3 // 4:
+            self.table_size *= 2
+
+    def clear(self) -> None:
+        """Take all keys out; the table stays as large as it was."""
+        self._keys.clear()
+
+    def walk(self) -> tuple[str, ...]:
+        """Return the keys in the order in which Java walks them."""
+        return tuple(sorted(self._keys, key=self._bin))
+
+    def _bin(self, key: str) -> int:
+        return _spread(key) & (self.table_size - 1)
 
 
-def concurrent_hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
-    """Return keys in the order in which a ConcurrentHashMap walks them.
-
-    Args:
-        keys: distinct keys in the order of insertion.
+@dataclass(slots=True)
+class ConcurrentHashMapKeys:
+    """Keys of a ConcurrentHashMap, whose table grows and never shrinks.
 
     Quirks:
         The table doubles as soon as it holds three quarters, one key earlier than a
         HashMap; when a bin is split, all but its longest tail that goes one way is reversed.
+        The ninth key of a bin makes a small table eight times as large.
+        Trees as for a HashMap.
 
     Source:
-        java.util.concurrent.ConcurrentHashMap.transfer, addCount, JDK 17
+        java.util.concurrent.ConcurrentHashMap.putVal, addCount, treeifyBin, tryPresize,
+        transfer, clear, JDK 17
     """
-    bins: list[list[str]] = [[] for _ in range(_TABLE_MIN)]
-    for count, key in enumerate(dict.fromkeys(keys), 1):
-        bins[_spread(key) & (len(bins) - 1)].append(key)
-        while count >= len(bins) * 3 // 4:
-            bins = _doubled(bins)
-    return tuple(key for chain in bins for key in chain)
+
+    _bins: list[list[str]] = field(default_factory=lambda: [[] for _ in range(_TABLE_MIN)])
+    _keys: set[str] = field(default_factory=set)
+
+    def put(self, key: str) -> None:
+        """Put a key in; one that is there stays where it is."""
+        if key in self._keys:
+            return
+        chain = self._bin(key)
+        chain.append(key)
+        if len(chain) > _BIN_MAX and len(self._bins) < _TABLE_OF_TREES_MIN:
+            # As tryPresize does, to which twice the table is what it is to hold.
+            wanted = _power_of_two(3 * len(self._bins) + 1)
+            while wanted > len(self._bins) * 3 // 4:
+                self._bins = _doubled(self._bins)
+        self._keys.add(key)
+        while len(self._keys) >= len(self._bins) * 3 // 4:
+            self._bins = _doubled(self._bins)
+
+    def remove(self, key: str) -> None:
+        """Take a key out, if it is there."""
+        if key in self._keys:
+            self._keys.remove(key)
+            self._bin(key).remove(key)
+
+    def clear(self) -> None:
+        """Take all keys out; the table stays as large as it was."""
+        self._keys.clear()
+        for chain in self._bins:
+            chain.clear()
+
+    def walk(self) -> tuple[str, ...]:
+        """Return the keys in the order in which Java walks them."""
+        return tuple(key for chain in self._bins for key in chain)
+
+    def _bin(self, key: str) -> list[str]:
+        return self._bins[_spread(key) & (len(self._bins) - 1)]
 
 
+def hash_map_order(keys: Iterable[str], table_size: int = 0) -> tuple[str, ...]:
+    """Return keys in the order in which a HashMap or HashSet walks them.
+
+    Args:
+        keys: distinct keys in the order of insertion.
+        table_size: of a map that held more keys before it was cleared; 0 for a new one.
+
+    Source:
+        java.util.HashMap, JDK 17; see `HashMapKeys`
+    """
+    filled = HashMapKeys(max(table_size, _TABLE_MIN))
+    for key in keys:
+        filled.put(key)
+    return filled.walk()
+
+
+def hash_map_size(count: int, table_size: int = 0) -> int:
+    """Return the size of a HashMap's table after so many keys have been put in.
+
+    Args:
+        count: of the keys.
+        table_size: before, which clearing the map leaves as it was; 0 for a new one.
+
+    Quirks:
+        Nine keys in one bin of a small table, which double it, are left out of account.
+
+    Source:
+        java.util.HashMap.putVal, resize, clear, JDK 17
+    """
+    size = max(table_size, _TABLE_MIN)
+    while count > size * 3 // 4:
+        size *= 2
+    return size
+
+
+def concurrent_hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
+    """Return keys in the order in which a new ConcurrentHashMap walks them.
+
+    Args:
+        keys: distinct keys in the order of insertion.
+
+    Source:
+        java.util.concurrent.ConcurrentHashMap, JDK 17; see `ConcurrentHashMapKeys`
+    """
+    filled = ConcurrentHashMapKeys()
+    for key in keys:
+        filled.put(key)
+    return filled.walk()
+
+
+@lru_cache(maxsize=1 << 17)
 def _spread(key: str) -> int:
+    """Hash a key once, though it is put into one map after the other."""
     value = string_hash(key)
     return value ^ (value >> 16)
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
 
 
 def _doubled(bins: list[list[str]]) -> list[list[str]]:

@@ -5,6 +5,7 @@ Shapes and units stand here, at the field, and nowhere else.  No functions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -30,10 +31,41 @@ class Reason(StrEnum):
     SOLE_BUNDLE = "SoleBundle"
     LOW_THROUGHPUT = "LowThroughput"
     COOL_DOWN = "CoolDown"
+    HIT_COUNT = "HitCount"
     OUTDATED_DATA = "OutDatedData"
     NO_LOAD_DATA = "NoLoadData"
     NO_BROKERS = "NoBrokers"
     UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class BundleData:
+    """The leader's averages of all bundles it knows, whether a broker reports them or not.
+
+    Pulsar has an object of that name for each bundle; AvgShedder uses it as a key.
+    """
+
+    #: Bundle → its position in the arrays.
+    rows: Mapping[str, int]
+    #: (n,) which object it is: a bundle forgotten and met again has another number.
+    numbers: Ints
+    #: (n, 11) all that makes two of them equal: short-term rates in and out, throughput
+    #: in and out, number of samples; the same long-term; topics.
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Preallocations:
+    """Bundles that a broker has been given and does not report yet.
+
+    They stand in the order in which the leader walks each broker's map of them.
+    """
+
+    #: (n_preallocated,) position in `ClusterLoad.brokers`.
+    broker: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    #: (n_preallocated,) long-term average, messages/s.
+    rate_in: Floats = field(default_factory=lambda: np.empty(0))
+    rate_out: Floats = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +104,14 @@ class ClusterLoad:
     #: (n_bundles,) may be shed: has load data, is no heartbeat or SLA bundle, not recently
     #: unloaded.
     bundle_is_sheddable: Flags
+    #: (n_brokers,) long-term averages of the broker's bundles added up, messages/s; None if
+    #: not known.
+    long_rate_in: Floats | None = None
+    long_rate_out: Floats | None = None
+    #: Bundles on their way.
+    preallocations: Preallocations = field(default_factory=Preallocations)
+    #: Averages of all bundles; None if not known.
+    bundle_data: BundleData | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +122,54 @@ class History:
     brokers: tuple[str, ...] = ()
     #: (n_brokers,) fraction.
     usage: Floats = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where one bundle is to go: an entry of a Java hash map whose key goes on changing."""
+
+    #: The bundle whose `BundleData` is the key, and the number of that object.
+    bundle: str
+    number: int
+    #: What the key holds now; if the leader has forgotten it, what it held then.
+    content: bytes
+    is_forgotten: bool
+    #: The destination.
+    broker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """AvgShedder's destinations (Pulsar: `bundleBrokerMap`)."""
+
+    #: What the key held when it was put in, which is where it is looked for ever after →
+    #: entries in the order of insertion.
+    entries: Mapping[bytes, tuple[Plan, ...]] = field(default_factory=dict)
+    #: The averages by which the keys were last brought up to date.
+    seen: BundleData | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AvgShedderMemory:
+    """What AvgShedder remembers; shedder and placer are one object and share it."""
+
+    #: Broker → rounds in a row in a pair beyond the low threshold; a 0 is Pulsar's too.
+    hits_low: Mapping[str, int] = field(default_factory=dict)
+    #: Broker → rounds in a row in a pair beyond the high threshold.
+    hits_high: Mapping[str, int] = field(default_factory=dict)
+    #: Size of the hash table of the scores, which never shrinks and decides ties.
+    table_size: int = 0
+    plans: Plans = field(default_factory=Plans)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRobinMemory:
+    """What RoundRobinBrokerSelector remembers."""
+
+    #: Selections so far.
+    count: int = 0
+    #: The candidates as they were when the list was last renewed.
+    brokers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +194,8 @@ class Decision:
     scores: Floats
     #: Mean of the scores, summed in the leader's order.
     average: float
-    #: (n_brokers,) bytes/s that the broker was to lose; NaN where nothing was asked of it.
+    #: (n_brokers,) bytes/s that the broker was to lose, or messages/s if its shedder counted
+    #: these; NaN where nothing was asked of it.
     offload: Floats
 
 
@@ -116,11 +205,12 @@ class Placement:
 
     #: Positions in `ClusterLoad.brokers`, in candidate order; all are equally likely.
     best: Ints
-    #: (n_candidates,) the placer's score of each candidate, in candidate order.
+    #: (n_candidates,) the placer's score of each candidate, in candidate order; NaN for a
+    #: placer that has none.
     scores: Floats
     #: Mean of the scores, summed in candidate order.
     average: float
-    #: No candidate passed the bar, so the draw is among all of them.
+    #: No candidate passed the bar, or none was planned, so the draw is among all of them.
     is_fallback: bool
 
 
@@ -134,4 +224,24 @@ class UnreportedCandidateError(ValueError):
             "expected a position in ClusterLoad.brokers"
         )
         #: What the placer remembers after having failed.
+        self.memory = memory
+
+
+class NoCandidatesError(ValueError):
+    """A placer that must name a broker had none to choose from; the Java divides by zero."""
+
+    def __init__(self, bundle: str, memory: object) -> None:
+        """Keep what the placer remembers after having failed."""
+        super().__init__(f"no candidates for {bundle}: expected at least one")
+        #: What the placer remembers after having failed.
+        self.memory = memory
+
+
+class LostRoundError(ValueError):
+    """The Java class throws, and the round of shedding is lost."""
+
+    def __init__(self, why: str, memory: object) -> None:
+        """Keep what the shedder remembers after having failed."""
+        super().__init__(f"the round is lost: {why}")
+        #: What the shedder remembers after having failed.
         self.memory = memory

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TypeVar
+
+Entry = TypeVar("Entry")
 
 #: Lines whose strategy classes were run, oldest first.
 RELEASE_LINES = ("2.10", "3.0", "3.3", "4.0", "5.0")
@@ -46,3 +50,22 @@ def release_line(release: str) -> str:
     if not lines:
         raise ValueError(f"release {release!r} is too old: expected {RELEASE_LINES[0]} or later")
     return lines[-1]
+
+
+def newest_entry(entries: Mapping[tuple[str, str], Entry], name: str, release: str) -> Entry | None:
+    """Look up what a name stands for in a release: its newest entry that is not newer.
+
+    Args:
+        entries: (name, release from which on) → what it stands for.
+        name: the name looked for.
+        release: a Pulsar release or a release line.
+
+    Returns:
+        The entry; None if there is none of that name, or none that old.
+
+    Raises:
+        ValueError: the release is not one.
+    """
+    wanted = release_order(release)
+    since = [key for key in entries if key[0] == name and release_order(key[1]) <= wanted]
+    return entries[max(since, key=lambda key: release_order(key[1]))] if since else None

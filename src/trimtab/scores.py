@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.model import RESOURCES, ClusterLoad, Floats, History
+from trimtab.model import RESOURCES, ClusterLoad, Floats, History, Ints
 from trimtab.settings import ResourceWeights
+
+Memory = TypeVar("Memory")
 
 # Pulsar's unweighted maximum never looked at the heap.
 _UNWEIGHTED = tuple(RESOURCES.index(name) for name in RESOURCES if name != "memory")
@@ -127,6 +129,16 @@ def forget(history: History, active_brokers: Collection[str]) -> History:
     return History(tuple(history.brokers[i] for i in kept), history.usage[kept])
 
 
+def keep(memory: Memory, active_brokers: Collection[str]) -> Memory:
+    """Keep what is remembered of brokers that left: the strategy never hears of it.
+
+    Source:
+        Classes without `onActiveBrokersChange`, among them ThresholdShedder of 2.10.
+    """
+    del active_brokers
+    return memory
+
+
 def mean_in_order(values: Floats) -> float:
     """Average the values as the Java does: one sum from front to back, then one division.
 
@@ -139,6 +151,19 @@ def mean_in_order(values: Floats) -> float:
     with np.errstate(all="ignore"):
         # The loop begins at 0.0, which makes 0.0 of a sum of nothing but -0.0.
         return float((np.cumsum(values)[-1] + 0.0) / values.size)
+
+
+def descending(values: Floats) -> Ints:
+    """Order values from the largest down, as Java sorts by `Double.compare` backwards.
+
+    Returns:
+        Positions in `values`.
+
+    Properties:
+        NaN stands first and -0.0 behind 0.0; equal values stay in the order given.
+    """
+    is_minus_zero = (values == 0) & np.signbit(values)
+    return np.lexsort((is_minus_zero, -values, ~np.isnan(values))).astype(np.int64)
 
 
 def _percent(load: ClusterLoad) -> NDArray[np.float32]:

@@ -208,8 +208,9 @@ _BROKER_STATE = pa.struct(
     [
         pa.field("broker", pa.string()),
         pa.field("usage", pa.float64()),
-        pa.field("smoothed", pa.float64()),
+        pa.field("score", pa.float64()),
         pa.field("throughput", pa.float64()),
+        pa.field("rate", pa.float64()),
         pa.field("offload", pa.float64()),
         pa.field("bundles", pa.int64()),
         pa.field("reason", pa.string()),
@@ -219,7 +220,9 @@ _CHOSEN = pa.struct(
     [
         pa.field("source", pa.string()),
         pa.field("bundle", pa.string()),
+        pa.field("target", pa.string()),
         pa.field("throughput", pa.float64()),
+        pa.field("rate", pa.float64()),
     ]
 )
 
@@ -233,13 +236,16 @@ DIAGNOSED: dict[str, pa.Schema] = {
         column("leader", pa.string(), "whose log"),
         column("doubt", pa.string(), "why the numbers may differ from the leader's; null if sure"),
         column("bundle_doubt", pa.string(), "why bundle averages may differ; null if sure"),
-        column("average", pa.float64(), "mean smoothed usage", unit="fraction"),
+        column("average", pa.float64(), "mean of the scores"),
+        column("is_smoothed", pa.bool_(), "the score is smoothed usage, a fraction"),
         column(
             "brokers",
             pa.list_(_BROKER_STATE),
-            "each broker: raw and smoothed usage, bytes/s carried and to be offloaded, reason",
+            "each broker: usage, the shedder's score, traffic, what it was to lose, reason",
         ),
-        column("unloads", pa.list_(_CHOSEN), "bundles chosen, bytes/s of each"),
+        column("unloads", pa.list_(_CHOSEN), "bundles chosen, with the traffic of each"),
+        column("hits_high", NUMBERS, "AvgShedder's counters after the round"),
+        column("hits_low", NUMBERS, "AvgShedder's counters after the round"),
     ),
     "replayed_placements": schema(
         "Every selection of a broker that the leader logged, decided again.",
@@ -249,6 +255,7 @@ DIAGNOSED: dict[str, pa.Schema] = {
         _FILE,
         _LINE,
         column("bundle", pa.string(), "bundle to be placed"),
+        column("placer", pa.string(), "placement strategy"),
         column("doubt", pa.string(), "why the numbers may differ from the leader's; null if sure"),
         column("candidates", pa.list_(pa.string()), "brokers left by the filters, in set order"),
         column("scores", pa.list_(pa.float64()), "the placer's score of each", unit="fraction"),

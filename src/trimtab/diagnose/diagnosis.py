@@ -13,13 +13,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 
+from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.clocks import clock_warnings
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.diagnose.document import findings_document, picture
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
-from trimtab.diagnose.printed import checked_against_print
 from trimtab.diagnose.recompute import Tenure, recompute
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
 from trimtab.diagnose.terms import Term, terms, ticks, with_elections
@@ -27,12 +27,14 @@ from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.releases import release_line
-from trimtab.shed import SHEDDERS
+from trimtab.shed import shedder
 from trimtab.tables import DIAGNOSED
 
 #: Lines that matter besides those of the rounds.
 _PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
 _LEADERSHIP = ("elected-leader", "only-one-broker", "broker-starting")
+#: Shedders that print what `compared` asks for.
+_COMPARED = ("ThresholdShedder", "UniformLoadShedder", "AvgShedder")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +185,9 @@ def _usages(
 def _not_covered(ran: Deployment, reports: Sequence[Mapping[str, Any]]) -> Undecidable | None:
     """Say why no round can be recomputed; None if they can."""
     what, line = "recomputation of the rounds", release_line(ran.release)
-    if (ran.shedder, line) not in SHEDDERS:
-        covered = ", ".join(f"{name} of {known}" for name, known in SHEDDERS)
+    if ran.shedder not in _COMPARED or shedder(ran.shedder, ran.release) is None:
         why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"
-        return Undecidable(what, why, f"one of: {covered}")
+        return Undecidable(what, why, f"one of: {', '.join(_COMPARED)}")
     if not any(row["origin"] == "store" and row["cpu_usage"] is not None for row in reports):
         why = "what the leader was told is not in the recording"
         return Undecidable(what, why, "store/brokers.jsonl")
@@ -242,7 +243,7 @@ def _known(
             return checked
         return replace(checked, recomputed=Recomputed(None, covered.why))
     placements = {(r["file"], r["line"]): r for r in replayed["replayed_placements"]}
-    return compared(logged, row, placements, ran.threshold_shedder)
+    return compared(logged, row, placements, ran.threshold_shedder.threshold)
 
 
 def _write(tables: Path, replayed: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:

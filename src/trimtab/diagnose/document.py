@@ -61,8 +61,9 @@ def picture(
 ) -> dict[str, Any]:
     """Lay out the series that the report draws."""
     smoothed = [
-        {"time": row["time"], "broker": broker["broker"], "usage": broker["smoothed"]}
+        {"time": row["time"], "broker": broker["broker"], "usage": broker["score"]}
         for row in replayed
+        if row["is_smoothed"]
         for broker in row["brokers"]
     ] or [
         {"time": logged.time, "broker": broker, "usage": state.smoothed}
@@ -70,7 +71,7 @@ def picture(
         for broker, state in logged.brokers.items()
         if state.smoothed is not None
     ]
-    bands = [(row["time"], row["average"]) for row in replayed] or [
+    bands = [(row["time"], row["average"]) for row in replayed if row["is_smoothed"]] or [
         (logged.time, logged.average) for logged in night.rounds if logged.average is not None
     ]
     series = {

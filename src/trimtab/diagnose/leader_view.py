@@ -7,15 +7,15 @@ numbers that the leader's own maps held.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
-from trimtab.model import ClusterLoad, Floats
+from trimtab.model import BundleData, ClusterLoad, Floats
 
-#: NUM_SHORT_SAMPLES in ModularLoadManagerImpl.
-_SHORT_SAMPLES = 10
+#: NUM_SHORT_SAMPLES and NUM_LONG_SAMPLES in ModularLoadManagerImpl.
+_SHORT_SAMPLES, _LONG_SAMPLES = 10, 1000
 #: DEFAULT_MESSAGE_RATE and DEFAULT_MESSAGE_THROUGHPUT, in the order of METRICS.
 _DEFAULT_STATS = (50.0, 50.0, 50_000.0, 50_000.0)
 #: The four numbers averaged for each bundle.
@@ -33,14 +33,23 @@ class Report:
     #: (4,) METRICS of the broker.
     totals: Floats
     bundles: tuple[str, ...]
-    #: Bundle → (4,) METRICS.
+    #: Bundle → (5,) METRICS and topics.
     stats: Mapping[str, Floats]
 
 
 @dataclass(slots=True)
-class _Average:
-    samples: int
-    values: Floats
+class Average:
+    """A bundle's averages (Pulsar: `BundleData`)."""
+
+    short_samples: int
+    #: (4,) METRICS.
+    short: Floats
+    long_samples: int
+    #: (4,) METRICS.
+    long: Floats
+    topics: float
+    #: Which object it is: a bundle forgotten and met again has another.
+    number: int = 0
 
 
 @dataclass(slots=True)
@@ -58,8 +67,10 @@ class LeaderView:
     """
 
     reports: dict[str, Report] = field(default_factory=dict)
-    averages: dict[str, _Average] = field(default_factory=dict)
-    stored: dict[str, _Average] = field(default_factory=dict)
+    averages: dict[str, Average] = field(default_factory=dict)
+    stored: dict[str, Average] = field(default_factory=dict)
+    #: Objects made so far.
+    made: int = 0
     recently_unloaded: dict[str, float] = field(default_factory=dict)
 
     def take(self, report: Report) -> None:
@@ -85,16 +96,24 @@ class LeaderView:
         for bundle in self.averages.keys() - active:
             del self.averages[bundle]
 
-    def store(self, bundle: str, samples: int, values: Floats) -> None:
-        """Set a bundle's average to what the leader itself wrote to the metadata store."""
-        self.averages[bundle] = _Average(samples, values)
-        self.stored[bundle] = _Average(samples, values)
+    def store(self, bundle: str, average: Average) -> None:
+        """Set a bundle's averages to what the leader itself wrote to the metadata store."""
+        known = self.averages.get(bundle)
+        self.stored[bundle] = average
+        self.averages[bundle] = replace(average, number=known.number if known else self._next())
+
+    def meet(self, bundle: str) -> Average:
+        """Return a bundle's averages; one not known begins with Pulsar's defaults."""
+        average = self.averages.get(bundle)
+        if average is None:
+            short, long = np.array(_DEFAULT_STATS), np.array(_DEFAULT_STATS)
+            average = self.averages[bundle] = Average(0, short, 0, long, 0.0, self._next())
+        return average
 
     def start(self) -> None:
         """Begin as the leader's process did: with the averages that were in the store."""
         self.averages = {
-            bundle: _Average(average.samples, average.values)
-            for bundle, average in self.stored.items()
+            bundle: replace(average, number=self._next()) for bundle, average in self.stored.items()
         }
         self.recompute()
 
@@ -120,11 +139,16 @@ class LeaderView:
         return tuple(b for b in hash_map_order(self.reports) if counts[b] == fewest)
 
     def _feed(self, bundle: str, sample: Floats) -> None:
-        average = self.averages.get(bundle)
-        if average is None:
-            average = self.averages[bundle] = _Average(0, np.array(_DEFAULT_STATS))
-        n = average.samples = min(average.samples + 1, _SHORT_SAMPLES)
-        average.values = ((n - 1) * average.values + sample) / n
+        average = self.meet(bundle)
+        n = average.short_samples = min(average.short_samples + 1, _SHORT_SAMPLES)
+        average.short = ((n - 1) * average.short + sample[:4]) / n
+        n = average.long_samples = min(average.long_samples + 1, _LONG_SAMPLES)
+        average.long = ((n - 1) * average.long + sample[:4]) / n
+        average.topics = float(sample[4])
+
+    def _next(self) -> int:
+        self.made += 1
+        return self.made
 
 
 def broker_load(view: LeaderView) -> ClusterLoad:
@@ -150,7 +174,7 @@ def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterL
         if bundle in rank
     )
     names = tuple(bundle for _, bundle, _ in pairs)
-    values = np.array([view.averages[bundle].values for bundle in names]).reshape(-1, 4)
+    values = np.array([view.averages[bundle].short for bundle in names]).reshape(-1, 4)
     sheddable = np.array([bundle not in view.recently_unloaded for bundle in names], np.bool_)
     owners = np.array([i for _, _, i in pairs], np.int64)
     return _load(view, names, owners, values, sheddable)
@@ -182,4 +206,31 @@ def _load(
         bundle_throughput_in=averages[:, 2],
         bundle_throughput_out=averages[:, 3],
         bundle_is_sheddable=sheddable,
+        long_rate_in=np.array([_long_rate(view, report, 0) for report in reports]),
+        long_rate_out=np.array([_long_rate(view, report, 1) for report in reports]),
+        bundle_data=_bundle_data(view),
     )
+
+
+def _long_rate(view: LeaderView, report: Report, metric: int) -> float:
+    """Add up the long-term rates of a broker's bundles (Pulsar: `TimeAverageBrokerData`)."""
+    total = 0.0
+    for bundle in report.stats:
+        average = view.averages.get(bundle)
+        total += _DEFAULT_STATS[metric] if average is None else float(average.long[metric])
+    return total
+
+
+def _bundle_data(view: LeaderView) -> BundleData:
+    known = view.averages.values()
+    return BundleData(
+        rows={bundle: i for i, bundle in enumerate(view.averages)},
+        numbers=np.array([average.number for average in known], np.int64),
+        values=np.array([_contents(average) for average in known]).reshape(-1, 11),
+    )
+
+
+def _contents(average: Average) -> list[float]:
+    """Return all that makes two objects of averages equal, in the order of `BundleData`."""
+    short, long = average.short.tolist(), average.long.tolist()
+    return [*short, average.short_samples, *long, average.long_samples, average.topics]

@@ -1,132 +1,144 @@
-"""Rounds recomputed from their own log lines, where these print the scores.
-
-A broker built with extra logging prints the maps from which it decided; stock brokers
-print only the result, of which the arithmetic can still be checked.
-"""
+"""What each shedder prints of a round, beside what was recomputed, to the last digit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from trimtab.diagnose.night import BrokerState, Event, Move, Recomputed, Round
-from trimtab.scores import mean_in_order
+from trimtab.diagnose.night import Event, Round
 
 _MIB = 1_048_576.0
-#: ADDITIONAL_THRESHOLD_PERCENT_MARGIN in ThresholdShedder.
-_MARGIN = 0.05
+
+Row = Mapping[str, Any]
 
 
-def checked_against_print(logged: Round) -> Round:
-    """Recompute a round from the numbers that its own lines print.
+def printed_differences(logged: Round, replayed: Row, threshold: float) -> dict[str, str]:
+    """Compare every number that the shedder printed in a round.
+
+    Args:
+        logged: the round as logged.
+        replayed: its row of `replayed_rounds`.
+        threshold: fraction above the average at which ThresholdShedder sheds.
 
     Returns:
-        The round with the numbers found, and `equal` where every printed number follows
-        from the others to the last digit; untouched where nothing can be checked.
+        Broker, or "" for the whole cluster → the first difference in words; what agrees is
+        absent.
     """
-    raw = _last(logged, "usage-unsmoothed")
-    smoothed = _last(logged, "usage-smoothed")
-    numbers, differences = _shedder_numbers(logged, smoothed)
-    if not numbers:
-        return logged
-    moves = tuple(_checked_move(move, numbers, differences) for move in logged.moves)
-    why = "; ".join(differences) or "every printed number follows from the others, digit for digit"
-    return replace(
-        logged,
-        moves=moves,
-        brokers=_states(raw, smoothed, logged),
-        average=numbers["average"],
-        threshold=numbers["threshold"],
-        recomputed=Recomputed(not differences, why, numbers),
-    )
+    found: dict[str, str] = {}
+    for event in logged.events:
+        compare = _COMPARE.get(event.kind)
+        why = None if compare is None else compare(event, logged, replayed, threshold)
+        if why is not None:
+            found.setdefault(event.broker or "", why)
+    return found | _left_alone(logged, replayed)
 
 
-def _last(logged: Round, kind: str) -> Event | None:
-    return next((event for event in reversed(logged.events) if event.kind == kind), None)
-
-
-def _shedder_numbers(logged: Round, smoothed: Event | None) -> tuple[dict[str, Any], list[str]]:
-    """Follow ThresholdShedder's arithmetic through the printed numbers.
-
-    The printed percentages are fractions times 100 and the printed MB/s are bytes/s over
-    2^20, so both ways are tried only where the printing allows it without loss.
-    """
-    attempt = _last(logged, "shed-attempt")
-    if attempt is None or attempt.broker is None or "average_percent" not in attempt.numbers:
-        return {}, []
-    printed = attempt.numbers
-    average = printed["average_percent"] / 100
-    usage = printed["usage_percent"] / 100
-    threshold = printed["threshold_percent"] / 100
-    differences: list[str] = []
-    numbers: dict[str, Any] = {}
-    if smoothed is not None and smoothed.scores:
-        numbers["smoothed"] = dict(smoothed.scores)
-        usage = smoothed.scores[attempt.broker]
-        average = mean_in_order(np.array(list(smoothed.scores.values())))
-        threshold = smoothed.numbers.get("threshold", threshold)
-        _compare(differences, "average", smoothed.numbers.get("average"), average)
-        _compare(differences, "usage_percent", printed["usage_percent"], usage * 100)
-        _compare(differences, "average_percent", printed["average_percent"], average * 100)
-    excess = usage - average - threshold + _MARGIN
-    carried = (printed["offload_mbyte_s"] + printed["left_mbyte_s"]) * _MIB
-    offload = carried * excess
-    _compare(differences, "offload_mbyte_s", printed["offload_mbyte_s"], offload / _MIB)
-    _compare(differences, "left_mbyte_s", printed["left_mbyte_s"], (carried - offload) / _MIB)
-    numbers |= {
-        "usage": usage,
-        "average": average,
-        "threshold": threshold,
-        "excess": excess,
-        "offload_mbyte_s": offload / _MIB,
-        "left_mbyte_s": (carried - offload) / _MIB,
-        "throughput_bytes_s": carried,
-    }
-    return numbers, differences
-
-
-def _compare(differences: list[str], name: str, was: float | None, value: float) -> None:
-    if was is not None and was != value:
-        differences.append(f"{name} was {was!r}, recomputed {value!r}")
-
-
-def _states(raw: Event | None, smoothed: Event | None, logged: Round) -> dict[str, BrokerState]:
-    unsmoothed: Mapping[str, float] = raw.scores if raw else {}
-    after: Mapping[str, float] = smoothed.scores if smoothed else {}
-    attempt = _last(logged, "shed-attempt")
-    known = (
-        {attempt.broker: attempt.numbers["usage_percent"] / 100}
-        if attempt and attempt.broker
-        else {}
-    )
-    brokers = dict.fromkeys([*unsmoothed, *after, *known])
+def _left_alone(logged: Round, replayed: Row) -> dict[str, str]:
+    """Find brokers that shed in the recomputation and of which the log says nothing."""
+    attempts = {e.broker for e in logged.events if e.kind in ("shed-attempt", "avg-shed-attempt")}
+    sources = {row["source"] for row in replayed["unloads"]}
+    if not attempts:
+        return {}
     return {
-        broker: BrokerState(
-            usage=unsmoothed.get(broker),
-            smoothed=after.get(broker, known.get(broker)),
-        )
-        for broker in brokers
+        broker: f"{broker} was left alone, recomputed it sheds" for broker in sources - attempts
     }
 
 
-def _checked_move(move: Move, shedder: Mapping[str, Any], differences: list[str]) -> Move:
-    numbers = dict(shedder)
-    found = list(differences)
-    draw = move.draw
-    if draw is not None and draw.scores and draw.average is not None and draw.margin is not None:
-        average = mean_in_order(np.array(list(draw.scores.values())))
-        best = [b for b, score in draw.scores.items() if score + draw.margin <= average]
-        _compare(found, "placer_average", draw.average, average)
-        if bool(best) == draw.is_fallback:
-            found.append(f"placer's best brokers recomputed: {best or 'none'}")
-        allowed = best or list(draw.scores)
-        if move.target not in allowed:
-            found.append(f"{move.target} was chosen, recomputed it is not among {allowed}")
-        numbers |= {"placer_scores": dict(draw.scores), "placer_average": average}
-        draw = replace(draw, equal=len(found) == len(differences))
-        numbers["placement_equal"] = draw.equal
-    why = "; ".join(found) or "every printed number follows from the others, digit for digit"
-    return replace(move, draw=draw, recomputed=Recomputed(not found, why, numbers))
+def _threshold_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
+    del logged
+    state = _state(replayed, event.broker)
+    if state is None or state["offload"] is None:
+        return f"{event.broker} was shed, recomputed it is not above the bar"
+    carried, offload = state["throughput"], state["offload"]
+    return _first_difference(
+        event,
+        {
+            "usage_percent": state["score"] * 100,
+            "average_percent": replayed["average"] * 100,
+            "threshold_percent": threshold * 100,
+            "offload_mbyte_s": offload / _MIB,
+            "left_mbyte_s": (carried - offload) / _MIB,
+        },
+    )
+
+
+def _avg_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
+    del logged, threshold
+    hot, cold = _state(replayed, event.broker), _state(replayed, event.target)
+    if hot is None or cold is None:
+        return f"{event.broker} or {event.target} has no report"
+    return _first_difference(
+        event,
+        {
+            "score_percent": hot["score"],
+            "throughput": hot["throughput"],
+            "rate": hot["rate"],
+            "target_score_percent": cold["score"],
+            "target_throughput": cold["throughput"],
+            "target_rate": cold["rate"],
+        },
+    )
+
+
+def _ranking(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
+    del logged, threshold
+    scores = {row["broker"]: row["score"] for row in replayed["brokers"]}
+    if set(event.brokers) != set(scores):
+        return f"brokers were {_names(event.brokers)}, recomputed {_names(scores)}"
+    ranked = [scores[broker] for broker in event.brokers]
+    if ranked != sorted(ranked):
+        return f"brokers were ranked {_names(event.brokers)}, recomputed scores {ranked}"
+    return None
+
+
+def _hit_counts(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
+    """Compare the counters; a round that fires has cleared some of them since it printed."""
+    del threshold
+    if any(other.kind == "avg-shed-attempt" for other in logged.events):
+        return None
+    low = {k.removeprefix("low:"): v for k, v in event.numbers.items() if k.startswith("low:")}
+    for name, was in (("hits_high", event.scores), ("hits_low", low)):
+        now = {broker: count for broker, count in (replayed[name] or ()) if count}
+        if {broker: count for broker, count in was.items() if count} != now:
+            return f"{name} were {dict(was)}, recomputed {now}"
+    return None
+
+
+def _uniform_load_shedder(
+    event: Event, logged: Round, replayed: Row, threshold: float
+) -> str | None:
+    """Compare the whole list at its first line: lines name no bundle, only numbers."""
+    del threshold
+    mine = [other for other in logged.events if other.kind == event.kind]
+    if event is not mine[0]:
+        return None
+    name = "rate" if event.kind == "uniform-shed-rate" else "throughput"
+    was = [other.numbers.get(name) for other in mine]
+    now = [row[name] for row in replayed["unloads"]]
+    return None if was == now else f"{name} of the bundles were {was}, recomputed {now}"
+
+
+_COMPARE: Mapping[str, Callable[[Event, Round, Row, float], str | None]] = {
+    "shed-attempt": _threshold_shedder,
+    "avg-shed-attempt": _avg_shedder,
+    "brokers-ranked": _ranking,
+    "hit-counts": _hit_counts,
+    "uniform-shed-rate": _uniform_load_shedder,
+    "uniform-shed-throughput": _uniform_load_shedder,
+}
+
+
+def _state(replayed: Row, broker: str | None) -> Row | None:
+    return next((row for row in replayed["brokers"] if row["broker"] == broker), None)
+
+
+def _first_difference(event: Event, recomputed: Mapping[str, float]) -> str | None:
+    for name, value in recomputed.items():
+        if event.numbers.get(name) != value:
+            was = event.numbers.get(name)
+            return f"{name} of {event.broker} was {was!r}, recomputed {value!r}"
+    return None
+
+
+def _names(brokers: Any) -> str:
+    return ", ".join(brokers)

@@ -132,7 +132,7 @@ def _reports(folder: str, end: datetime) -> list[dict[str, Any]]:
     reports = _rows(f"{folder}/load_reports", in_store)
     stats: dict[tuple[str, int], dict[str, Any]] = {}
     for row in _rows(f"{folder}/bundle_reports", in_store):
-        values = np.array([row[metric] for metric in METRICS])
+        values = np.array([*(row[metric] for metric in METRICS), row["topics"] or 0])
         stats.setdefault((row["file"], row["line"]), {})[row["bundle"]] = values
     for report in reports:
         report["stats"] = stats.get((report["file"], report["line"]), {})

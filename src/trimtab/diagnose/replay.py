@@ -13,18 +13,34 @@ from typing import Any
 import numpy as np
 
 from trimtab.bundles import is_system_bundle
-from trimtab.diagnose.leader_view import METRICS, LeaderView, Report, broker_load, cluster_load
+from trimtab.diagnose.leader_view import (
+    METRICS,
+    Average,
+    LeaderView,
+    Report,
+    broker_load,
+    cluster_load,
+)
 from trimtab.map_order import hash_map_order
-from trimtab.model import RESOURCES, ClusterLoad, Decision
-from trimtab.place import PLACERS
-from trimtab.releases import release_line
+from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
+from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
 from trimtab.settings import LoadManagerSettings, ResourceWeights
-from trimtab.shed import SHEDDERS
+from trimtab.shed import shedder
 
 #: What happens first when two things bear the same time: the leader hears of a write
 #: before it acts on it, and a round's placements follow its decision.
 _REPORT, _STORED, _STARTED, _ROUND, _SELECTION, _UNLOAD = range(6)
+
+#: Placers of which a recording holds all that they go by in a shedding round; a round robin
+#: would need a count from the leader's start.
+_PLACERS = frozenset({"LeastResourceUsageWithWeight", "LeastLongTermMessageRate", "AvgShedder"})
+
+#: Shedders whose score is smoothed usage.
+_SMOOTHING = frozenset({"ThresholdShedder"})
+
+#: A recorder that polls sees a departure late, by up to this much.
+_LEAVING = timedelta(seconds=30)
 
 #: Writes of bundle averages closer together than this are one flush.
 _FLUSH = timedelta(seconds=5)
@@ -58,11 +74,6 @@ class Script:
     #: Why the smoothed usage is not known from the start; None if it is.
     doubt: str | None
 
-    @property
-    def line(self) -> str:
-        """The release line whose strategies decide."""
-        return release_line(self.release)
-
 
 @dataclass(slots=True)
 class _Memory:
@@ -91,8 +102,8 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         leaves is forgotten at once.  A missed write (a gap in the store's versions) makes
         that broker doubtful from the first round that fell into the gap, until it leaves.
     """
-    shedding = SHEDDERS.get((script.shedder, script.line))
-    placing = PLACERS.get((script.placer, script.line))
+    shedding = shedder(script.shedder, script.release)
+    placing = _placer(script)
     view = LeaderView()
     memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
     gaps = missed_writes(script.reports)
@@ -106,13 +117,18 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
             if flushed is None or time - flushed > _FLUSH:
                 view.recompute()
             flushed = time
-            view.store(thing["bundle"], thing["short_samples"], short_term(thing))
+            view.store(thing["bundle"], stored_average(thing))
         elif what == _UNLOAD:
             view.recently_unloaded[thing] = time.timestamp()
-        elif what == _ROUND and shedding is not None:
+        elif what == _ROUND:
             yield from _decide(view, memory, script, (time, thing, gaps))
-        elif what == _SELECTION and placing is not None:
+        elif what == _SELECTION:
             yield from _place(view, memory, script, thing)
+
+
+def _placer(script: Script) -> PlacerEntry[Any, Any] | None:
+    """Look up the placer, if it can be replayed."""
+    return placer(script.placer, script.release) if script.placer in _PLACERS else None
 
 
 def missed_writes(
@@ -138,9 +154,15 @@ def missed_writes(
     return tuple(gaps)
 
 
-def short_term(row: Mapping[str, Any]) -> Any:
-    """Return the four short-term averages of a row of `bundle_averages`."""
-    return np.array([row[f"short_{metric}"] for metric in METRICS])
+def stored_average(row: Mapping[str, Any]) -> Average:
+    """Return what a row of `bundle_averages` holds."""
+    return Average(
+        short_samples=row["short_samples"],
+        short=np.array([row[f"short_{metric}"] for metric in METRICS]),
+        long_samples=row["long_samples"],
+        long=np.array([row[f"long_{metric}"] for metric in METRICS]),
+        topics=float(row["topics"] or 0),
+    )
 
 
 def measures(row: Mapping[str, Any], which: str) -> Any:
@@ -180,9 +202,9 @@ def _hear(view: LeaderView, memory: _Memory, script: Script, row: Mapping[str, A
         return
     view.drop(broker)
     active = frozenset(view.reports)
-    if (shedding := SHEDDERS.get((script.shedder, script.line))) is not None:
+    if (shedding := shedder(script.shedder, script.release)) is not None:
         memory.shedder = shedding.forget(memory.shedder, active)
-    if (placing := PLACERS.get((script.placer, script.line))) is not None:
+    if (placing := _placer(script)) is not None:
         memory.placer = placing.forget(memory.placer, active)
     memory.shed_doubts.pop(broker, None)
     memory.place_doubts.pop(broker, None)
@@ -192,16 +214,25 @@ def _decide(
     view: LeaderView, memory: _Memory, script: Script, when: tuple[datetime, int | None, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     time, number, gaps = when
-    if len(view.reports) < 2:  # "Only 1 broker available": no shedder is asked
+    shedding = shedder(script.shedder, script.release)
+    # "Only 1 broker available": no shedder is asked.
+    if shedding is None or len(view.reports) < 2:
         return
-    shedding = SHEDDERS[script.shedder, script.line]
     for broker, after, before, why in gaps:
         if after < time < before:
             memory.shed_doubts[broker] = why
+    for row in script.reports:
+        if row["is_gone"] and timedelta(0) < row["time"] - time < _LEAVING:
+            why = f"{row['broker']} left about then, and when exactly was not recorded"
+            memory.shed_doubts.update(dict.fromkeys(view.reports, why))
     view.forget_unloads_before(time.timestamp() - script.manager.grace_period_s)
     load = cluster_load(view, lambda bundle: is_system_bundle(bundle, script.release))
     settings = shedding.settings(script.conf, script.release)
-    decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
+    try:
+        decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
+    except LostRoundError as error:  # nothing was decided, in Pulsar either
+        memory.shedder = error.memory
+        return
     doubts = [script.doubt] if script.doubt else []
     doubts += [memory.shed_doubts[b] for b in load.brokers if b in memory.shed_doubts]
     yield (
@@ -211,23 +242,28 @@ def _decide(
             "time": time,
             "round": number,
             "leader": script.leader,
-            "doubt": "; ".join(doubts) or None,
+            "doubt": "; ".join(dict.fromkeys(doubts)) or None,
             "bundle_doubt": next((why for _, after, _, why in gaps if after < time), None),
             "average": decision.average,
+            "is_smoothed": script.shedder in _SMOOTHING,
             "brokers": _states(load, decision, weighted_usage(load, script.weights)),
             "unloads": _chosen(load, decision),
+            "hits_high": _hits(memory.shedder, "hits_high"),
+            "hits_low": _hits(memory.shedder, "hits_low"),
         },
     )
 
 
 def _states(load: ClusterLoad, decision: Decision, usage: Any) -> list[dict[str, Any]]:
     throughput = load.throughput_in + load.throughput_out
+    rate = load.rate_in + load.rate_out
     return [
         {
             "broker": broker,
             "usage": float(usage[i]),
-            "smoothed": float(decision.scores[i]),
+            "score": float(decision.scores[i]),
             "throughput": float(throughput[i]),
+            "rate": float(rate[i]),
             "offload": None if np.isnan(decision.offload[i]) else float(decision.offload[i]),
             "bundles": int(load.bundle_count[i]),
             "reason": str(decision.reasons[i]),
@@ -237,17 +273,28 @@ def _states(load: ClusterLoad, decision: Decision, usage: Any) -> list[dict[str,
 
 
 def _chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
-    carried = load.bundle_throughput_in + load.bundle_throughput_out
+    throughput = load.bundle_throughput_in + load.bundle_throughput_out
+    rate = load.bundle_rate_in + load.bundle_rate_out
     owners = [load.brokers[i] for i in load.bundle_broker]
-    throughput = dict(zip(zip(owners, load.bundles, strict=True), carried, strict=True))
+    at = {pair: i for i, pair in enumerate(zip(owners, load.bundles, strict=True))}
     return [
         {
             "source": unload.source,
             "bundle": unload.bundle,
-            "throughput": float(throughput[unload.source, unload.bundle]),
+            "target": unload.target,
+            "throughput": float(throughput[at[unload.source, unload.bundle]]),
+            "rate": float(rate[at[unload.source, unload.bundle]]),
         }
         for unload in decision.unloads
     ]
+
+
+def _hits(memory: Any, which: str) -> dict[str, float] | None:
+    """Return AvgShedder's counters after the round; other shedders have none."""
+    if not isinstance(memory, AvgShedderMemory):
+        return None
+    counts: Mapping[str, int] = getattr(memory, which)
+    return {broker: float(count) for broker, count in counts.items()}
 
 
 def _place(
@@ -259,8 +306,11 @@ def _place(
     the number of candidates differs from the logged one, and the placer's scores of these
     brokers are doubtful from then on.
     """
-    placing = PLACERS[script.placer, script.line]
+    placing = _placer(script)
+    if placing is None:
+        return
     namespace = event["bundle"].rpartition("/")[0]
+    view.meet(event["bundle"])
     load = broker_load(view)
     names = (
         view.brokers_with_fewest(namespace)
@@ -276,7 +326,13 @@ def _place(
         why = f"the candidates for {event['bundle']} are not known: {found}"
         memory.place_doubts.update(dict.fromkeys(view.reports, why))
     settings = placing.settings(script.conf, script.release)
-    placement, memory.placer = placing.place(load, candidates, memory.placer, settings)
+    is_shared = script.placer == script.shedder
+    remembered = memory.shedder if is_shared else memory.placer
+    placement, remembered = placing.place(load, event["bundle"], candidates, remembered, settings)
+    if is_shared:
+        memory.shedder = remembered
+    else:
+        memory.placer = remembered
     doubts = [memory.place_doubts[name] for name in names if name in memory.place_doubts]
     if script.doubt:
         doubts.append(script.doubt)
@@ -289,6 +345,7 @@ def _place(
             "file": event["file"],
             "line": event["line"],
             "bundle": event["bundle"],
+            "placer": script.placer,
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
             "candidates": list(names),
             "scores": [float(score) for score in placement.scores],

@@ -18,6 +18,7 @@ from trimtab.settings import LeastResourceUsageWithWeightSettings
 
 def least_resource_usage_with_weight(
     load: ClusterLoad,
+    bundle: str,
     candidates: Ints,
     history: History,
     settings: LeastResourceUsageWithWeightSettings,
@@ -29,6 +30,7 @@ def least_resource_usage_with_weight(
 
     Args:
         load: what the brokers reported.
+        bundle: does not count.
         candidates: (n_candidates,) positions in `load.brokers`, in the order in which
             the leader walks its set; any other number is a candidate without a report.
         history: each broker's smoothed usage after the last call.
@@ -62,9 +64,10 @@ def least_resource_usage_with_weight(
         No candidates: nothing to draw from, average 0, history unchanged.
 
     Source:
-        apache/pulsar 4.0.0 and 4.0.8, impl/LeastResourceUsageWithWeight.java,
+        apache/pulsar 3.0.0 to 5.0.0-M1, impl/LeastResourceUsageWithWeight.java,
         selectBroker; every number checked against runs of the class.
     """
+    del bundle
     is_unreported = (candidates < 0) | (candidates >= len(load.brokers))
     reported = candidates[: int(np.argmax(is_unreported))] if is_unreported.any() else candidates
     scores = _scores(load, history, settings)[reported]

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.model import ClusterLoad, Decision, Flags, Floats, History, Ints, Reason, Unload
+from trimtab.model import ClusterLoad, Decision, Floats, History, Reason
 from trimtab.scores import mean_in_order, remember, smoothed, weighted_usage
 from trimtab.settings import ThresholdShedderSettings
+from trimtab.shed._relief import relief, throughput
 
 # ADDITIONAL_THRESHOLD_PERCENT_MARGIN in the Java.
 _MARGIN = 0.05
@@ -63,10 +64,13 @@ def threshold_shedder(
         bundles (`Overloaded`, though it may be below the bar) loses throughput *
         threshold * 0.5 for its sake.  `scores` and `average` are those of the second
         pass, `offload` and the reasons of other brokers still those of the first.
-        Brokers that left stay in the history until they are forgotten.
+        Brokers that left stay in the history until they are forgotten; in 2.10 nobody
+        tells the class, and they stay for ever.
+        In 2.10 there is no lower boundary, and the heap counts as a resource.
 
     Source:
-        apache/pulsar 4.0.0 and 4.0.8, impl/ThresholdShedder.java,
+        apache/pulsar 2.10.4, 3.0.0, 3.0.7, 3.3.5, 4.0.0, 4.0.8 and 5.0.0-M1,
+        impl/ThresholdShedder.java,
         findBundlesForUnloading, updateAvgResourceUsage, filterAndSelectBundle,
         tryLowerBoundaryShedding, getMaxUsageBroker; every number checked against runs of
         the class.
@@ -99,20 +103,9 @@ def _shed_overloaded(
         # the excess are subtracted in the Java's order, since another rounds differently.
         is_over = ~(scores < average + settings.threshold) & (average != 0)
         excess = scores - average - settings.threshold + _MARGIN
-        offload = np.where(is_over, _throughput(load) * excess, np.nan)
+        offload = np.where(is_over, throughput(load) * excess, np.nan)
         is_enough = ~(offload < settings.throughput_min)
-    reasons = tuple(
-        _reason(over, enough, count, pool)
-        for over, enough, count, pool in zip(
-            is_over.tolist(),
-            is_enough.tolist(),
-            load.bundle_count.tolist(),
-            _pool_sizes(load).tolist(),
-            strict=True,
-        )
-    )
-    is_source = np.array([reason is Reason.OVERLOADED for reason in reasons], dtype=np.bool_)
-    unloads = _heaviest_first(load, is_source, offload)
+    unloads, reasons = relief(load, is_over, is_enough, offload)
     return Decision(unloads, reasons, scores, average, offload)
 
 
@@ -134,61 +127,15 @@ def _shed_for_underloaded(
     ]
     if not is_eligible.any():
         return replace(refused, reasons=tuple(reasons))
-    busiest = int(np.argmax(np.where(is_eligible, scores, -np.inf)))  # the first of equals
-    offload = refused.offload.copy()
-    offload[busiest] = float(_throughput(load)[busiest]) * settings.threshold * _LOWER_MARGIN
-    is_enough = not settings.throughput_min > offload[busiest]
-    reasons[busiest] = _reason(
-        True, is_enough, int(load.bundle_count[busiest]), int(_pool_sizes(load)[busiest])
-    )
-    is_source = np.zeros(len(load.brokers), dtype=np.bool_)
-    is_source[busiest] = reasons[busiest] is Reason.OVERLOADED
-    unloads = _heaviest_first(load, is_source, offload)
-    return Decision(unloads, tuple(reasons), scores, average, offload)
-
-
-def _reason(is_over: bool, is_enough: bool, bundle_count: int, pool_size: int) -> Reason:
-    """Say why a broker sheds or not, in the order of the Java's tests."""
-    if not is_over:
-        return Reason.BALANCED
-    if not is_enough:
-        return Reason.LOW_THROUGHPUT
-    if bundle_count == 1:
-        return Reason.SOLE_BUNDLE
-    return Reason.OVERLOADED if pool_size and bundle_count else Reason.NO_BUNDLES
-
-
-def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tuple[Unload, ...]:
-    """Take each source's heaviest bundles until its offload is met, at least one."""
-    throughput = _sum(load.bundle_throughput_in, load.bundle_throughput_out)
-    pool = np.flatnonzero(load.bundle_is_sheddable & is_source[load.bundle_broker])
-    weight, owner = throughput[pool], load.bundle_broker[pool]
-    # Double.compare, backwards: NaN above all, 0.0 above -0.0, equals in the order given.
-    is_minus_zero = (weight == 0) & np.signbit(weight)
-    pool = pool[np.lexsort((is_minus_zero, -weight, ~np.isnan(weight), owner))]
-    sources, starts = np.unique(load.bundle_broker[pool], return_index=True)
-    unloads: list[Unload] = []
-    for source, group in zip(sources.tolist(), np.split(pool, starts[1:]), strict=False):
-        with np.errstate(all="ignore"):
-            is_unmet = np.cumsum(throughput[group])[:-1] < offload[source]
-        # Once the target is met it stays met: count up to the first False.
-        count = 1 + (is_unmet.size if is_unmet.all() else int(np.argmin(is_unmet)))
-        unloads += [Unload(load.brokers[source], load.bundles[i]) for i in group[:count].tolist()]
-    return tuple(unloads)
-
-
-def _pool_sizes(load: ClusterLoad) -> Ints:
-    """Count each broker's bundles that may be shed."""
-    sizes = np.bincount(load.bundle_broker[load.bundle_is_sheddable], minlength=len(load.brokers))
-    return sizes.astype(np.int64)
-
-
-def _throughput(load: ClusterLoad) -> Floats:
-    """Add what each broker's newest report says it takes in and gives out, bytes/s."""
-    return _sum(load.throughput_in, load.throughput_out)
-
-
-def _sum(incoming: Floats, outgoing: Floats) -> Floats:
-    """Add, where infinities may meet."""
+    busiest = np.argmax(np.where(is_eligible, scores, -np.inf))  # the first of equals
+    is_source = np.arange(scores.size) == busiest
     with np.errstate(all="ignore"):
-        return incoming + outgoing
+        asked = throughput(load) * settings.threshold * _LOWER_MARGIN
+        is_enough = ~(settings.throughput_min > asked)
+    unloads, found = relief(load, is_source, is_enough, asked)
+    offload = np.where(is_source, asked, refused.offload)
+    reasons = [
+        after if source else before
+        for source, after, before in zip(is_source.tolist(), found, reasons, strict=True)
+    ]
+    return Decision(unloads, tuple(reasons), scores, average, offload)

@@ -1,0 +1,167 @@
+"""A value out of JSON with the path that leads to it, checked as it is taken."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeAlias
+
+#: What `json.loads` makes of a number.
+Number: TypeAlias = int | float
+
+# A key that needs no quotes, or an option of the command line.
+_PLAIN = re.compile(r"(?:--)?[A-Za-z_]\w*", re.ASCII)
+_SHOWN_MAX = 60
+
+
+class FieldError(ValueError):
+    """A value is not what it should be; says which, what was found, what was expected."""
+
+    def __init__(self, path: str, found: str, expected: str) -> None:
+        """Say what is wrong with the value."""
+        super().__init__(f"{path}: found {found}, expected {expected}")
+        self.path, self.found, self.expected = path, found, expected
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One value and where it stands."""
+
+    value: object
+    #: Keys and positions that lead there from the whole.
+    trail: tuple[str | int, ...] = ()
+
+    @property
+    def path(self) -> str:
+        """Spell the trail as in `rounds[0].brokers["broker-1:8080"].cpu`."""
+        path = "".join(map(_step, self.trail)).removeprefix(".")
+        return path or "the line"
+
+    def at(self, *trail: str | int, value: object = None) -> Field:
+        """Name what stands, or would have to stand, further inside."""
+        return Field(value, (*self.trail, *trail))
+
+    def wrong(self, expected: str) -> FieldError:
+        """Say that the value is not what was expected."""
+        return FieldError(self.path, shown(self.value), expected)
+
+    def members(self, required: Collection[str], optional: Collection[str]) -> Mapping[str, Field]:
+        """Take an object whose keys are known.
+
+        Raises:
+            FieldError: it is no object, a key is missing, or one is unknown.
+        """
+        found = dict(self.entries())
+        for key, field in found.items():
+            if key not in required and key not in optional:
+                expected = expected_name(key, [*required, *optional])
+                raise FieldError(field.path, shown(key), expected)
+        for key in required:
+            if key not in found:
+                raise FieldError(self.at(key).path, "nothing", "a value")
+        return found
+
+    def entries(self) -> Iterator[tuple[str, Field]]:
+        """Take an object whose keys are names, each with its value."""
+        if not isinstance(self.value, dict):
+            raise self.wrong("an object")
+        for key, value in self.value.items():
+            if not key.isascii():
+                Field(key, (*self.trail, key)).text()
+            yield key, Field(value, (*self.trail, key))
+
+    def items(self) -> Iterator[Field]:
+        """Take a list."""
+        if not isinstance(self.value, list):
+            raise self.wrong("a list")
+        for i, value in enumerate(self.value):
+            yield Field(value, (*self.trail, i))
+
+    def names(self) -> tuple[str, ...]:
+        """Take a list of names."""
+        return tuple(item.text() for item in self.items())
+
+    def text(self) -> str:
+        """Take text; half a character of two halves, which JSON can spell, is none."""
+        if not isinstance(self.value, str):
+            raise self.wrong("text")
+        if not self.value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in self.value):
+            raise self.wrong("text of whole characters")
+        return self.value
+
+    def flag(self) -> bool:
+        """Take true or false."""
+        if not isinstance(self.value, bool):
+            raise self.wrong("true or false")
+        return self.value
+
+    def number(self) -> float:
+        """Take a number, as 64 bits."""
+        found = _floats([self.value])
+        if found is None:
+            raise self.wrong("a number")
+        return found[0]
+
+    def numbers(self, counts: Collection[int], expected: str) -> tuple[float, ...]:
+        """Take a list of so many numbers."""
+        if not isinstance(self.value, list) or len(self.value) not in counts:
+            raise self.wrong(expected)
+        found = _floats(self.value)
+        # If one is none, the search for it says which.
+        return found or tuple(item.number() for item in self.items())
+
+
+def expected_name(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """Name the known one that resembles a name most; if none does, all of them.
+
+    Args:
+        name: the name found.
+        known: those that there are.
+        otherwise: says what was expected where they are too many to be named.
+    """
+    choices = sorted(set(known))
+    close = get_close_matches(name, choices, n=1)
+    if close:
+        return f"'{close[0]}'"
+    return otherwise or (f"one of {', '.join(choices)}" if choices else "none")
+
+
+def shown(value: object) -> str:
+    """Describe a value in a few words."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = ascii(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"
+
+
+def _step(key: str | int) -> str:
+    if isinstance(key, int):
+        return f"[{key}]"
+    return f".{key}" if _PLAIN.fullmatch(key) else f"[{shown(key)}]"
+
+
+def _floats(values: Iterable[object]) -> tuple[float, ...] | None:
+    """Turn numbers into 64 bits; None if one is no number."""
+    found = []
+    for value in values:
+        if isinstance(value, float):
+            found.append(value)
+        elif isinstance(value, int) and not isinstance(value, bool):
+            found.append(_float(value))
+        else:
+            return None
+    return tuple(found)
+
+
+def _float(value: int) -> float:
+    """Turn a whole number into 64 bits, as Java does: too large a one is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
