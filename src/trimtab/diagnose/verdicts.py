@@ -33,8 +33,8 @@ def verdicts(night: Night, findings: Sequence[Finding]) -> dict[str, Verdict]:
     A move is useless if the bundle came back (`ping-pong`), if its source had cooled down
     already (`over-unloading`), or if its destination was hotter than the average, by lot
     (`random-placement`), or was, or became, too hot (`over-placement`).  A draw that fell
-    on a broker below the average is not useless, nor are several bundles to one broker
-    that stays below the bar.
+    on a broker below the average is not useless, though nothing but luck spoke for it;
+    several bundles to one broker that stays below the bar are no worse than sound.
 
     Returns:
         Move's id → verdict.
@@ -56,9 +56,8 @@ def _verdict(night: Night, logged: Round, move: Move, found: Mapping[int, Findin
     for code in _PRECEDENCE:
         if any(finding.code == code for finding in harmful):
             return Verdict(code, True, better, tuple(found))
-    for code in _PRECEDENCE:
-        if any(finding.code == code for finding in found.values()):
-            return Verdict(code, False, better, tuple(found))
+    if any(finding.code == "random-placement" for finding in found.values()):
+        return Verdict("random-placement", False, better, tuple(found))
     if move.draw is not None and move.draw.count == 1:
         return Verdict("sole-candidate", False, better, tuple(found))
     if standing(night, logged, move) is None or move.target is None:
