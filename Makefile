@@ -80,6 +80,19 @@ layers: $(READY) ## who may import whom
 docs-check: $(READY) ## the generated docs are what the code says now
 	@$(RUN) tools.pages --check
 
+##@ With Pulsar's own classes (Maven and a JDK of 17 or newer)
+
+RELEASE ?= 4.0.8
+SEQUENCES ?= 2000
+
+.PHONY: oracle
+oracle: $(READY) ## record what the strategies of RELEASE=4.0.8 decide, into build/oracle/vectors
+	@$(RUN) pulsar.oracle.record --release $(RELEASE)
+
+.PHONY: oracle-check
+oracle-check: $(READY) ## compare with them on SEQUENCES=2000 fresh states a class (SEED=... repeats)
+	@$(RUN) pulsar.oracle.check --release $(RELEASE) --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
+
 ##@ Seldom
 
 .PHONY: lock

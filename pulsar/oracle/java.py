@@ -1,0 +1,155 @@
+"""Runs Pulsar's strategy classes: gets a release's class path, compiles, asks.
+
+Everything is kept in `build/oracle/<release>`, so that Maven is needed once a release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parent.parent / "build" / "oracle"
+SOURCES = HERE / "src"
+
+#: What this program and all releases up to 5.0.0-M1 run on.
+JAVA_OLDEST = 17
+
+# javac 17.0.15
+_VERSION = re.compile(r"javac (\d+)")
+
+
+class OracleError(RuntimeError):
+    """Pulsar's classes cannot be run; the message says what is missing."""
+
+
+def command(release: str) -> list[str]:
+    """Make a release ready to be asked, and return the command that does it.
+
+    Raises:
+        OracleError: Maven, a JDK or the release is missing.
+    """
+    javac = _javac()
+    jars = _jars(release)
+    classes = _classes(release, jars, javac)
+    # Without `noUnsafe` netty warns under newer Javas; it only measures memory here.
+    flags = ("-Xmx1g", "-XX:+UseSerialGC", "-Dio.netty.noUnsafe=true")
+    path = os.pathsep.join((str(classes), str(jars / "*")))
+    return [str(javac.with_name("java")), *flags, "-cp", path, "trimtab.oracle.Oracle", release]
+
+
+def ask(release: str, sequences: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Ask a release's classes; yield each sequence with what they answered, in order.
+
+    Only a few sequences are in memory at a time, however many there are.
+
+    Raises:
+        OracleError: the classes cannot be run, or the program failed half-way.
+    """
+    running = subprocess.Popen(
+        command(release), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert running.stdin is not None
+    assert running.stdout is not None
+    feeder = threading.Thread(target=_feed, args=(running.stdin, sequences), daemon=True)
+    feeder.start()
+    try:
+        for line in running.stdout:
+            yield json.loads(line)
+        feeder.join()
+        if running.wait() != 0:
+            raise OracleError(f"the oracle ended with {running.returncode}: see its message above")
+    finally:
+        running.kill()
+        running.wait()
+
+
+def defaults(release: str) -> dict[str, Any]:
+    """Return the load-balancing defaults of a release."""
+    done = subprocess.run(
+        [*command(release), "defaults"], stdout=subprocess.PIPE, check=True, text=True
+    )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _feed(pipe: IO[str], sequences: Iterable[dict[str, Any]]) -> None:
+    try:
+        for sequence in sequences:
+            pipe.write(json.dumps(sequence) + "\n")
+        pipe.close()
+    except BrokenPipeError:
+        return  # whoever reads will find that the program has ended
+
+
+def _jars(release: str) -> Path:
+    """Fetch the class path of a release, unless it is there."""
+    jars = BUILD / release / "jars"
+    if jars.is_dir():
+        return jars
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise OracleError("no mvn on PATH: Maven fetches Pulsar's classes once a release")
+    partial = jars.with_name("jars.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    fetch = (
+        *(maven, "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dpulsar.version={release}"),
+        *("dependency:copy", f"-DoutputDirectory={partial}"),
+    )
+    done = subprocess.run(fetch, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OracleError(f"Maven does not find the classes of {release}:\n{done.stdout}")
+    # Only what is complete gets the name, so that an interrupted run is begun again.
+    return partial.rename(jars)
+
+
+def _classes(release: str, jars: Path, javac: Path) -> Path:
+    """Compile the oracle against a release, unless that was done since its last change."""
+    classes = BUILD / release / "classes"
+    sources = sorted(SOURCES.rglob("*.java"))
+    stamp = classes / "complete"
+    newest = max(source.stat().st_mtime for source in sources)
+    if stamp.is_file() and stamp.stat().st_mtime > newest:
+        return classes
+    compiler = (
+        *(str(javac), "-d", str(classes), "-cp", str(jars / "*")),
+        *map(str, sources),
+    )
+    done = subprocess.run(compiler, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OracleError(f"javac does not compile the oracle for {release}:\n{done.stderr}")
+    stamp.touch()
+    return classes
+
+
+def _javac() -> Path:
+    """Find the compiler of a JDK that is new enough; its `java` stands beside it."""
+    home = os.environ.get("JAVA_HOME")
+    on_path = shutil.which("javac")
+    places = [Path(home) / "bin" / "javac"] if home else []
+    places += [Path(on_path).resolve()] if on_path else []
+    found = []
+    for javac in places:
+        version = _version(javac)
+        if version is not None and version >= JAVA_OLDEST:
+            return javac
+        found.append(f"{javac} is {version or 'not there'}")
+    where = "; ".join(found) or "found no javac in JAVA_HOME or on PATH"
+    raise OracleError(f"a JDK of {JAVA_OLDEST} or newer is needed: {where}")
+
+
+def _version(javac: Path) -> int | None:
+    """Ask a compiler for its version; None if it does not answer."""
+    try:
+        done = subprocess.run([javac, "-version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    match = _VERSION.search(done.stdout + done.stderr)
+    return int(match[1]) if match else None
