@@ -13,8 +13,11 @@ from pulsar.oracle.agreement import Agreement
 from pulsar.oracle.record import asked_again, repeatable
 from pulsar.oracle.shrink import shrunk
 from pulsar.oracle.states import ONLY, ROLES, SHARES, STRATEGIES, is_of_release, sequence
+from trimtab.decide import decide, result
 from trimtab.keys import KEYS
+from trimtab.map_order import string_hash
 from trimtab.place import PLACERS
+from trimtab.sequences import sequence as read_sequence
 from trimtab.shed import SHEDDERS
 
 DRAWN = 1000
@@ -194,3 +197,21 @@ def test_a_difference_is_made_small() -> None:
     (asked,) = small["rounds"]
     assert list(asked["brokers"]) == ["b3"]
     assert len(json.dumps(asked)) < 150
+
+
+def test_avg_shedder_walks_what_it_unloads_in_a_new_map_each_round() -> None:
+    """A round that unloads from more than twelve brokers must not widen the next one's map."""
+    drawn = dict(sequence("AvgShedder", "hh", 1321))
+    asked = [{k: v for k, v in r.items() if k != "select_unloaded"} for r in drawn["rounds"]]
+    drawn["rounds"] = asked
+    decided = result(read := read_sequence(drawn, "4.0.8"), decide(read))
+    rounds: Any = decided["results"]
+    sources = [list(dict.fromkeys(b for b, _ in r.get("unload", ()))) for r in rounds]
+
+    assert any(len(brokers) > 12 for brokers in sources[:-1])
+    for brokers in sources:
+        table = 16
+        while len(brokers) > table * 3 // 4:
+            table *= 2
+        bins = [(string_hash(b) ^ (string_hash(b) >> 16)) & (table - 1) for b in brokers]
+        assert bins == sorted(bins)

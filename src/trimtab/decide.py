@@ -165,6 +165,9 @@ class _Run:
     def _walked(self, load: ClusterLoad, unloads: Iterable[Unload]) -> tuple[Unload, ...]:
         """Order what is unloaded as the leader walks it, with the destination that it finds."""
         groups: dict[str, list[Unload]] = {}
+        # AvgShedder makes a new map each round; the others clear theirs, which keeps its size.
+        if self.sequence.strategy in _PLANNERS:
+            self.sources = HashMapKeys()
         self.sources.clear()
         for unload in unloads:
             self.sources.put(unload.source)
