@@ -17,7 +17,7 @@ from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.clocks import clock_warnings
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import Deployment, deployment
-from trimtab.diagnose.document import findings_document, picture
+from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
 from trimtab.diagnose.recompute import Tenure, recompute
@@ -84,7 +84,6 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
         interval_s=interval_s,
         elected={t.number: t.elected for t in tenures if t.elected is not None},
         history_share=ran.threshold_shedder.history_share,
-        names=names,
     )
     causes = found(night)
     document = findings_document(
@@ -92,7 +91,7 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
     )
     document["warnings"] += clock_warnings(_log_spans(spark, tables), usages)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
-    span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", _iso(end))}
+    span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
     actions = _rows(spark, tables, "actions")
     return Diagnosis(
         findings=span | document,
@@ -256,8 +255,4 @@ def _write(tables: Path, replayed: Mapping[str, Sequence[Mapping[str, Any]]]) ->
 
 def _first(events: Sequence[Event], usages: Sequence[Usage]) -> str | None:
     times = [e.time for e in events] + [u.time for u in usages]
-    return _iso(min(times)) if times else None
-
-
-def _iso(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return iso_time(min(times)) if times else None

@@ -194,6 +194,11 @@ def _evidence(events: Sequence[Event]) -> list[dict[str, Any]]:
     return [{"file": event.file, "line": event.line, "text": event.text} for event in events]
 
 
+def iso_time(time: datetime) -> str:
+    """Print a time as findings.json has it: ISO 8601 in UTC, to the millisecond."""
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _plain(value: Any) -> Any:
     """Turn a tree into what JSON knows; a number that is none (NaN, infinite) into null."""
     if isinstance(value, Mapping):
@@ -201,7 +206,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return iso_time(value)
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value

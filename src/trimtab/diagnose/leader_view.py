@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from trimtab.bundles import namespace
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.model import BundleData, ClusterLoad, Floats
 
@@ -125,14 +126,14 @@ class LeaderView:
         """Drop the unloads whose grace period is over; one exactly over stays, as in the Java."""
         self.recently_unloaded = {b: t for b, t in self.recently_unloaded.items() if t >= time_s}
 
-    def brokers_with_fewest(self, namespace: str) -> tuple[str, ...]:
+    def brokers_with_fewest(self, wanted: str) -> tuple[str, ...]:
         """Return the brokers that report the fewest bundles of a namespace, in set order.
 
         Source:
             impl/LoadManagerShared.java removeMostServicingBrokersForNamespace; 4.0.8
         """
         counts = {
-            broker: sum(bundle.rpartition("/")[0] == namespace for bundle in report.bundles)
+            broker: sum(namespace(bundle) == wanted for bundle in report.bundles)
             for broker, report in self.reports.items()
         }
         fewest = min(counts.values(), default=0)

@@ -142,8 +142,6 @@ class Night:
     elected: Mapping[int, datetime] = field(default_factory=dict)
     #: How much the past weighs in the smoothed usage, 0 to 1.
     history_share: float = 0.9
-    #: log folder → broker id, where known.
-    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

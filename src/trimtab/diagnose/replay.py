@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.bundles import is_system_bundle
+from trimtab.bundles import is_system_bundle, namespace
 from trimtab.diagnose.leader_view import (
     METRICS,
     Average,
@@ -107,6 +107,7 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     view = LeaderView()
     memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
     gaps = missed_writes(script.reports)
+    departures = tuple(row for row in script.reports if row["is_gone"])
     flushed: datetime | None = None
     for time, what, thing in _timeline(script):
         if what == _REPORT:
@@ -121,7 +122,7 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         elif what == _UNLOAD:
             view.recently_unloaded[thing] = time.timestamp()
         elif what == _ROUND:
-            yield from _decide(view, memory, script, (time, thing, gaps))
+            yield from _decide(view, memory, script, (time, thing, gaps, departures))
         elif what == _SELECTION:
             yield from _place(view, memory, script, thing)
 
@@ -211,9 +212,9 @@ def _hear(view: LeaderView, memory: _Memory, script: Script, row: Mapping[str, A
 
 
 def _decide(
-    view: LeaderView, memory: _Memory, script: Script, when: tuple[datetime, int | None, Any]
+    view: LeaderView, memory: _Memory, script: Script, when: tuple[datetime, int | None, Any, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    time, number, gaps = when
+    time, number, gaps, departures = when
     shedding = shedder(script.shedder, script.release)
     # "Only 1 broker available": no shedder is asked.
     if shedding is None or len(view.reports) < 2:
@@ -221,8 +222,8 @@ def _decide(
     for broker, after, before, why in gaps:
         if after < time < before:
             memory.shed_doubts[broker] = why
-    for row in script.reports:
-        if row["is_gone"] and timedelta(0) < row["time"] - time < _LEAVING:
+    for row in departures:
+        if timedelta(0) < row["time"] - time < _LEAVING:
             why = f"{row['broker']} left about then, and when exactly was not recorded"
             memory.shed_doubts.update(dict.fromkeys(view.reports, why))
     view.forget_unloads_before(time.timestamp() - script.manager.grace_period_s)
@@ -309,11 +310,10 @@ def _place(
     placing = _placer(script)
     if placing is None:
         return
-    namespace = event["bundle"].rpartition("/")[0]
     view.meet(event["bundle"])
     load = broker_load(view)
     names = (
-        view.brokers_with_fewest(namespace)
+        view.brokers_with_fewest(namespace(event["bundle"]))
         if script.manager.distributes_evenly
         else hash_map_order(view.reports)
     )
