@@ -87,11 +87,11 @@ SEQUENCES ?= 2000
 
 .PHONY: oracle
 oracle: $(READY) ## record what the strategies of RELEASE=4.0.8 decide, into build/oracle/vectors
-	@$(RUN) pulsar.oracle.record --release $(RELEASE)
+	@PYTHONPATH=pulsar $(RUN) oracle.record --release $(RELEASE)
 
 .PHONY: oracle-check
 oracle-check: $(READY) ## compare with them on SEQUENCES=2000 fresh states a class (SEED=... repeats)
-	@$(RUN) pulsar.oracle.check --release $(RELEASE) --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
+	@PYTHONPATH=pulsar $(RUN) oracle.check --release $(RELEASE) --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
 
 ##@ Seldom
 

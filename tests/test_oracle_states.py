@@ -8,11 +8,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from oracle.agreement import Agreement
+from oracle.record import asked_again, repeatable
+from oracle.shrink import shrunk
+from oracle.states import ONLY, ROLES, SHARES, STRATEGIES, is_of_release, sequence
 
-from pulsar.oracle.agreement import Agreement
-from pulsar.oracle.record import asked_again, repeatable
-from pulsar.oracle.shrink import shrunk
-from pulsar.oracle.states import ONLY, ROLES, SHARES, STRATEGIES, is_of_release, sequence
 from trimtab.decide import decide, result
 from trimtab.keys import KEYS
 from trimtab.map_order import string_hash

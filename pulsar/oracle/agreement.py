@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pulsar.oracle.record import repeatable
+from oracle.record import repeatable
 from tests.golden_vectors import Recorded, read_vector
 from trimtab.decide import decide, result
 from trimtab.model import (

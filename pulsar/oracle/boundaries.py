@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping
 from random import Random
 
-from pulsar.oracle.clusters import Cluster
-from pulsar.oracle.settings import Setting
+from oracle.clusters import Cluster
+from oracle.settings import Setting
 
 Conf = dict[str, Setting]
 

@@ -1,6 +1,6 @@
 """Draws fresh sequences, asks Pulsar's classes and ours, and fails on any difference.
 
-`make oracle-check`, or `python -m pulsar.oracle.check --help`.
+`make oracle-check`, or `PYTHONPATH=pulsar python -m oracle.check --help`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Any
 
 import click
 
-from pulsar.oracle.agreement import Agreement, agreement, is_known
-from pulsar.oracle.java import OracleError, ask
-from pulsar.oracle.shrink import shrunk
-from pulsar.oracle.states import STRATEGIES, is_of_release, sequence
+from oracle.agreement import Agreement, agreement, is_known
+from oracle.java import OracleError, ask
+from oracle.shrink import shrunk
+from oracle.states import STRATEGIES, is_of_release, sequence
 
 #: How many differing sequences of a class are looked at to find the smallest.
 KEPT_MAX = 20
@@ -73,7 +73,7 @@ def _tell(release: str, strategy: str, seed: str, tally: Tally) -> None:
     click.echo(f"\n{strategy}: {tally.differing} sequences differ; the smallest, made smaller:")
     click.echo(json.dumps(answered))
     click.echo(f"round {outcome.round}: {outcome.difference}")
-    click.echo(f"again: python -m pulsar.oracle.check {options}\n")
+    click.echo(f"again: PYTHONPATH=pulsar python -m oracle.check {options}\n")
 
 
 @click.command()

@@ -1,6 +1,6 @@
 """Writes down what Pulsar's classes of a release answer: vectors that tests can read.
 
-`make oracle`, or `python -m pulsar.oracle.record --help`.
+`make oracle`, or `PYTHONPATH=pulsar python -m oracle.record --help`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import click
 
-from pulsar.oracle.java import BUILD, OracleError, ask, defaults
-from pulsar.oracle.states import STRATEGIES, is_of_release, sequence
+from oracle.java import BUILD, OracleError, ask, defaults
+from oracle.states import STRATEGIES, is_of_release, sequence
 
 #: Where vectors go.
 VECTORS = BUILD / "vectors"

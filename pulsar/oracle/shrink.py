@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from pulsar.oracle.agreement import Agreement
+from oracle.agreement import Agreement
 
 #: Times that the smallest found so far is made smaller; each starts a Java once.
 PASSES_MAX = 25

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any
 
-from pulsar.oracle import settings
-from pulsar.oracle.boundaries import BOUNDARIES
-from pulsar.oracle.clusters import ODD_TRAFFIC, SHAPES, Cluster, Habits
+from oracle import settings
+from oracle.boundaries import BOUNDARIES
+from oracle.clusters import ODD_TRAFFIC, SHAPES, Cluster, Habits
 from trimtab.releases import release_order
 
 Sequence = dict[str, Any]

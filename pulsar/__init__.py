@@ -1,1 +1,0 @@
-"""What is done with a real Pulsar; nothing in `src` knows of it."""
