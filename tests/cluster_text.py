@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.model import RESOURCES, ClusterLoad
+from trimtab.model import MEBIBYTE, RESOURCES, ClusterLoad
 
-MEBIBYTE = 1048576.0
 # Why a bundle may not be shed: moved lately, one of Pulsar's own, without load data.
 UNSHEDDABLE = ("recent", "system", "unmeasured")
 

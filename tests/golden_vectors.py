@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,8 @@ from trimtab.model import ClusterLoad
 from trimtab.sequences import sequence
 
 GOLDEN = Path(__file__).parent / "golden"
+#: What the name of a file of vectors ends with.
+SUFFIX = ".jsonl.xz"
 
 #: The release whose files hold the input of every vector; those of others may refer to it.
 FULL = "4.0.8"
@@ -37,6 +39,12 @@ class Vector:
     id: str
     conf: Mapping[str, str]
     rounds: tuple[Recorded, ...]
+
+
+def recorded_classes() -> tuple[tuple[str, str], ...]:
+    """List every class and release of which there are vectors."""
+    names = sorted(path.name.removesuffix(SUFFIX) for path in GOLDEN.glob(f"*{SUFFIX}"))
+    return tuple((strategy, release) for strategy, _, release in (n.partition("-") for n in names))
 
 
 def vectors(strategy: str, release: str) -> Iterator[Vector]:
@@ -68,10 +76,15 @@ def whole_vectors(strategy: str, release: str) -> Iterator[Mapping[str, Any]]:
         yield {**_with_input(line, inputs[line["id"]]), "version": release}
 
 
-def _lines(strategy: str, release: str) -> Iterator[Mapping[str, Any]]:
-    with gzip.open(GOLDEN / f"{strategy}-{release}.jsonl.gz", "rt", encoding="utf-8") as lines:
+def packed_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the vectors of a packed file as they stand in it."""
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield json.loads(line)
+
+
+def _lines(strategy: str, release: str) -> Iterator[Mapping[str, Any]]:
+    return packed_lines(GOLDEN / f"{strategy}-{release}{SUFFIX}")
 
 
 def _with_input(answer: Mapping[str, Any], given: Mapping[str, Any]) -> Mapping[str, Any]:

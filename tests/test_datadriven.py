@@ -14,6 +14,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.cluster_text import MEBIBYTE, cluster, described
 from tests.datadriven import run
+from tests.transfer_text import ExtensiblePlace, Transfers
 from trimtab.model import (
     AvgShedderMemory,
     BundleData,
@@ -41,12 +42,14 @@ def files(room: str) -> list[Path]:
 
 @pytest.mark.parametrize("path", files("shed"), ids=lambda path: path.stem)
 def test_shed(path: Path, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
-    _check(path, Shed(path.stem), tmp_path, file_regression)
+    bench = Transfers() if path.stem == "transfer_shedder" else Shed(path.stem)
+    _check(path, bench, tmp_path, file_regression)
 
 
 @pytest.mark.parametrize("path", files("place"), ids=lambda path: path.stem)
 def test_place(path: Path, tmp_path: Path, file_regression: FileRegressionFixture) -> None:
-    _check(path, Place(path.stem), tmp_path, file_regression)
+    bench = ExtensiblePlace() if path.stem.startswith("extensions_") else Place(path.stem)
+    _check(path, bench, tmp_path, file_regression)
 
 
 @pytest.mark.parametrize("path", files("scores"), ids=lambda path: path.stem)
@@ -220,6 +223,14 @@ class Place:
         decision, self.memory = entry.shed(self.load, self.memory, settings)
         lines = [f"unload {u.bundle} from {u.source} to {u.target}" for u in decision.unloads]
         return "\n".join(lines or ["nothing"])
+
+    def complete(self) -> str:
+        """Let the leader have gone through what the shedder selected."""
+        (name,) = self.names
+        entry = shedder(name, self.release)
+        assert entry is not None
+        self.memory = entry.completed(self.memory)
+        return _remembered(self.memory)
 
     def place(
         self, *, bundle: str = "x", among: str = "all", exact: str = "no", drawn: str = ""
@@ -402,6 +413,9 @@ def _hits_and_plans(memory: AvgShedderMemory) -> str:
         + (" (forgotten)" if plan.is_forgotten else "")
         for inserted, found in memory.plans.entries.items()
         for plan in found
+    ]
+    plans += [
+        f"{bundle} from {gives} to {gets}" for bundle, (gives, gets) in memory.pending.items()
     ]
     return "remembers " + ("; ".join([*parts, *plans]) or "nothing")
 

@@ -90,7 +90,7 @@ def test_every_log_message_is_documented() -> None:
 
 
 def test_every_strategy_has_a_page_and_a_line_in_the_list() -> None:
-    from tools.catalogue import strategies
+    from tools.strategy_pages import strategies
 
     listed = (DOCS / "strategies" / "index.md").read_text(encoding="utf-8")
 
@@ -98,6 +98,23 @@ def test_every_strategy_has_a_page_and_a_line_in_the_list() -> None:
     for name in strategies():
         assert (DOCS / "strategies" / f"{name}.md").is_file()
         assert f"({name}.md)" in listed
+
+
+def test_every_strategy_that_was_recorded_has_examples_and_its_defects_on_its_page() -> None:
+    from tools.strategy_pages import EXAMPLES, strategies
+
+    texts = {
+        name: (DOCS / "strategies" / f"{name}.md").read_text(encoding="utf-8")
+        for name in strategies()
+    }
+    recorded = {name for name, text in texts.items() if "(../agreement.md)" in text}
+    examples = {path.stem for path in EXAMPLES.iterdir()}
+
+    assert recorded
+    assert recorded <= examples <= set(texts)
+    for name in recorded:
+        headings = re.findall(r"(?m)^## (.+)$", texts[name])
+        assert {"Settings", "Worked examples", "Known defects"} <= set(headings), name
 
 
 def test_every_decision_has_its_four_parts_and_is_listed() -> None:

@@ -85,12 +85,17 @@ def matches(pattern: re.Pattern[str]) -> tuple[list[str], list[str]]:
 
 def strategies(room: str) -> list[Callable[..., object]]:
     """List the functions of a room of strategies, each once."""
-    from trimtab.place import PLACERS
-    from trimtab.shed import SHEDDERS
+    from trimtab.place import EXTENSIBLE_PLACERS, PLACERS
+    from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
 
+    entered: list[Callable[..., object]] = []
     if room == "shed":
-        return list(dict.fromkeys(entry.shed for entry in SHEDDERS.values()))
-    return list(dict.fromkeys(entry.place for entry in PLACERS.values()))
+        entered += [entry.shed for entry in SHEDDERS.values()]
+        entered += [entry.shed for entry in EXTENSIBLE_SHEDDERS.values()]
+    else:
+        entered += [entry.place for entry in PLACERS.values()]
+        entered += [entry.place for entry in EXTENSIBLE_PLACERS.values()]
+    return list(dict.fromkeys(entered))
 
 
 @pytest.mark.parametrize("room", ["shed", "place"])
@@ -169,7 +174,8 @@ def test_public_names_have_a_docstring_that_opens_with_a_sentence() -> None:
             seen.append(name)
             assert isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
             first = (ast.get_docstring(node) or "").partition("\n")[0]
-            if not (first.endswith((".", "?")) and first[0].isupper()):
+            # A name in backquotes may open a sentence: it stands as it is written.
+            if not (first.endswith((".", "?")) and (first[:1].isupper() or first[:1] == "`")):
                 wrong.append(f"{name}: {first!r}")
 
     assert wrong == []

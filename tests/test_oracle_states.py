@@ -9,22 +9,24 @@ from typing import Any
 
 import pytest
 from oracle.agreement import Agreement
+from oracle.golden import packed
 from oracle.record import asked_again, repeatable
 from oracle.shrink import shrunk
-from oracle.states import ONLY, ROLES, SHARES, STRATEGIES, is_of_release, sequence
+from oracle.states import MODULAR, ONLY, ROLES, SHARES, STRATEGIES, is_of_release, sequence
 
+from tests.golden_vectors import GOLDEN, SUFFIX, packed_lines, whole_vectors
 from trimtab.decide import decide, result
 from trimtab.keys import KEYS
 from trimtab.map_order import string_hash
-from trimtab.place import PLACERS
+from trimtab.place import EXTENSIBLE_PLACERS, PLACERS
 from trimtab.sequences import sequence as read_sequence
-from trimtab.shed import SHEDDERS
+from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
 
 DRAWN = 1000
 ODD_USAGE = {"nan", "inf", "-inf", "-1.0", "0.0"}
 
 
-@pytest.fixture(scope="module", params=STRATEGIES)
+@pytest.fixture(scope="module", params=MODULAR)
 def drawn(request: pytest.FixtureRequest) -> list[dict[str, Any]]:
     return [sequence(request.param, "test", number) for number in range(DRAWN)]
 
@@ -35,10 +37,10 @@ def reports(sequences: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def test_every_strategy_that_we_have_is_asked() -> None:
-    names = {name for name, _ in (*SHEDDERS, *PLACERS)}
+    entries = (*SHEDDERS, *PLACERS, *EXTENSIBLE_SHEDDERS, *EXTENSIBLE_PLACERS)
 
-    assert set(STRATEGIES) == names
-    for name, release in (*SHEDDERS, *PLACERS):
+    assert set(STRATEGIES) == {name for name, _ in entries}
+    for name, release in entries:
         assert is_of_release(name, release)
 
 
@@ -66,7 +68,7 @@ def test_sequences_are_what_they_were() -> None:
 def test_every_tag_occurs_about_as_often_as_it_should(drawn: list[dict[str, Any]]) -> None:
     strategy = drawn[0]["strategy"]
     tags = Counter(tag for s in drawn for tag in set(s["tags"]))
-    wanted = [tag for tag in SHARES if strategy in ONLY.get(tag, STRATEGIES)]
+    wanted = [tag for tag in SHARES if strategy in ONLY.get(tag, MODULAR)]
 
     assert wanted
     for tag in wanted:
@@ -163,6 +165,32 @@ def test_a_recorded_vector_is_asked_again_with_its_log() -> None:
     assert asked_again(question | {"expect": [{}]}) == question
 
 
+@pytest.mark.parametrize("release", ["4.0.8", "2.10.4"])
+def test_what_is_packed_is_what_the_tests_read(release: str) -> None:
+    """A vector that is read and packed again is the line that it was, its input left out."""
+    path = GOLDEN / f"ThresholdShedder-{release}{SUFFIX}"
+    fulls = {vector["id"]: vector for vector in whole_vectors("ThresholdShedder", "4.0.8")}
+    wholes = whole_vectors("ThresholdShedder", release)
+    pairs = list(zip(packed_lines(path), wholes, strict=True))
+
+    assert pairs
+    for line, whole in pairs:
+        full = None if release == "4.0.8" else fulls[whole["id"]]
+        assert json.dumps(packed(whole, full)) == json.dumps(line)
+
+
+def test_packing_leaves_out_what_no_test_reads() -> None:
+    answer = {"unload": [], "bundle_order": ["b"], "logs": ["INFO"], "sorted": ["a"], "ties": False}
+    vector = {"strategy": "OverloadShedder", "expect": [answer | {"select": [{"logs": []}]}]}
+
+    (kept,) = packed(vector | {"ties": False}, None)["expect"]
+    assert kept == {"unload": [], "select": [{}]}
+    (kept,) = packed(vector, None)["expect"]
+    assert kept == {"unload": [], "bundle_order": ["b"], "select": [{}]}
+    (kept,) = packed(vector | {"strategy": "ThresholdShedder"}, None)["expect"]
+    assert kept["logs"] == ["INFO"]
+
+
 # ------------------------------------------------------------------- shrinking
 
 
@@ -186,7 +214,7 @@ def test_a_difference_is_made_small() -> None:
             text = json.dumps(candidate["rounds"])
             is_different = "b3" in text and "t/n/2" in text and "b" in candidate["conf"]
             last = len(candidate["rounds"]) - 1
-            outcomes.append(Agreement(1, "differs" if is_different else None, min(last, 1)))
+            outcomes.append(Agreement(1, 0, "differs" if is_different else None, min(last, 1)))
         return outcomes
 
     small, outcome = shrunk(busy, compare)

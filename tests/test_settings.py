@@ -14,11 +14,14 @@ from trimtab.releases import RELEASE_LINES, release_line, release_order
 from trimtab.settings import (
     SettingError,
     avg_shedder_settings,
+    broker_load_settings,
+    extensions_least_resource_usage_with_weight_settings,
     least_long_term_message_rate_settings,
     least_resource_usage_with_weight_settings,
     load_manager_settings,
     setting,
     threshold_shedder_settings,
+    transfer_shedder_settings,
     unknown_keys,
 )
 
@@ -352,3 +355,46 @@ def test_system_namespace_is_shielded_in_3_0_0_alone() -> None:
 def test_namespace_is_what_stands_before_the_range() -> None:
     assert namespace(f"t/n/{RANGE}") == "t/n"
     assert namespace(f"t/c/n/{RANGE}") == "t/c/n"
+
+
+# ------------------------------------------------------------------ the extensible load manager
+
+
+def test_transfer_shedder_goes_by_what_is_set() -> None:
+    conf = {
+        "loadBalancerBrokerLoadTargetStd": "0.1",
+        "loadBalancerBrokerOverloadedThresholdPercentage": "70",
+        "loadBalanceSheddingDelayInSeconds": "60",
+        "loadBalancerTransferEnabled": "false",
+        "loadBalancerSheddingExcludedNamespaces": "t/n1, t/n2,",
+    }
+    found = transfer_shedder_settings(conf, "5.0.0-M1")
+
+    assert (found.deviation_target, found.overloaded_threshold) == (0.1, 0.7)
+    assert (found.hits, found.brokers_max) == (3, 3)
+    assert (found.pause_s, found.load_data_age_s_max) == (60, 1800)
+    assert (found.is_transferring, found.sheds_with_policies, found.is_debugging) == (False,) * 3
+    assert found.excluded_namespaces == {"t/n1", "t/n2"}
+
+
+def test_no_namespace_is_excluded_where_there_is_no_such_key() -> None:
+    conf = {"loadBalancerSheddingExcludedNamespaces": "t/n1"}
+
+    assert transfer_shedder_settings(conf, "4.0.8").excluded_namespaces == frozenset()
+    assert transfer_shedder_settings({}, "5.0.0-M1").excluded_namespaces == frozenset()
+
+
+@pytest.mark.parametrize(("release", "weight"), [("3.0.7", 1.0), ("4.0.8", 0.0)])
+def test_the_heap_counts_in_what_brokers_publish(release: str, weight: float) -> None:
+    assert broker_load_settings({}, release).weights.memory == weight
+    heavy = broker_load_settings({"loadBalancerMemoryResourceWeight": "0.5"}, release)
+    assert heavy.weights.memory == 0.5
+    assert heavy.history_share == 0.9
+
+
+def test_extensions_placer_goes_by_a_fraction() -> None:
+    conf = {"loadBalancerAverageResourceUsageDifferenceThresholdPercentage": "25"}
+    read = extensions_least_resource_usage_with_weight_settings
+
+    assert read(conf, "4.0.8").difference_threshold == 0.25
+    assert read({}, "3.0.0").difference_threshold == 0.1

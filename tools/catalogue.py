@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -15,15 +14,9 @@ from trimtab.cli import main as command_line
 from trimtab.diagnose import FINDINGS
 from trimtab.ingest.messages import MESSAGES
 from trimtab.keys import KEYS, Key, Value
-from trimtab.place import PLACERS
-from trimtab.releases import release_order
-from trimtab.shed import SHEDDERS
 
 #: Help is printed for a page, not for whatever terminal the docs are made in.
 _HELP_WIDTH = 88
-_SECTION = re.compile(r"(Args|Returns|Raises|Properties|Quirks|Source|Example):")
-#: Sections of a strategy's docstring that its page shows, with the page's heading.
-_SHOWN = {"Quirks": "Quirks", "Source": "Source"}
 
 
 def table(headings: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -76,8 +69,8 @@ def cli() -> str:
 
 
 def all_tables() -> dict[str, pa.Schema]:
-    """Return every table: what ingest writes, then what diagnosis writes."""
-    return {**schemas.INGESTED, **getattr(schemas, "DIAGNOSED", {})}
+    """Return every table: what ingest writes, what diagnosis writes, what a sweep writes."""
+    return {**schemas.INGESTED, **schemas.DIAGNOSED}
 
 
 def tables() -> str:
@@ -151,110 +144,6 @@ def log_messages() -> str:
             parts.append(f"\nPrinted by {loggers}; releases: {message.releases}.\n\n")
             parts.append(f"```text\n{message.template}\n\n{message.example}\n```\n")
     return "".join(parts)
-
-
-# ---------------------------------------------------------- strategies
-
-
-def strategies() -> dict[str, dict[Callable[..., Any], list[tuple[str, str]]]]:
-    """Group the strategies by page.
-
-    Returns:
-        Name of the page, which is that of the module → function → the (class, release from
-        which on) pairs that it stands for, newest first, since older ones are described by
-        what they do otherwise.  A class that sheds and places has one page.
-    """
-    pages: dict[str, dict[Callable[..., Any], list[tuple[str, str]]]] = {}
-    sheds: list[tuple[Any, tuple[str, str]]] = [(e.shed, key) for key, e in SHEDDERS.items()]
-    places: list[tuple[Any, tuple[str, str]]] = [(e.place, key) for key, e in PLACERS.items()]
-    for function, key in sheds + places:
-        page = function.__module__.rpartition(".")[2]
-        pages.setdefault(page, {}).setdefault(function, []).append(key)
-    return {
-        page: dict(sorted(functions.items(), key=lambda item: _newest_first(*item)))
-        for page, functions in pages.items()
-    }
-
-
-def _newest_first(
-    function: Callable[..., Any], keys: list[tuple[str, str]]
-) -> tuple[bool, list[int]]:
-    """Sort shedders before placers, and each from the newest to the oldest."""
-    return ".place." in function.__module__, [-part for part in release_order(keys[0][1])]
-
-
-def span(
-    function: Callable[..., Any], functions: Mapping[Callable[..., Any], list[tuple[str, str]]]
-) -> str:
-    """Say from which release on a function of a page decides, and until which one."""
-    mine = sorted((since for _, since in functions[function]), key=release_order)
-    later = [
-        since
-        for other, keys in functions.items()
-        for _, since in keys
-        if other.__module__ == function.__module__
-        and release_order(since) > release_order(mine[-1])
-    ]
-    until = f", until {min(later, key=release_order)}" if later else ""
-    return f"from {mine[0]} on{until}"
-
-
-def strategy(page: str) -> str:
-    """Return the page of a strategy, made from its docstring."""
-    functions = strategies()[page]
-    pulsar_class = next(iter(functions.values()))[0][0]
-    parts = [f"# {pulsar_class}\n"]
-    for function in functions:
-        text = sections(inspect.getdoc(function) or "")
-        where = f"{function.__module__}.{function.__name__}"
-        parts.append(f"\n{code(where)}, {span(function, functions)}.\n\n{text['']}\n")
-        parts.extend(
-            f"\n## {heading}\n\n{text[section]}\n"
-            for section, heading in _SHOWN.items()
-            if section in text
-        )
-    return "".join(parts)
-
-
-def strategy_index() -> str:
-    """Return the list of strategies."""
-    rows = (
-        (
-            f"[{keys[0][0]}]({page}.md)",
-            "shedder" if ".shed." in function.__module__ else "placer",
-            span(function, functions),
-            first_line(function),
-        )
-        for page, functions in strategies().items()
-        for function, keys in functions.items()
-    )
-    return table(("strategy", "is a", "releases", "does"), rows)
-
-
-def sections(docstring: str) -> dict[str, str]:
-    """Cut a docstring into its sections, as Markdown.
-
-    Returns:
-        Heading → text; what stands before the first heading is under the empty one.
-        Quirks become a list: a line that follows a full stop begins the next one.
-    """
-    found: dict[str, list[str]] = {"": []}
-    heading = ""
-    for line in docstring.splitlines():
-        match = _SECTION.fullmatch(line)
-        if match:
-            heading = match.group(1)
-            found[heading] = []
-        else:
-            found[heading].append(line.strip())
-    quirks: list[str] = []
-    for line in filter(None, found.pop("Quirks", [])):
-        if quirks and not quirks[-1].endswith("."):
-            quirks[-1] += f" {line}"
-        else:
-            quirks.append(f"- {line}")
-    text = {name: "\n".join(lines).strip() for name, lines in found.items()}
-    return {**text, "Quirks": "\n".join(quirks)} if quirks else text
 
 
 # ------------------------------------------------------------ findings

@@ -1,7 +1,7 @@
 """Write what is generated in docs/, or check that it is what the code says now.
 
-A page holds its own recipe between cog's markers; only a page for a new strategy is made
-from nothing.
+A page holds its own recipe between cog's markers, and may hold text by hand outside of
+them; only a page for a new strategy is made from nothing.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ from pathlib import Path
 
 from cogapp import Cog
 
-from tools.catalogue import strategies
+from tools.strategy_pages import strategies
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 
 _NEW_PAGE = """<!-- [[[cog
 import cog
-from tools import catalogue
-cog.out(catalogue.strategy("{name}"))
+from tools import strategy_pages
+cog.out(strategy_pages.top("{name}"))
+]]] -->
+<!-- [[[end]]] -->
+
+<!-- [[[cog
+cog.out(strategy_pages.rest("{name}"))
 ]]] -->
 <!-- [[[end]]] -->
 """

@@ -6,38 +6,41 @@ import copy
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from oracle import extensible_agreement
+from oracle.extensible_states import ROLES as EXTENSIBLE
 from oracle.record import repeatable
 from tests.golden_vectors import Recorded, read_vector
 from trimtab.decide import decide, result
+from trimtab.map_order import hash_map_order
 from trimtab.model import (
     AvgShedderMemory,
     ClusterLoad,
     Decision,
-    History,
     LostRoundError,
     NoCandidatesError,
     Placement,
-    RoundRobinMemory,
     Unload,
     UnreportedCandidateError,
 )
-from trimtab.place import placer
+from trimtab.place import extensible_placer, placer
 from trimtab.sequences import sequence
-from trimtab.shed import shedder
+from trimtab.shed import extensible_shedder, shedder
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """How a sequence went."""
 
-    #: Decisions compared: rounds of shedding and selections.
-    decisions: int
+    #: Rounds of shedding compared.
+    shed: int
+    #: Selections compared.
+    selected: int
     #: The first difference; None if there is none.
     difference: str | None = None
     #: The round of the difference.
@@ -46,25 +49,41 @@ class Agreement:
 
 def is_known(strategy: str, release: str) -> bool:
     """Tell whether a class is ours to decide in a release."""
-    return shedder(strategy, release) is not None or placer(strategy, release) is not None
+    looks_up = (shedder, placer, extensible_shedder, extensible_placer)
+    return any(look_up(strategy, release) is not None for look_up in looks_up)
 
 
 def agreement(answered: Mapping[str, Any], release: str) -> Agreement:
     """Decide every round of an answered sequence again until one differs.
 
     It is done twice: with the orders in which the Java walked its maps, and then from the
-    question alone, so that the orders themselves are compared too.
+    question alone, so that the orders themselves are compared too.  For the extensible load
+    manager it is the question alone.
     """
+    if answered["strategy"] in EXTENSIBLE:
+        return _extensible_agreement(answered)
     given = _agreement_given_orders(answered, release)
     if given.difference is not None:
         return given
     try:
-        difference = _first_of_computed(answered)
+        found = _first_of_computed(answered)
     except Exception as error:
-        difference = 0, f"raised {type(error).__name__}: {error}"
-    if difference is None:
+        found = 0, f"raised {type(error).__name__}: {error}"
+    if found is None:
         return given
-    return Agreement(given.decisions, f"by its own orders: {difference[1]}", difference[0])
+    number, difference = found
+    return dataclasses.replace(given, difference=f"by its own orders: {difference}", round=number)
+
+
+def _extensible_agreement(answered: Mapping[str, Any]) -> Agreement:
+    shed = sum("unload" in answer for answer in answered["expect"])
+    selected = sum(len(answer.get("select", ())) for answer in answered["expect"])
+    try:
+        found = extensible_agreement.difference(answered)
+    except Exception as error:
+        found = 0, f"raised {type(error).__name__}: {error}"
+    number, difference = (0, None) if found is None else found
+    return Agreement(shed, selected, difference, number)
 
 
 def _first_of_computed(answered: Mapping[str, Any]) -> tuple[int, str] | None:
@@ -73,6 +92,9 @@ def _first_of_computed(answered: Mapping[str, Any]) -> tuple[int, str] | None:
     read = sequence(question)
     ours = json.loads(json.dumps(result(read, decide(read))))
     javas = repeatable(copy.deepcopy(dict(answered)))
+    ignored = [side.get("conf_ignored", []) for side in (javas, ours)]
+    if ignored[0] != ignored[1]:
+        return 0, f"expected settings {ignored[0]} to be ignored, ignored {ignored[1]}"
     pairs = zip(ours["results"], javas["expect"], strict=True)
     for number, (found, expected) in enumerate(pairs):
         parts = [(key, found.get(key) or {}, expected.get(key) or {}) for key in _COMPUTED]
@@ -104,22 +126,21 @@ def _agreement_given_orders(answered: Mapping[str, Any], release: str) -> Agreem
         except Exception as error:
             difference = f"raised {type(error).__name__}: {error}"
         if difference is not None:
-            return Agreement(ours.decisions, difference, number)
-    return Agreement(ours.decisions)
+            return Agreement(ours.rounds, ours.selections, difference, number)
+    return Agreement(ours.rounds, ours.selections)
 
 
 class _Ours:
     """Our strategy with its memory, asked what the Java was asked."""
 
     def __init__(self, strategy: str, release: str, conf: Mapping[str, str]) -> None:
-        self.strategy = strategy
         self.shedder, self.placer = shedder(strategy, release), placer(strategy, release)
         entry = self.shedder or self.placer
         assert entry is not None, f"{strategy} is not of {release}"
         self.forget = entry.forget
         self.settings = entry.settings(conf, release)
         self.memory = entry.memory
-        self.decisions = 0
+        self.rounds = self.selections = 0
 
     def differences(self, recorded: Recorded) -> Iterator[str]:
         """Yield what differs in a round; what comes after the first means little."""
@@ -127,39 +148,42 @@ class _Ours:
         if "active_brokers" in asked:
             self.memory = self.forget(self.memory, asked["active_brokers"])
         if asked.get("shed"):
-            self.decisions += 1
+            self.rounds += 1
             yield from self._shed_differences(recorded)
         pairs = zip(asked.get("select", ()), answered.get("select", ()), strict=True)
         for number, (selection, selected) in enumerate(pairs):
-            self.decisions += 1
+            if "after_random" in selected:
+                continue  # it hangs on a draw that is not recorded
+            self.selections += 1
             for difference in self._place_differences(recorded.load, selection, selected):
                 yield f"selection {number}: {difference}"
 
     def _shed_differences(self, recorded: Recorded) -> Iterator[str]:
         assert self.shedder is not None
-        answered = recorded.answered
+        answered, load = recorded.answered, recorded.load
         decision: Decision | None = None
-        thrown: str | None = None
+        thrown: tuple[str, str] | None = None
         try:
-            decision, self.memory = self.shedder.shed(recorded.load, self.memory, self.settings)
+            decision, self.memory = self.shedder.shed(load, self.memory, self.settings)
         except LostRoundError as error:
-            self.memory, thrown = error.memory, str(error).partition(": ")[2]
-        expected = answered.get("error_message", "") if "error" in answered else None
-        if expected != thrown:
-            yield f"expected to throw {expected!r}, threw {thrown!r}"
+            self.memory = error.memory
+            thrown = error.throws, str(error).partition(": ")[2]
+        expected = answered.get("error"), answered.get("error_message", "")
+        if thrown != (expected if "error" in answered else None):
+            yield f"expected to throw {expected}, threw {thrown}"
         unloads = () if decision is None else decision.unloads
-        found = self._by_broker(recorded.load, unloads)
+        found = self._by_broker(load, unloads)
         if _by_broker(answered) != found:
             yield f"expected unloads {_by_broker(answered)}, found {found}"
-        state = _MEMORIES[self.strategy](self.memory)
-        if self.strategy == "AvgShedder":
-            # The scores are the decision's, and where the round is lost there is none.
-            scores = answered["state"]["score"]
-            if decision is not None:
-                usage = decision.scores.tolist()
-                scores = dict(zip(recorded.load.brokers, usage, strict=True))
-            state["score"] = scores
+        state = dict(self.shedder.state(load, self.memory, self.settings))
+        if "score" in state and decision is not None:
+            state["score"] = dict(zip(load.brokers, decision.scores.tolist(), strict=True))
         yield from _state_differences(answered.get("state", {}), state)
+        if isinstance(self.memory, AvgShedderMemory):
+            # The order of its map of scores decides the Java's ties.
+            walked = hash_map_order(load.brokers, self.memory.table_size)
+            if list(answered["state"]["score"]) != list(walked):
+                yield f"expected scores in the order {list(answered['state']['score'])}"
 
     def _place_differences(
         self, load: ClusterLoad, asked: Mapping[str, Any], answered: Mapping[str, Any]
@@ -173,7 +197,7 @@ class _Ours:
             plan = self._plan(load, bundle)
             if expected != plan:
                 yield f"expected plan {expected}, found {plan}"
-        if self.strategy in _BY_NAME:
+        if self.placer.is_by_name:
             brokers = tuple(dict.fromkeys((*load.brokers, *order)))
             load = dataclasses.replace(load, brokers=brokers)
         placement = self._place(load, bundle, order, is_final=True)
@@ -184,7 +208,7 @@ class _Ours:
             self.memory = self.placer.drawn(self.memory, bundle, answered["drawn"])
         elif best:
             self.memory = self.placer.drawn(self.memory, bundle, best[0])
-        state = _MEMORIES[self.strategy](self.memory)
+        state = self.placer.state(load, self.memory, self.settings)
         yield from _state_differences(_after_selection(answered), _after_selection(state))
 
     def _by_broker(self, load: ClusterLoad, unloads: Iterable[Unload]) -> Unloads:
@@ -223,37 +247,6 @@ class _Ours:
         self.memory = memory if is_final else self.memory
         return placement
 
-
-def _smoothed(memory: History) -> dict[str, Any]:
-    return {"avg": dict(zip(memory.brokers, memory.usage.tolist(), strict=True))}
-
-
-def _nothing(memory: None) -> dict[str, Any]:
-    del memory
-    return {}
-
-
-def _turns(memory: RoundRobinMemory) -> dict[str, Any]:
-    return {"count": str(memory.count)}
-
-
-def _hits(memory: AvgShedderMemory) -> dict[str, Any]:
-    return {"hit_high": memory.hits_high, "hit_low": memory.hits_low}
-
-
-#: Class → its memory as the Java's answers have it.
-_MEMORIES: Mapping[str, Callable[[Any], dict[str, Any]]] = {
-    "ThresholdShedder": _smoothed,
-    "OverloadShedder": _nothing,
-    "UniformLoadShedder": _nothing,
-    "LeastLongTermMessageRate": _nothing,
-    "LeastResourceUsageWithWeight": _smoothed,
-    "RoundRobinBrokerSelector": _turns,
-    "AvgShedder": _hits,
-}
-
-#: Placers that ask no report of a candidate: a name alone will do.
-_BY_NAME = ("AvgShedder", "RoundRobinBrokerSelector")
 
 Unloads = dict[str, list[tuple[str, str | None]]]
 

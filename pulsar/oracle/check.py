@@ -50,7 +50,7 @@ def check(release: str, strategy: str, seed: str, numbers: Iterable[int]) -> Tal
     drawn = (sequence(strategy, seed, number) for number in numbers)
     for answered, outcome in compared(release, drawn):
         tally.sequences += 1
-        tally.decisions += outcome.decisions
+        tally.decisions += outcome.shed + outcome.selected
         if outcome.difference is not None:
             tally.differing += 1
             if len(tally.kept) < KEPT_MAX:
@@ -94,7 +94,7 @@ def main(
     differing = compared_sequences = 0
     for name in strategy or STRATEGIES:
         if not is_of_release(name, release):
-            click.echo(f"{name:<30} not in {release}")
+            click.echo(f"{name:<40} not in {release}")
             continue
         if not is_known(name, release):
             raise click.ClickException(f"{name} is in {release}, and is not known to us")
@@ -103,7 +103,7 @@ def main(
         except OracleError as error:
             raise click.ClickException(str(error)) from error
         click.echo(
-            f"{name:<30} {tally.sequences:>6} sequences {tally.decisions:>7} decisions "
+            f"{name:<40} {tally.sequences:>6} sequences {tally.decisions:>7} decisions "
             f"{tally.differing:>5} differ {tally.seconds:6.1f} s"
         )
         differing += tally.differing

@@ -12,12 +12,18 @@ import shutil
 import subprocess
 import threading
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
+
+from oracle.extensible_states import ROLES as EXTENSIBLE
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build" / "oracle"
 SOURCES = HERE / "src"
+#: What asks the extensible load manager's classes, with stand-ins for the services that they
+#: ask; the modular one's must not meet these, so they are compiled to a place of their own.
+SOURCES_EXTENSIBLE = HERE / "src-extensions"
 
 #: What this program and all releases up to 5.0.0-M1 run on.
 JAVA_OLDEST = 17
@@ -30,19 +36,28 @@ class OracleError(RuntimeError):
     """Pulsar's classes cannot be run; the message says what is missing."""
 
 
-def command(release: str) -> list[str]:
+def command(release: str, program: str = "Oracle", *, is_extensible: bool = False) -> list[str]:
     """Make a release ready to be asked, and return the command that does it.
+
+    Args:
+        release: of Pulsar.
+        program: one of ours that has a `main`.
+        is_extensible: the classes of the extensible load manager are to be asked.
 
     Raises:
         OracleError: Maven, a JDK or the release is missing.
     """
     javac = _javac()
     jars = _jars(release)
-    classes = _classes(release, jars, javac)
+    path: tuple[str, ...] = (str(jars / "*"),)
+    path = (_compiled(SOURCES, BUILD / release / "classes", path, javac), *path)
+    if is_extensible:
+        classes = BUILD / release / "classes-extensible"
+        path = (_compiled(SOURCES_EXTENSIBLE, classes, path, javac), *path)
     # Without `noUnsafe` netty warns under newer Javas; it only measures memory here.
     flags = ("-Xmx1g", "-XX:+UseSerialGC", "-Dio.netty.noUnsafe=true")
-    path = os.pathsep.join((str(classes), str(jars / "*")))
-    return [str(javac.with_name("java")), *flags, "-cp", path, "trimtab.oracle.Oracle", release]
+    java = str(javac.with_name("java"))
+    return [java, *flags, "-cp", os.pathsep.join(path), f"trimtab.oracle.{program}", release]
 
 
 def ask(release: str, sequences: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -50,15 +65,29 @@ def ask(release: str, sequences: Iterable[dict[str, Any]]) -> Iterator[dict[str,
 
     Only a few sequences are in memory at a time, however many there are.
 
+    Args:
+        release: of Pulsar.
+        sequences: all of classes of one load manager.
+
     Raises:
         OracleError: the classes cannot be run, or the program failed half-way.
     """
+    questions = iter(sequences)
+    first = next(questions, None)
+    if first is None:
+        return
     running = subprocess.Popen(
-        command(release), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+        command(release, is_extensible=first["strategy"] in EXTENSIBLE),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
     )
     assert running.stdin is not None
     assert running.stdout is not None
-    feeder = threading.Thread(target=_feed, args=(running.stdin, sequences), daemon=True)
+    feeder = threading.Thread(
+        target=_feed, args=(running.stdin, chain([first], questions)), daemon=True
+    )
     feeder.start()
     try:
         for line in running.stdout:
@@ -96,7 +125,9 @@ def _jars(release: str) -> Path:
         return jars
     maven = shutil.which("mvn")
     if maven is None:
-        raise OracleError("no mvn on PATH: Maven fetches Pulsar's classes once a release")
+        raise OracleError(
+            "no mvn on PATH: install Maven, which fetches Pulsar's classes once a release"
+        )
     partial = jars.with_name("jars.partial")
     shutil.rmtree(partial, ignore_errors=True)
     fetch = (
@@ -110,23 +141,27 @@ def _jars(release: str) -> Path:
     return partial.rename(jars)
 
 
-def _classes(release: str, jars: Path, javac: Path) -> Path:
-    """Compile the oracle against a release, unless that was done since its last change."""
-    classes = BUILD / release / "classes"
-    sources = sorted(SOURCES.rglob("*.java"))
+def _compiled(root: Path, classes: Path, path: tuple[str, ...], javac: Path) -> str:
+    """Compile the sources below a folder, unless that was done since their last change."""
+    sources = sorted(root.rglob("*.java"))
     stamp = classes / "complete"
     newest = max(source.stat().st_mtime for source in sources)
-    if stamp.is_file() and stamp.stat().st_mtime > newest:
-        return classes
+    # What was compiled from a file that is gone must not stay.
+    names = "".join(f"{source.relative_to(root)}\n" for source in sources)
+    if stamp.is_file() and stamp.stat().st_mtime > newest and stamp.read_text() == names:
+        return str(classes)
+    shutil.rmtree(classes, ignore_errors=True)
     compiler = (
-        *(str(javac), "-d", str(classes), "-cp", str(jars / "*")),
+        *(str(javac), "-d", str(classes), "-cp", os.pathsep.join(path)),
         *map(str, sources),
     )
     done = subprocess.run(compiler, check=False, capture_output=True, text=True)
     if done.returncode != 0:
-        raise OracleError(f"javac does not compile the oracle for {release}:\n{done.stderr}")
-    stamp.touch()
-    return classes
+        raise OracleError(
+            f"javac does not compile {root.name} for {classes.parent.name}:\n{done.stderr}"
+        )
+    stamp.write_text(names)
+    return str(classes)
 
 
 def _javac() -> Path:

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import json
-from collections.abc import Iterable, Iterator
+import lzma
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import click
 
 from oracle.java import BUILD, OracleError, ask, defaults
 from oracle.states import STRATEGIES, is_of_release, sequence
+from tests.golden_vectors import SUFFIX, packed_lines
 
 #: Where vectors go.
 VECTORS = BUILD / "vectors"
@@ -23,7 +24,7 @@ VECTORS = BUILD / "vectors"
 _ASKED = ("id", "strategy", "role", "tags", "conf", "rounds")
 
 
-def asked_again(vector: dict[str, Any]) -> dict[str, Any]:
+def asked_again(vector: Mapping[str, Any]) -> dict[str, Any]:
     """Take a recorded vector back to its question."""
     selections = [s for answer in vector.get("expect", ()) for s in answer.get("select", ())]
     has_logs = any("logs" in answer for answer in [*vector.get("expect", ()), *selections])
@@ -50,25 +51,23 @@ def repeatable(answered: dict[str, Any]) -> dict[str, Any]:
 
 
 def write(path: Path, vectors: Iterable[dict[str, Any]]) -> int:
-    """Write vectors, one a line, and return how many."""
+    """Write vectors, one a line, and return how many; the file is there when all are."""
     count = 0
-    # Without a name and a time in its head the file depends on the vectors alone.
+    partial = path.with_name(f"{path.name}.partial")
     with (
-        path.open("wb") as raw,
-        gzip.GzipFile("", "wb", 9, raw, mtime=0) as packed,
+        lzma.open(partial, "wb", preset=9 | lzma.PRESET_EXTREME) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as lines,
     ):
         for vector in vectors:
             lines.write(json.dumps(vector, separators=(",", ":")) + "\n")
             count += 1
+    partial.replace(path)
     return count
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
-    """Read the questions of a packed file of sequences or vectors."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield asked_again(json.loads(line))
+    """Read the questions of a packed file of sequences or whole vectors."""
+    yield from map(asked_again, packed_lines(path))
 
 
 @click.command()
@@ -81,7 +80,7 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 @click.option(
     "--questions",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Vectors of one class (.jsonl.gz) to be asked again, instead of drawn sequences.",
+    help="Vectors of one class to be asked again, instead of drawn sequences.",
 )
 def main(
     release: str,
@@ -99,13 +98,13 @@ def main(
         (VECTORS / f"defaults-{release}.json").write_text(known, encoding="utf-8")
         for name in strategy or STRATEGIES:
             if not is_of_release(name, release):
-                click.echo(f"{name:<30} not in {release}")
+                click.echo(f"{name:<40} not in {release}")
                 continue
             drawn = (sequence(name, seed, number) for number in range(sequences))
             asked = drawn if questions is None else read(questions)
-            path = VECTORS / f"{name}-{release}.jsonl.gz"
+            path = VECTORS / f"{name}-{release}{SUFFIX}"
             count = write(path, map(repeatable, ask(release, asked)))
-            click.echo(f"{name:<30} {count:>6} sequences → {path}")
+            click.echo(f"{name:<40} {count:>6} sequences → {path}")
     except OracleError as error:
         raise click.ClickException(str(error)) from error
 

@@ -58,8 +58,11 @@ def _smaller(sequence: Given, last: int) -> Iterator[Given]:
     for name in sequence["conf"]:
         conf = {key: value for key, value in sequence["conf"].items() if key != name}
         yield sequence | {"conf": conf}
-    for key, without in (("brokers", _without_brokers), ("bundle_data", _without_bundles)):
-        names = list(dict.fromkeys(name for asked in rounds for name in asked.get(key, ())))
+    for names, without in (
+        (_names(rounds, "brokers", "broker_load_data"), _without_brokers),
+        (_names(rounds, "bundle_data"), _without_bundles),
+        (_top_bundles(rounds), _without_top_bundles),
+    ):
         for gone in _parts(names):
             yield sequence | {"rounds": [without(asked, gone) for asked in rounds]}
     for number, asked in enumerate(rounds):
@@ -67,6 +70,18 @@ def _smaller(sequence: Given, last: int) -> Iterator[Given]:
             select = [s for i, s in enumerate(asked["select"]) if i not in gone]
             changed = asked | {"select": select}
             yield sequence | {"rounds": [*rounds[:number], changed, *rounds[number + 1 :]]}
+
+
+def _names(rounds: list[Round], *keys: str) -> list[str]:
+    """Name whatever changes under some keys."""
+    named = (name for key in keys for asked in rounds for name in asked.get(key, ()))
+    return list(dict.fromkeys(named))
+
+
+def _top_bundles(rounds: list[Round]) -> list[str]:
+    """Name the bundles that brokers of the extensible load manager publish."""
+    tops = (listed for asked in rounds for listed in asked.get("top_bundles", {}).values())
+    return list(dict.fromkeys(bundle[0] for listed in tops for bundle in listed or ()))
 
 
 def _parts(things: list[Any]) -> Iterator[set[Any]]:
@@ -83,7 +98,7 @@ def _merged(earlier: Round, later: Round) -> Round:
     kept = {k: v for k, v in earlier.items() if k not in ("shed", "select", "select_unloaded")}
     maps: Round = {
         key: {**earlier.get(key, {}), **later.get(key, {})}
-        for key in ("brokers", "bundle_data")
+        for key in _CHANGES
         if key in earlier or key in later
     }
     return {**kept, **later, **maps}
@@ -92,11 +107,12 @@ def _merged(earlier: Round, later: Round) -> Round:
 def _without_brokers(asked: Round, gone: set[str]) -> Round:
     """Take brokers out of a round."""
     left = dict(asked)
-    for key in ("brokers", "preallocated"):
+    for key in ("brokers", "preallocated", *_PUBLISHED, "recently_unloaded_brokers"):
         if key in left:
             left[key] = {name: value for name, value in left[key].items() if name not in gone}
-    if "active_brokers" in left:
-        left["active_brokers"] = [name for name in left["active_brokers"] if name not in gone]
+    for key in ("active_brokers", "available_brokers"):
+        if key in left:
+            left[key] = [name for name in left[key] if name not in gone]
     if "select" in left:
         left["select"] = [
             selection | {"candidates": [c for c in selection["candidates"] if c not in gone]}
@@ -125,3 +141,18 @@ def _without_bundles(asked: Round, gone: set[str]) -> Round:
     if "select" in left:
         left["select"] = [s for s in left["select"] if s["bundle"] not in gone]
     return left
+
+
+def _without_top_bundles(asked: Round, gone: set[str]) -> Round:
+    """Take bundles out of what brokers of the extensible load manager publish."""
+    if "top_bundles" not in asked:
+        return asked
+    tops = asked["top_bundles"].items()
+    left = {name: [b for b in listed or () if b[0] not in gone] for name, listed in tops}
+    return asked | {"top_bundles": left}
+
+
+#: What brokers of the extensible load manager publish.
+_PUBLISHED = ("broker_load_data", "top_bundles")
+#: Keys of a round that say what changed; the other keys replace what there was.
+_CHANGES = ("brokers", "bundle_data", *_PUBLISHED)

@@ -13,6 +13,9 @@ from typing import Any
 from oracle import settings
 from oracle.boundaries import BOUNDARIES
 from oracle.clusters import ODD_TRAFFIC, SHAPES, Cluster, Habits
+from oracle.extensible_states import ROLES as EXTENSIBLE_ROLES
+from oracle.extensible_states import SINCE as EXTENSIBLE_SINCE
+from oracle.extensible_states import extensible_sequence
 from trimtab.releases import release_order
 
 Sequence = dict[str, Any]
@@ -27,12 +30,16 @@ ROLES: Mapping[str, str] = {
     "LeastResourceUsageWithWeight": "place",
     "RoundRobinBrokerSelector": "place",
 }
-STRATEGIES = tuple(ROLES)
+#: The classes of the modular load manager, which this file makes sequences for.
+MODULAR = tuple(ROLES)
+#: These and the classes of the extensible one.
+STRATEGIES = (*MODULAR, *EXTENSIBLE_ROLES)
 #: Class → the oldest release of Pulsar that has it, where it came after 2.10.
 SINCE: Mapping[str, str] = {
     "AvgShedder": "3.0.6",
     "LeastResourceUsageWithWeight": "2.11.0",
     "RoundRobinBrokerSelector": "2.11.0",
+    **dict.fromkeys(EXTENSIBLE_ROLES, EXTENSIBLE_SINCE),
 }
 
 #: Tag → share of sequences that carry it.
@@ -79,11 +86,13 @@ def sequence(strategy: str, seed: str, index: int) -> Sequence:
         seed: any text; each makes other sequences.
         index: number of the sequence; it can be made without those before it.
     """
+    if strategy in EXTENSIBLE_ROLES:
+        return extensible_sequence(strategy, seed, index)
     dice = Random(f"{seed}/{strategy}/{index}")
     tags = [
         tag
         for tag, share in SHARES.items()
-        if strategy in ONLY.get(tag, STRATEGIES) and dice.random() < share
+        if strategy in ONLY.get(tag, MODULAR) and dice.random() < share
     ]
     conf = settings.draw(dice, strategy, tags)
     cluster = Cluster(dice, _habits(dice, tags))

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from trimtab.leader_maps import LeaderMaps, same_names
 from trimtab.map_order import HashMapKeys, hash_map_order
 from trimtab.model import (
-    AvgShedderMemory,
     ClusterLoad,
     Decision,
-    History,
     LostRoundError,
     NoCandidatesError,
     Placement,
-    RoundRobinMemory,
     Unload,
     UnreportedCandidateError,
 )
 from trimtab.place import PlacerEntry, placer
-from trimtab.scores import weighted_usage
 from trimtab.sequences import Round, Selection, Sequence
-from trimtab.settings import AvgShedderSettings
 from trimtab.shed import ShedderEntry, shedder
 
-#: Lays out what a class remembers: from the load, its memory and its settings.
-_State: TypeAlias = Callable[[ClusterLoad, Any, Any], Mapping[str, Any]]
-
-#: Classes that plan destinations, and remember those that they have drawn.
-_PLANNERS = frozenset({"AvgShedder"})
-#: Placers that know brokers by name and need no report of them.
-_BY_NAME = frozenset({"AvgShedder", "RoundRobinBrokerSelector"})
-
 # What the Java throws.
-_LOST_ROUNDS = {
-    "AvgShedder": "java.lang.IllegalArgumentException",
-    "UniformLoadShedder": "java.lang.NullPointerException",
-}
 _NO_CANDIDATES = "java.lang.ArithmeticException"
 _UNREPORTED = "java.lang.NullPointerException"
 
@@ -95,8 +78,9 @@ def decide(sequence: Sequence) -> Iterator[Decided]:
 
     Quirks:
         Whoever is drawn at random is not known here, so the brokers are named among whom
-        is drawn.  AvgShedder remembers its draws: what it places after the first of them
-        is not decided.
+        is drawn.  Up to 5.0.0-M1 AvgShedder remembers its draws: what it places after the
+        first of them is not decided.  From 5.0.1 on its plans end when the leader has gone
+        through them; nobody says here when that is, so they stay until the next shedding.
 
     Raises:
         FieldError: a round names what is not there.
@@ -108,13 +92,23 @@ def decide(sequence: Sequence) -> Iterator[Decided]:
 
 def settings_of(sequence: Sequence) -> Any:  # noqa: ANN401  # every strategy has its own settings
     """Read the settings that a sequence's strategy goes by."""
-    return _entry(sequence).settings(sequence.conf, sequence.release)
+    return entry_of(sequence).settings(sequence.conf, sequence.release)
+
+
+def entry_of(sequence: Sequence) -> ShedderEntry[Any, Any] | PlacerEntry[Any, Any]:
+    """Find what both roles of a sequence's class share."""
+    entry = shedder(sequence.strategy, sequence.release) or placer(
+        sequence.strategy, sequence.release
+    )
+    if entry is None:
+        raise LookupError(f"{sequence.strategy} is not in {sequence.release}")
+    return entry
 
 
 def result(sequence: Sequence, rounds: Iterable[Decided]) -> Mapping[str, object]:
     """Lay a sequence's decisions out in the words of the recorded decisions."""
     ignored = {"conf_ignored": list(sequence.ignored)} if sequence.ignored else {}
-    is_planner = sequence.strategy in _PLANNERS
+    is_planner = _is_planner(sequence)
     results = [_round_result(decided, is_planner) for decided in rounds]
     return {"id": sequence.id, **ignored, "results": results}
 
@@ -127,24 +121,24 @@ class _Run:
     settings: Any = field(init=False)
     memory: Any = field(init=False)
     maps: LeaderMaps = field(init=False)
-    #: Names of all brokers that there have been: a plan may lead to one that left.
-    met: dict[str, None] = field(default_factory=dict)
+    #: The class plans destinations, and remembers those that it has drawn.
+    is_planner: bool = field(init=False)
     #: The map in which the class collects what it unloads; emptied every round.
     sources: HashMapKeys = field(default_factory=HashMapKeys)
     has_drawn: bool = False
 
     def __post_init__(self) -> None:
         """Make a strategy object as a leader that was just elected does."""
-        self.settings, self.memory = settings_of(self.sequence), _entry(self.sequence).memory
+        self.settings, self.memory = settings_of(self.sequence), entry_of(self.sequence).memory
         self.maps = LeaderMaps(self.sequence.release)
+        self.is_planner = _is_planner(self.sequence)
 
     def round(self, asked: Round) -> Decided:
         """Apply what changed, then decide."""
         self.maps.update(asked)
         if asked.active_brokers is not None:
-            self.memory = _entry(self.sequence).forget(self.memory, asked.active_brokers)
+            self.memory = entry_of(self.sequence).forget(self.memory, asked.active_brokers)
         load = self.maps.load()
-        self.met.update(dict.fromkeys(load.brokers))
         shed = self._shed(load) if asked.sheds else None
         selected = tuple(self._selected(load, asked, i) for i in range(len(asked.selections)))
         return Decided(load, shed, selected)
@@ -158,15 +152,15 @@ class _Run:
             decision, self.memory = entry.shed(load, self.memory, self.settings)
             unloads = self._walked(load, decision.unloads)
         except LostRoundError as lost:
-            error, self.memory = _LOST_ROUNDS[self.sequence.strategy], lost.memory
-        state: _State = _SHED_STATES.get(self.sequence.strategy, _nothing)
-        return Shed(decision, unloads, error, state(load, self.memory, self.settings))
+            error, self.memory = lost.throws, lost.memory
+        state = entry.state(load, self.memory, self.settings)
+        return Shed(decision, unloads, error, state)
 
     def _walked(self, load: ClusterLoad, unloads: Iterable[Unload]) -> tuple[Unload, ...]:
         """Order what is unloaded as the leader walks it, with the destination that it finds."""
         groups: dict[str, list[Unload]] = {}
         # AvgShedder makes a new map each round; the others clear theirs, which keeps its size.
-        if self.sequence.strategy in _PLANNERS:
+        if self.is_planner:
             self.sources = HashMapKeys()
         self.sources.clear()
         for unload in unloads:
@@ -178,7 +172,7 @@ class _Run:
     def _selected(self, load: ClusterLoad, asked: Round, index: int) -> Selected:
         selection = asked.selections[index]
         candidates = _walked_candidates(asked, index)
-        if self.sequence.strategy in _PLANNERS and not self.maps.knows(selection.bundle):
+        if self.is_planner and not self.maps.knows(selection.bundle):
             where = asked.where.at("select", index, "bundle", value=selection.bundle)
             raise where.wrong("a bundle that has bundle_data")
         if self.has_drawn:
@@ -187,11 +181,10 @@ class _Run:
         placement, error = self._placed(load, selection.bundle, candidates)
         names = self._names(load, candidates)
         best = () if placement is None else tuple(names[i] for i in placement.best.tolist())
-        if self.sequence.strategy in _PLANNERS and placement is not None:
+        if self._placer().remembers_draws and placement is not None:
             self.has_drawn = placement.is_fallback
-        state: _State = _PLACE_STATES.get(self.sequence.strategy, _nothing)
-        found = state(load, self.memory, self.settings)
-        return Selected(selection, candidates, placement, best, planned, error, found)
+        state = self._placer().state(load, self.memory, self.settings)
+        return Selected(selection, candidates, placement, best, planned, error, state)
 
     def _placed(
         self, load: ClusterLoad, bundle: str, candidates: Iterable[str]
@@ -200,11 +193,9 @@ class _Run:
         names = self._names(load, candidates)
         position = {name: i for i, name in enumerate(names)}
         positions = np.array([position.get(name, -1) for name in candidates], dtype=np.int64)
-        entry = placer(self.sequence.strategy, self.sequence.release)
-        assert entry is not None
         load = replace(load, brokers=names)
         try:
-            placement, self.memory = entry.place(
+            placement, self.memory = self._placer().place(
                 load, bundle, positions, self.memory, self.settings
             )
         except UnreportedCandidateError as error:
@@ -216,31 +207,28 @@ class _Run:
         return placement, None
 
     def _planned(self, load: ClusterLoad, bundle: str) -> str | None:
-        """Ask where a bundle is planned to go: whom it gets if everybody is a candidate."""
-        if self.sequence.strategy not in _PLANNERS or not self.met:
+        """Ask where a bundle is planned to go."""
+        entry = placer(self.sequence.strategy, self.sequence.release)
+        if entry is None or entry.planned is None:
             return None
-        memory, everybody = self.memory, tuple(self.met)
-        placement, _ = self._placed(load, bundle, everybody)
-        self.memory = memory
-        if placement is None or placement.is_fallback:
-            return None
-        return self._names(load, everybody)[int(placement.best[0])]
+        return entry.planned(load, bundle, self.memory)
 
     def _names(self, load: ClusterLoad, candidates: Iterable[str]) -> tuple[str, ...]:
         """Name the brokers of the load, and those that the class knows without a report."""
-        if self.sequence.strategy not in _BY_NAME:
+        if not self._placer().is_by_name:
             return load.brokers
         return tuple(dict.fromkeys((*load.brokers, *candidates)))
 
+    def _placer(self) -> PlacerEntry[Any, Any]:
+        entry = placer(self.sequence.strategy, self.sequence.release)
+        assert entry is not None
+        return entry
 
-def _entry(sequence: Sequence) -> ShedderEntry[Any, Any] | PlacerEntry[Any, Any]:
-    """Find what both roles of a class share."""
-    entry = shedder(sequence.strategy, sequence.release) or placer(
-        sequence.strategy, sequence.release
-    )
-    if entry is None:
-        raise LookupError(f"{sequence.strategy} is not in {sequence.release}")
-    return entry
+
+def _is_planner(sequence: Sequence) -> bool:
+    """Say whether a class plans destinations, and remembers those that it has drawn."""
+    entry = placer(sequence.strategy, sequence.release)
+    return entry is not None and entry.planned is not None
 
 
 def _walked_candidates(asked: Round, index: int) -> tuple[str, ...]:
@@ -252,45 +240,6 @@ def _walked_candidates(asked: Round, index: int) -> tuple[str, ...]:
     where = asked.orders.where.at("candidate_orders", index)
     return same_names(where, given[0], tuple(dict.fromkeys(candidates)))
 
-
-# ------------------------------------------------------------------ what is remembered
-
-
-def _smoothed(load: ClusterLoad, memory: History, settings: object) -> Mapping[str, Any]:
-    del load, settings
-    return {"avg": dict(zip(memory.brokers, memory.usage.tolist(), strict=True))}
-
-
-def _turns(load: ClusterLoad, memory: RoundRobinMemory, settings: object) -> Mapping[str, Any]:
-    del load, settings
-    return {"count": str(memory.count)}  # as text, as it was recorded
-
-
-def _hits(
-    load: ClusterLoad, memory: AvgShedderMemory, settings: AvgShedderSettings
-) -> Mapping[str, Any]:
-    """Lay out the counts, and the scores, which are there even if sorting them fails."""
-    with np.errstate(all="ignore"):
-        scores = weighted_usage(load, settings.weights) * 100
-    return {
-        "hit_high": dict(memory.hits_high),
-        "hit_low": dict(memory.hits_low),
-        "score": dict(zip(load.brokers, scores.tolist(), strict=True)),
-    }
-
-
-def _nothing(load: ClusterLoad, memory: object, settings: object) -> Mapping[str, Any]:
-    del load, memory, settings
-    return {}
-
-
-#: Class → its memory after shedding, for those that have one that is recorded.
-_SHED_STATES: Mapping[str, _State] = {"AvgShedder": _hits, "ThresholdShedder": _smoothed}
-#: The same after placing.
-_PLACE_STATES: Mapping[str, _State] = {
-    "LeastResourceUsageWithWeight": _smoothed,
-    "RoundRobinBrokerSelector": _turns,
-}
 
 # ------------------------------------------------------------------ the words of the vectors
 

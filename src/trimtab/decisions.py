@@ -7,15 +7,17 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from trimtab import extensible
 from trimtab.decide import decide, result
+from trimtab.extensible import ExtensibleSequence
 from trimtab.fields import Field, FieldError
-from trimtab.sequences import known_release, known_strategy, sequence
+from trimtab.sequences import any_sequence, known_release, known_strategy
 from trimtab.story import story
 
 # Of gzip; no JSON begins with it.
@@ -83,14 +85,22 @@ def decisions(file: str, question: Question) -> Iterator[Answer]:
 
 
 def _answered(line: bytes, question: Question) -> str:
-    asked = sequence(_parsed(line), question.release, question.strategy)
-    rounds = list(decide(asked))
+    found, told = _decided(_parsed(line), question)
     if not question.is_explained:
-        return json.dumps(result(asked, rounds))
-    told = list(story(asked, rounds))
+        return json.dumps(found)
     if question.is_json:
-        return json.dumps({**result(asked, rounds), "story": told})
+        return json.dumps({**found, "story": list(told)})
     return "\n".join([*told, ""])
+
+
+def _decided(value: object, question: Question) -> tuple[Mapping[str, object], Iterator[str]]:
+    """Decide a sequence of either load manager: what came of it, and its story."""
+    asked = any_sequence(value, question.release, question.strategy)
+    if isinstance(asked, ExtensibleSequence):
+        transfers = list(extensible.decide(asked))
+        return extensible.result(asked, transfers), extensible.story(asked, transfers)
+    rounds = list(decide(asked))
+    return result(asked, rounds), story(asked, rounds)
 
 
 def _parsed(line: bytes) -> object:

@@ -14,6 +14,8 @@ Number: TypeAlias = int | float
 # A key that needs no quotes, or an option of the command line.
 _PLAIN = re.compile(r"(?:--)?[A-Za-z_]\w*", re.ASCII)
 _SHOWN_MAX = 60
+# One more than the largest whole number of 64 bits.
+_LONG = 2**63
 
 
 class FieldError(ValueError):
@@ -103,6 +105,13 @@ class Field:
         if found is None:
             raise self.wrong("a number")
         return found[0]
+
+    def whole(self) -> int:
+        """Take a whole number of 64 bits."""
+        value = self.value
+        if not isinstance(value, int) or isinstance(value, bool) or not -_LONG <= value < _LONG:
+            raise self.wrong("a whole number")
+        return value
 
     def numbers(self, counts: Collection[int], expected: str) -> tuple[float, ...]:
         """Take a list of so many numbers."""

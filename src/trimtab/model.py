@@ -17,6 +17,9 @@ Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
+#: Bytes in a MiB, which Pulsar calls MB.
+MEBIBYTE = 1048576.0
+
 #: The five resources of a load report, in the order of every array with a resource axis.
 RESOURCES = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
 
@@ -159,7 +162,11 @@ class AvgShedderMemory:
     hits_high: Mapping[str, int] = field(default_factory=dict)
     #: Size of the hash table of the scores, which never shrinks and decides ties.
     table_size: int = 0
+    #: Destinations, up to 5.0.0-M1.
     plans: Plans = field(default_factory=Plans)
+    #: Bundle → the broker that gives it up and its destination, from 5.0.1 on (Pulsar:
+    #: `pendingBundleToUnload`).
+    pending: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +204,8 @@ class Decision:
     #: (n_brokers,) bytes/s that the broker was to lose, or messages/s if its shedder counted
     #: these; NaN where nothing was asked of it.
     offload: Floats
+    #: (n_brokers,) what it was to lose is messages/s; None if all is bytes/s.
+    offload_is_rate: Flags | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +221,87 @@ class Placement:
     average: float
     #: No candidate passed the bar, or none was planned, so the draw is among all of them.
     is_fallback: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensibleLoad:
+    """One round's load as the leader of the extensible load manager has it.
+
+    Brokers with load data come first, in the order in which the leader walks its store of
+    them: sums are taken in it and ties are broken by it.
+    """
+
+    #: Broker ids, `host:port`.
+    brokers: tuple[str, ...]
+    #: (n_brokers,) has published load data; the numbers of one that has not are 0.
+    has_load_data: Flags
+    #: (n_brokers,) is registered, so that bundles may go to it.
+    is_available: Flags
+    #: (n_brokers,) usage, fraction, as the broker itself has smoothed it (`weightedMaxEMA`).
+    usage: Floats
+    #: (n_brokers,) bytes/s in and out together, smoothed likewise (`msgThroughputEMA`).
+    throughput_smoothed: Floats
+    #: (n_brokers,) bytes/s published and dispatched, as they are.
+    throughput_in: Floats
+    throughput_out: Floats
+    #: (n_brokers,) by the broker's clock, when it computed them.
+    updated_at_ms: Ints
+    #: What the leader's clock shows.
+    now_ms: int
+    #: Each broker's heaviest bundles, in the order in which it published them, which is
+    #: from the lightest to the heaviest, where those that are close count as equal.
+    bundles: tuple[str, ...]
+    #: (n_bundles,) position in `brokers` of the broker that published it.
+    bundle_broker: Ints
+    #: (n_bundles,) bytes/s.
+    bundle_throughput_in: Floats
+    bundle_throughput_out: Floats
+    #: (n_bundles,) the broker that published it owns it, and it was not unloaded just now.
+    bundle_is_sheddable: Flags
+    #: (n_bundles,) its namespace has an isolation policy or an anti-affinity group.
+    bundle_has_policy: Flags
+    #: Bundle → the brokers that the filters leave it; one that is not named may go to any.
+    filtered: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: Broker → when the leader last unloaded something from it, by its clock.
+    unloaded_at_ms: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What TransferShedder does to a pair of brokers, the most and the least loaded left."""
+
+    #: Positions in `ExtensibleLoad.brokers`.
+    source: int
+    target: int
+    #: Why the pair is looked at: `Overloaded` or `Underloaded`.
+    cause: Reason
+    #: Why nothing moves that counts; None if something does.
+    refusal: Reason | None
+    #: In the order of selection; those from the target to the source are given in exchange.
+    unloads: tuple[Unload, ...]
+    #: Bytes/s that the source was to lose.
+    offload: float
+    #: Bytes/s that it loses, and that it is counted to gain in exchange.
+    lost: float
+    gained: float
+    #: Standard deviation of usage as it is expected afterwards.
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
+class TransferDecision:
+    """What TransferShedder decided in one round, and why."""
+
+    #: Pairs in the order in which they were looked at.
+    transfers: tuple[Transfer, ...]
+    #: Why nothing is unloaded; None if something is.
+    skipped: Reason | None
+    #: Mean of the brokers' usage, summed in the leader's order; 0 if it was not reached.
+    average: float
+    #: Standard deviation of it, likewise.
+    deviation: float
+    #: Brokers that no longer count as just unloaded, and that the leader drops from its list.
+    rested: tuple[str, ...]
 
 
 class UnreportedCandidateError(ValueError):
@@ -240,8 +330,10 @@ class NoCandidatesError(ValueError):
 class LostRoundError(ValueError):
     """The Java class throws, and the round of shedding is lost."""
 
-    def __init__(self, why: str, memory: object) -> None:
-        """Keep what the shedder remembers after having failed."""
+    def __init__(self, why: str, memory: object, throws: str) -> None:
+        """Keep what the shedder remembers after having failed, and what the Java throws."""
         super().__init__(f"the round is lost: {why}")
+        #: Name of the Java exception.
+        self.throws = throws
         #: What the shedder remembers after having failed.
         self.memory = memory

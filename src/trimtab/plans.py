@@ -6,7 +6,7 @@ it was when the key was put in, then compares it with what the key holds now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,16 +33,12 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
     """
     if averages is None or averages is plans.seen:
         return replace(plans, seen=averages)
-    known = [
-        plan.bundle
-        for found in plans.entries.values()
-        for plan in found
-        if not plan.is_forgotten and _is_same_object(averages, plan)
-    ]
-    now = dict(zip(known, keys.contents(averages, known), strict=True))
+    known = _known(plans, averages)
+    contents = keys.contents(averages, [bundle for bundle, _ in known])
+    now = dict(zip(known, contents, strict=True))
     entries = {}
     for inserted, found in plans.entries.items():
-        updated = (_updated(plan, averages, now) for plan in found)
+        updated = [_updated(plan, now) for plan in found]
         left = tuple(p for p in updated if not p.is_forgotten or keys.outlives(inserted, p))
         if left:
             entries[inserted] = left
@@ -113,14 +109,25 @@ def _number(averages: BundleData | None, bundle: str) -> int:
     return 0 if averages is None or row is None else int(averages.numbers[row])
 
 
-def _is_same_object(averages: BundleData, plan: Plan) -> bool:
-    return plan.bundle in averages.rows and _number(averages, plan.bundle) == plan.number
+def _known(plans: Plans, averages: BundleData) -> list[tuple[str, int]]:
+    """List bundle and number of the keys that are objects which the leader still has."""
+    alive = [plan for found in plans.entries.values() for plan in found if not plan.is_forgotten]
+    rows = [averages.rows.get(plan.bundle, -1) for plan in alive]
+    if not rows:
+        return []
+    # A row of -1 gives some number, and is left out by itself.
+    numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)
+    same = zip(alive, rows, numbers, strict=True)
+    return [(p.bundle, number) for p, row, number in same if row >= 0 and number == p.number]
 
 
-def _updated(plan: Plan, averages: BundleData, now: dict[str, bytes]) -> Plan:
+def _updated(plan: Plan, now: Mapping[tuple[str, int], bytes]) -> Plan:
     """Let a key hold what the leader's object does; one that was forgotten changes no more."""
     if plan.is_forgotten:
         return plan
-    if not _is_same_object(averages, plan):
-        return replace(plan, is_forgotten=True)
-    return replace(plan, content=now[plan.bundle])
+    content = now.get((plan.bundle, plan.number))
+    if content == plan.content:
+        return plan
+    if content is None:
+        return Plan(plan.bundle, plan.number, plan.content, is_forgotten=True, broker=plan.broker)
+    return Plan(plan.bundle, plan.number, content, is_forgotten=False, broker=plan.broker)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,6 +31,8 @@ def weighted_usage(load: ClusterLoad, weights: ResourceWeights) -> Floats:
         Never above the largest weight times the largest usage, but for 32-bit rounding.
         A resource without a limit counts as unused, whatever its usage.
         A resource of weight None changes nothing.
+        Reports in read-only arrays are weighed once by the same weights: for placements one
+        after the other the same array is returned again, read-only too.
 
     Quirks:
         A percentage is a 32-bit float: 30 of 100 is 0.30000001192092896 in 32 bits and
@@ -41,10 +45,30 @@ def weighted_usage(load: ClusterLoad, weights: ResourceWeights) -> Floats:
         LocalBrokerData.getMaxResourceUsageWithWeight and ResourceUsage.percentUsage,
         4.0.8; the same in 3.0.0 and later.
     """
+    if load.resource_usage.flags.writeable or load.resource_limit.flags.writeable:
+        return busiest_resource(load.resource_usage, load.resource_limit, weights)
+    return _weighed_once(_Reports(load.resource_usage, load.resource_limit, weights))
+
+
+def busiest_resource(usage: Floats, limit: Floats, weights: ResourceWeights) -> Floats:
+    """Take the busiest resource after weighing, where there is no whole load.
+
+    Args:
+        usage: (n, 5) as reported; columns are RESOURCES.
+        limit: (n, 5) likewise.
+        weights: how much each resource counts.
+
+    Returns:
+        (n,) fraction.
+
+    Source:
+        BrokerLoadData.getMaxResourceUsageWithWeight, 3.0.0 to 5.0.0-M1; and see
+        `weighted_usage`.
+    """
     # NaN stands for a resource that is left out, since NaN never wins.
     factors = [math.nan if w is None else w for w in weights.by_resource()]
     with np.errstate(all="ignore"):
-        weighted = _percent(load).astype(np.float64) * np.array(factors)
+        weighted = _percent(usage, limit).astype(np.float64) * np.array(factors)
     return np.asarray(_largest(weighted) / 100.0, dtype=np.float64)
 
 
@@ -64,7 +88,7 @@ def unweighted_usage(load: ClusterLoad) -> Floats:
     Source:
         LocalBrokerData.getMaxResourceUsage, 2.10.4 to 5.0.0-M1.
     """
-    largest = _largest(_percent(load)[:, _UNWEIGHTED])
+    largest = _largest(_percent(load.resource_usage, load.resource_limit)[:, _UNWEIGHTED])
     return (largest / np.float32(100)).astype(np.float64)
 
 
@@ -92,16 +116,26 @@ def smoothed(
         ThresholdShedder.updateAvgResourceUsage and
         LeastResourceUsageWithWeight.updateAndGetMaxResourceUsageWithWeight, 4.0.8.
     """
+    if history.brokers == brokers:  # the same in the same order: nobody to look up
+        return blended(history.usage, usage, history_share)
     position = {broker: i for i, broker in enumerate(history.brokers)}
     places = np.array([position.get(broker, -1) for broker in brokers], dtype=np.int64)
     is_known = places >= 0
     after = usage.astype(np.float64)  # a copy
+    after[is_known] = blended(history.usage[places[is_known]], usage[is_known], history_share)
+    return after
+
+
+def blended(before: Floats, now: Floats, history_share: float) -> Floats:
+    """Weigh what was with what is, as all of Pulsar's smoothing does.
+
+    Source:
+        Besides those of `smoothed`: BrokerLoadData.updateWeightedMaxEMA and
+        updateMsgThroughputEMA, 3.0.0 to 5.0.0-M1.
+    """
     # The Java evaluates (1 - share) first; any other grouping rounds differently.
     with np.errstate(all="ignore"):
-        after[is_known] = (
-            history.usage[places[is_known]] * history_share + (1 - history_share) * usage[is_known]
-        )
-    return after
+        return before * history_share + (1 - history_share) * now
 
 
 def remember(history: History, brokers: Sequence[str], usage: Floats) -> History:
@@ -113,6 +147,32 @@ def remember(history: History, brokers: Sequence[str], usage: Floats) -> History
     merged = dict(zip(history.brokers, history.usage.tolist(), strict=True))
     merged.update(zip(brokers, usage.tolist(), strict=True))
     return History(tuple(merged), np.array(list(merged.values()), dtype=np.float64))
+
+
+def remember_at(
+    history: History, brokers: tuple[str, ...], positions: Ints, usage: Floats
+) -> History:
+    """Put the smoothed usage of some of the brokers of a load into the history.
+
+    Args:
+        history: smoothed usage so far.
+        brokers: all brokers of the load.
+        positions: (n,) in `brokers`, of those whose usage is given.
+        usage: (n,) fraction.
+
+    Properties:
+        The same as `remember`, but for the order of brokers, which means nothing: once all
+        of them are known and nobody else, it is that of the load.
+    """
+    if history.brokers == brokers:
+        merged = history.usage.copy()
+        merged[positions] = usage
+        return History(brokers, merged)
+    after = remember(history, [brokers[i] for i in positions.tolist()], usage)
+    known = dict(zip(after.brokers, after.usage.tolist(), strict=True))
+    if known.keys() != set(brokers):
+        return after
+    return History(brokers, np.array([known[broker] for broker in brokers], dtype=np.float64))
 
 
 def forget(history: History, active_brokers: Collection[str]) -> History:
@@ -137,6 +197,18 @@ def keep(memory: Memory, active_brokers: Collection[str]) -> Memory:
     """
     del active_brokers
     return memory
+
+
+def no_state(load: ClusterLoad, memory: object, settings: object) -> Mapping[str, Any]:
+    """Lay out a memory of which the recorded decisions say nothing."""
+    del load, memory, settings
+    return {}
+
+
+def smoothed_state(load: ClusterLoad, memory: History, settings: object) -> Mapping[str, Any]:
+    """Lay a history out in the words of the recorded decisions."""
+    del load, settings
+    return {"avg": dict(zip(memory.brokers, memory.usage.tolist(), strict=True))}
 
 
 def mean_in_order(values: Floats) -> float:
@@ -166,11 +238,52 @@ def descending(values: Floats) -> Ints:
     return np.lexsort((is_minus_zero, -values, ~np.isnan(values))).astype(np.int64)
 
 
-def _percent(load: ClusterLoad) -> NDArray[np.float32]:
-    """Compute (n_brokers, 5) percent in 32 bits, 0 where there is no limit."""
+def ascending(values: Floats) -> Ints:
+    """Order values from the smallest up, as Java sorts by `Double.compare`.
+
+    Returns:
+        Positions in `values`.
+
+    Properties:
+        NaN stands last and -0.0 before 0.0; equal values stay in the order given.
+    """
+    is_minus_zero = (values == 0) & np.signbit(values)
+    return np.lexsort((~is_minus_zero, values, np.isnan(values))).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reports:
+    """Reports and weights, which are the same only if they are the same objects."""
+
+    usage: Floats
+    limit: Floats
+    weights: ResourceWeights
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Reports)
+            and self.usage is other.usage
+            and self.limit is other.limit
+            and self.weights is other.weights
+        )
+
+    def __hash__(self) -> int:
+        return hash((id(self.usage), id(self.limit), id(self.weights)))
+
+
+@lru_cache(maxsize=4)
+def _weighed_once(reports: _Reports) -> Floats:
+    """Weigh reports that nobody can change."""
+    usage = busiest_resource(reports.usage, reports.limit, reports.weights)
+    usage.flags.writeable = False
+    return usage
+
+
+def _percent(usage: Floats, limit: Floats) -> NDArray[np.float32]:
+    """Compute (n, 5) percent in 32 bits, 0 where there is no limit."""
     with np.errstate(all="ignore"):
-        ratio = load.resource_usage.astype(np.float32) / load.resource_limit.astype(np.float32)
-        known = np.where(load.resource_limit > 0, ratio, np.float32(0))
+        ratio = usage.astype(np.float32) / limit.astype(np.float32)
+        known = np.where(limit > 0, ratio, np.float32(0))
         return np.asarray(known * np.float32(100), dtype=np.float32)
 
 

@@ -11,12 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from trimtab.extensible.rounds import ExtensibleRound, ExtensibleSequence, extensible_round
 from trimtab.fields import Field, FieldError, expected_name, shown
 from trimtab.keys import KEYS, Kind
-from trimtab.place import PLACERS, placer
+from trimtab.place import EXTENSIBLE_PLACERS, PLACERS, extensible_placer, placer
 from trimtab.releases import release_line
 from trimtab.settings import SettingError, setting
-from trimtab.shed import SHEDDERS, shedder
+from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
 
 Value = TypeVar("Value")
 
@@ -134,12 +135,26 @@ class Sequence:
 
 
 def sequence(value: object, release: str | None = None, strategy: str | None = None) -> Sequence:
-    """Read a sequence.
+    """Read a sequence of the modular load manager; see `any_sequence`."""
+    found = any_sequence(value, release, strategy)
+    if isinstance(found, ExtensibleSequence):
+        where = Field(found.strategy, ("strategy",))
+        raise where.wrong("a strategy of the modular load manager")
+    return found
+
+
+def any_sequence(
+    value: object, release: str | None = None, strategy: str | None = None
+) -> Sequence | ExtensibleSequence:
+    """Read a sequence of either load manager.
 
     Args:
         value: what JSON made of a line.
         release: overrides the sequence's `version`.
         strategy: overrides the sequence's.
+
+    Returns:
+        A sequence of the load manager that the strategy is of.
 
     Raises:
         FieldError: something is missing, misspelt, of a wrong type or unknown.
@@ -154,6 +169,13 @@ def sequence(value: object, release: str | None = None, strategy: str | None = N
     if "role" in found and found["role"].text() not in ("place", "shed"):
         raise found["role"].wrong("'shed' or 'place'")
     conf, ignored = _conf(found.get("conf", Field({})), version)
+    if _is_extensible(name, version):
+        if "orders" in found:
+            raise found["orders"].wrong("none: the orders of this load manager are computed")
+        of_extensible = tuple(
+            _extensible_round(item, name, version) for item in found["rounds"].items()
+        )
+        return ExtensibleSequence(found["id"].text(), name, version, conf, ignored, of_extensible)
     places = [_order_place(found.get("orders"), i) for i in range(_length(found["rounds"]))]
     if "orders" in found and _length(found["orders"]) != len(places):
         raise found["orders"].wrong(f"a list of {len(places)}, one a round")
@@ -188,13 +210,24 @@ def known_strategy(strategy: Field, release: str | None = None) -> str:
         FieldError: there is none of that name.
     """
     name = strategy.text()
-    every = {name for name, _ in (*SHEDDERS, *PLACERS)}
+    extensible = (*EXTENSIBLE_SHEDDERS, *EXTENSIBLE_PLACERS)
+    every = {name for name, _ in (*SHEDDERS, *PLACERS, *extensible)}
     if name not in every:
         raise strategy.wrong(expected_name(name, every))
-    if release is not None and not shedder(name, release) and not placer(name, release):
-        there = sorted(n for n in every if shedder(n, release) or placer(n, release))
+    if release is not None and not _is_there(name, release):
+        there = sorted(n for n in every if _is_there(n, release))
         raise strategy.wrong(f"one that {release} has: {', '.join(there)}")
     return name
+
+
+def _is_there(name: str, release: str) -> bool:
+    is_modular = shedder(name, release) or placer(name, release)
+    return is_modular is not None or _is_extensible(name, release)
+
+
+def _is_extensible(name: str, release: str) -> bool:
+    """Tell whether a strategy is one of the extensible load manager's."""
+    return (extensible_shedder(name, release) or extensible_placer(name, release)) is not None
 
 
 def _length(items: Field) -> int:
@@ -228,6 +261,17 @@ def _round(item: Field, order: Field, strategy: tuple[str, str]) -> Round:
         selections=selections,
         orders=_orders(order),
     )
+
+
+def _extensible_round(item: Field, name: str, release: str) -> ExtensibleRound:
+    """Read a round of a strategy of the extensible load manager in a release."""
+    found = extensible_round(item)
+    if found.sheds and extensible_shedder(name, release) is None:
+        raise item.at("shed", value=True).wrong(f"false: {name} does not shed")
+    if found.selections and extensible_placer(name, release) is None:
+        count = [None] * len(found.selections)
+        raise item.at("select", value=count).wrong(f"none: {name} does not place")
+    return found
 
 
 def _optional(found: Mapping[str, Field], key: str, read: Callable[[Field], Value]) -> Value | None:
@@ -319,7 +363,7 @@ def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]
         if name not in KEYS:
             expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
             raise FieldError(value.path, shown(name), expected)
-        text, key = _conf_text(value, KEYS[name].kind), KEYS[name]
+        text, key = conf_text(value, KEYS[name].kind), KEYS[name]
         if key.default(release) is None and (not key.twin or key.twin in given):
             ignored.append(name)
             continue
@@ -332,7 +376,7 @@ def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]
     return texts, tuple(ignored)
 
 
-def _conf_text(value: Field, kind: Kind) -> str:
+def conf_text(value: Field, kind: Kind) -> str:
     """Write a value as it would stand in broker.conf."""
     if isinstance(value.value, str):
         return value.text()

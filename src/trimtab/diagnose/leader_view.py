@@ -12,13 +12,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from trimtab.bundles import namespace
+from trimtab.candidates.fewest import fewest
+from trimtab.load_data.bundle_averages import (
+    DEFAULT_STATS,
+    LONG_SAMPLES,
+    SHORT_SAMPLES,
+    averaged,
+)
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
-from trimtab.model import BundleData, ClusterLoad, Floats
+from trimtab.model import BundleData, ClusterLoad, Floats, Preallocations
 
-#: NUM_SHORT_SAMPLES and NUM_LONG_SAMPLES in ModularLoadManagerImpl.
-_SHORT_SAMPLES, _LONG_SAMPLES = 10, 1000
-#: DEFAULT_MESSAGE_RATE and DEFAULT_MESSAGE_THROUGHPUT, in the order of METRICS.
-_DEFAULT_STATS = (50.0, 50.0, 50_000.0, 50_000.0)
 #: The four numbers averaged for each bundle.
 METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
 
@@ -73,6 +76,11 @@ class LeaderView:
     #: Objects made so far.
     made: int = 0
     recently_unloaded: dict[str, float] = field(default_factory=dict)
+    #: Broker → bundles given to it at lookups since, with their averages (Pulsar:
+    #: `BrokerData.preallocatedBundleData`).
+    given: dict[str, dict[str, Average]] = field(default_factory=dict)
+    #: Bundles that the leader itself owns.
+    own: set[str] = field(default_factory=set)
 
     def take(self, report: Report) -> None:
         """Take a broker's write."""
@@ -83,12 +91,17 @@ class LeaderView:
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
+        self.given.pop(broker, None)
         if self.reports.pop(broker, None) is not None:
             for _ in range(2):
                 self.recompute()
 
     def recompute(self) -> None:
-        """Feed every reported bundle's average one sample; forget bundles nobody reports."""
+        """Feed every reported bundle's average one sample; forget bundles nobody reports.
+
+        What was given at lookups is forgotten too, unless the leader itself owns it and
+        does not report it yet.
+        """
         active: set[str] = set()
         for broker in self.order():
             for bundle, sample in self.reports[broker].stats.items():
@@ -96,6 +109,10 @@ class LeaderView:
                 self._feed(bundle, sample)
         for bundle in self.averages.keys() - active:
             del self.averages[bundle]
+        for broker, bundles in self.given.items():
+            reported = self.reports[broker].bundles if broker in self.reports else ()
+            for bundle in bundles.keys() - (self.own - set(reported)):
+                del bundles[bundle]
 
     def store(self, bundle: str, average: Average) -> None:
         """Set a bundle's averages to what the leader itself wrote to the metadata store."""
@@ -107,7 +124,7 @@ class LeaderView:
         """Return a bundle's averages; one not known begins with Pulsar's defaults."""
         average = self.averages.get(bundle)
         if average is None:
-            short, long = np.array(_DEFAULT_STATS), np.array(_DEFAULT_STATS)
+            short, long = np.array(DEFAULT_STATS), np.array(DEFAULT_STATS)
             average = self.averages[bundle] = Average(0, short, 0, long, 0.0, self._next())
         return average
 
@@ -126,25 +143,35 @@ class LeaderView:
         """Drop the unloads whose grace period is over; one exactly over stays, as in the Java."""
         self.recently_unloaded = {b: t for b, t in self.recently_unloaded.items() if t >= time_s}
 
+    def give(self, bundle: str, broker: str) -> None:
+        """Take the news that a lookup gave a bundle to a broker."""
+        self.given.setdefault(broker, {})[bundle] = self.meet(bundle)
+
     def brokers_with_fewest(self, wanted: str) -> tuple[str, ...]:
-        """Return the brokers that report the fewest bundles of a namespace, in set order.
+        """Return the brokers with the fewest bundles of a namespace, in set order.
+
+        Bundles count that a broker reports, and those that it was given since.
 
         Source:
             impl/LoadManagerShared.java removeMostServicingBrokersForNamespace; 4.0.8
         """
-        counts = {
-            broker: sum(namespace(bundle) == wanted for bundle in report.bundles)
-            for broker, report in self.reports.items()
-        }
-        fewest = min(counts.values(), default=0)
-        return tuple(b for b in hash_map_order(self.reports) if counts[b] == fewest)
+        brokers = hash_map_order(self.reports)
+        counts = [
+            sum(namespace(bundle) == wanted for bundle in self._served(broker))
+            for broker in brokers
+        ]
+        kept = fewest(np.arange(len(brokers)), np.array(counts, dtype=np.int64))
+        return tuple(brokers[i] for i in kept.tolist())
+
+    def _served(self, broker: str) -> set[str]:
+        return {*self.reports[broker].bundles, *self.given.get(broker, ())}
 
     def _feed(self, bundle: str, sample: Floats) -> None:
         average = self.meet(bundle)
-        n = average.short_samples = min(average.short_samples + 1, _SHORT_SAMPLES)
-        average.short = ((n - 1) * average.short + sample[:4]) / n
-        n = average.long_samples = min(average.long_samples + 1, _LONG_SAMPLES)
-        average.long = ((n - 1) * average.long + sample[:4]) / n
+        average.short_samples = min(average.short_samples + 1, SHORT_SAMPLES)
+        average.short = averaged(average.short, average.short_samples, sample[:4])
+        average.long_samples = min(average.long_samples + 1, LONG_SAMPLES)
+        average.long = averaged(average.long, average.long_samples, sample[:4])
         average.topics = float(sample[4])
 
     def _next(self) -> int:
@@ -210,6 +237,7 @@ def _load(
         long_rate_in=np.array([_long_rate(view, report, 0) for report in reports]),
         long_rate_out=np.array([_long_rate(view, report, 1) for report in reports]),
         bundle_data=_bundle_data(view),
+        preallocations=_preallocations(view, brokers),
     )
 
 
@@ -218,8 +246,22 @@ def _long_rate(view: LeaderView, report: Report, metric: int) -> float:
     total = 0.0
     for bundle in report.stats:
         average = view.averages.get(bundle)
-        total += _DEFAULT_STATS[metric] if average is None else float(average.long[metric])
+        total += DEFAULT_STATS[metric] if average is None else float(average.long[metric])
     return total
+
+
+def _preallocations(view: LeaderView, brokers: Sequence[str]) -> Preallocations:
+    """Lay out what was given, in the order in which the leader's maps are walked."""
+    found = []
+    for i, broker in enumerate(brokers):
+        given = view.given.get(broker, {})
+        for bundle in concurrent_hash_map_order(given):
+            now = view.averages.get(bundle)
+            # An object that the leader has forgotten keeps the numbers that it had last.
+            average = now if now and now.number == given[bundle].number else given[bundle]
+            found.append((i, *average.long[:2]))
+    rows = np.array(found, np.float64).reshape(-1, 3)
+    return Preallocations(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2])
 
 
 def _bundle_data(view: LeaderView) -> BundleData:

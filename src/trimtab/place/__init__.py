@@ -2,29 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from trimtab.model import (
     AvgShedderMemory,
     ClusterLoad,
+    ExtensibleLoad,
     History,
     Ints,
     Placement,
     RoundRobinMemory,
 )
-from trimtab.place.avg_shedder import avg_shedder, avg_shedder_3_0, drawn, drawn_3_0
+from trimtab.place.avg_shedder import (
+    avg_shedder,
+    avg_shedder_3_0,
+    avg_shedder_5_0,
+    drawn,
+    drawn_3_0,
+    planned_by_identity,
+    planned_by_name,
+    planned_by_value,
+)
+from trimtab.place.extensions_least_resource_usage_with_weight import (
+    extensions_least_resource_usage_with_weight,
+    extensions_least_resource_usage_with_weight_bar,
+    extensions_least_resource_usage_with_weight_rules,
+)
 from trimtab.place.least_long_term_message_rate import (
     least_long_term_message_rate,
     least_long_term_message_rate_2_10,
+    least_long_term_message_rate_rules,
 )
-from trimtab.place.least_resource_usage_with_weight import least_resource_usage_with_weight
-from trimtab.place.round_robin_broker_selector import round_robin_broker_selector
+from trimtab.place.least_resource_usage_with_weight import (
+    least_resource_usage_with_weight,
+    least_resource_usage_with_weight_bar,
+    least_resource_usage_with_weight_rules,
+)
+from trimtab.place.round_robin_broker_selector import (
+    round_robin_broker_selector,
+    round_robin_broker_selector_rules,
+    round_robin_broker_selector_state,
+)
 from trimtab.releases import newest_entry
-from trimtab.scores import forget, keep
+from trimtab.scores import forget, keep, no_state, smoothed_state
 from trimtab.settings import (
+    ExtensionsLeastResourceUsageWithWeightSettings,
     avg_shedder_settings,
+    extensions_least_resource_usage_with_weight_settings,
     least_long_term_message_rate_settings,
     least_resource_usage_with_weight_settings,
     round_robin_broker_selector_settings,
@@ -38,7 +65,8 @@ Settings_contra = TypeVar("Settings_contra", contravariant=True)
 class Placer(Protocol[Memory, Settings_contra]):
     """A placer names the brokers among which the owner of a bundle is drawn.
 
-    - It must name candidates only, in candidate order, and none only if there are none.
+    - It must name candidates only, in candidate order; none if there are none, or where
+      the Java names nobody.
     - It must return the same for the same arguments; the draw among the best is left to
       the caller, who holds the generator, and who tells `PlacerEntry.drawn` what came of it.
     - It may raise `UnreportedCandidateError` for a candidate without a load report, and
@@ -66,9 +94,15 @@ def _unremembered(memory: Memory, bundle: str, broker: str) -> Memory:
     return memory
 
 
+def _no_bar(placement: Placement, settings: object) -> float:
+    """Say that no score decides alone."""
+    del placement, settings
+    return math.nan
+
+
 @dataclass(frozen=True, slots=True)
 class PlacerEntry(Generic[Memory, Settings]):
-    """A placer with what a caller needs to run it."""
+    """A placer with what a caller needs to run it, and to tell what it did."""
 
     #: The strategy.
     place: Placer[Memory, Settings]
@@ -78,9 +112,24 @@ class PlacerEntry(Generic[Memory, Settings]):
     #: one memory for both: the placer is given what the shedder returned, and back.
     memory: Memory
     #: Drops brokers that left (Pulsar: `onActiveBrokersChange`).
-    forget: Callable[[Memory, Collection[str]], Memory]
+    forget: Callable[[Memory, Collection[str]], Memory] = keep
     #: Remembers who was drawn among the best for a bundle; to be told after each placement.
     drawn: Callable[[Memory, str, str], Memory] = _unremembered
+    #: Lays out what it remembers in the words of the recorded decisions.
+    state: Callable[[ClusterLoad, Memory, Settings], Mapping[str, Any]] = no_state
+    #: Tells what it goes by, a line each; None: the first line of its docstring will do.
+    rules: Callable[[Settings], Iterator[str]] | None = None
+    #: Says down to which score a candidate passes; NaN if no score decides alone.
+    bar: Callable[[Placement, Settings], float] = _no_bar
+    #: It knows brokers by name and needs no report of them.
+    is_by_name: bool = False
+    #: Says where a bundle is planned to go; None if the class plans nothing.
+    planned: Callable[[ClusterLoad, str, Memory], str | None] | None = None
+
+    @property
+    def remembers_draws(self) -> bool:
+        """Whether what comes next hangs on who was drawn."""
+        return self.drawn is not _unremembered
 
 
 #: (simple name of Pulsar's class, release from which on) → the placer.  Releases are those
@@ -90,39 +139,53 @@ PLACERS: Mapping[tuple[str, str], PlacerEntry[Any, Any]] = {
         place=least_long_term_message_rate_2_10,
         settings=least_long_term_message_rate_settings,
         memory=None,
-        forget=keep,
+        rules=least_long_term_message_rate_rules,
     ),
     ("LeastLongTermMessageRate", "4.0.0"): PlacerEntry(
         place=least_long_term_message_rate,
         settings=least_long_term_message_rate_settings,
         memory=None,
-        forget=keep,
+        rules=least_long_term_message_rate_rules,
     ),
     ("LeastResourceUsageWithWeight", "3.0.0"): PlacerEntry(
         place=least_resource_usage_with_weight,
         settings=least_resource_usage_with_weight_settings,
         memory=History(),
         forget=forget,
+        state=smoothed_state,
+        rules=least_resource_usage_with_weight_rules,
+        bar=least_resource_usage_with_weight_bar,
     ),
     ("RoundRobinBrokerSelector", "3.0.0"): PlacerEntry(
         place=round_robin_broker_selector,
         settings=round_robin_broker_selector_settings,
         memory=RoundRobinMemory(),
-        forget=keep,
+        state=round_robin_broker_selector_state,
+        rules=round_robin_broker_selector_rules,
+        is_by_name=True,
     ),
-    ("AvgShedder", "3.0.7"): PlacerEntry(
+    ("AvgShedder", "3.0.6"): PlacerEntry(
         place=avg_shedder_3_0,
         settings=avg_shedder_settings,
         memory=AvgShedderMemory(),
-        forget=keep,
         drawn=drawn_3_0,
+        is_by_name=True,
+        planned=planned_by_identity,
     ),
     ("AvgShedder", "4.0.0"): PlacerEntry(
         place=avg_shedder,
         settings=avg_shedder_settings,
         memory=AvgShedderMemory(),
-        forget=keep,
         drawn=drawn,
+        is_by_name=True,
+        planned=planned_by_value,
+    ),
+    ("AvgShedder", "5.0.1"): PlacerEntry(
+        place=avg_shedder_5_0,
+        settings=avg_shedder_settings,
+        memory=AvgShedderMemory(),
+        is_by_name=True,
+        planned=planned_by_name,
     ),
 }
 
@@ -135,3 +198,56 @@ def placer(name: str, release: str) -> PlacerEntry[Any, Any] | None:
         release: a Pulsar release or a release line, which stands for its newest release.
     """
     return newest_entry(PLACERS, name, release)
+
+
+class ExtensiblePlacer(Protocol):
+    """A placer of the extensible load manager, which remembers nothing.
+
+    Of what a `Placer` promises it keeps the rest, for `ExtensibleLoad`.
+    """
+
+    def __call__(
+        self,
+        load: ExtensibleLoad,
+        candidates: Ints,
+        settings: ExtensionsLeastResourceUsageWithWeightSettings,
+        /,
+    ) -> Placement:
+        """Choose for any bundle."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ExtensiblePlacerEntry:
+    """A placer of the extensible load manager with what a caller needs to run it."""
+
+    #: The strategy.
+    place: ExtensiblePlacer
+    #: Reads its settings from broker.conf's keys and a release.
+    settings: Callable[[Mapping[str, str], str], ExtensionsLeastResourceUsageWithWeightSettings]
+    #: Tells what it goes by, a line each.
+    rules: Callable[[ExtensionsLeastResourceUsageWithWeightSettings], Iterator[str]]
+    #: Says down to which score a candidate passes.
+    bar: Callable[[Placement, ExtensionsLeastResourceUsageWithWeightSettings], float]
+
+
+#: As PLACERS, and apart from them, since neither load manager can run the other's.  The
+#: name is that of the class behind its package, since the modular one has the name alone.
+EXTENSIBLE_PLACERS: Mapping[tuple[str, str], ExtensiblePlacerEntry] = {
+    ("ExtensionsLeastResourceUsageWithWeight", "3.0.0"): ExtensiblePlacerEntry(
+        place=extensions_least_resource_usage_with_weight,
+        settings=extensions_least_resource_usage_with_weight_settings,
+        rules=extensions_least_resource_usage_with_weight_rules,
+        bar=extensions_least_resource_usage_with_weight_bar,
+    ),
+}
+
+
+def extensible_placer(name: str, release: str) -> ExtensiblePlacerEntry | None:
+    """Look up the extensible load manager's placer of a name; None if it is not known.
+
+    Args:
+        name: as in EXTENSIBLE_PLACERS.
+        release: a Pulsar release or a release line, which stands for its newest release.
+    """
+    return newest_entry(EXTENSIBLE_PLACERS, name, release)

@@ -10,12 +10,14 @@ import numpy as np
 from trimtab.model import (
     AvgShedderMemory,
     ClusterLoad,
+    Floats,
     Ints,
     NoCandidatesError,
     Placement,
     UnreportedCandidateError,
 )
 from trimtab.plans import BY_IDENTITY, BY_VALUE, Keys, destination, noticed, planned
+from trimtab.scores import mean_in_order, weighted_usage
 from trimtab.settings import AvgShedderSettings
 
 
@@ -86,6 +88,66 @@ def avg_shedder_3_0(
     return _placed(load, bundle, candidates, memory, BY_IDENTITY)
 
 
+def avg_shedder_5_0(
+    load: ClusterLoad,
+    bundle: str,
+    candidates: Ints,
+    memory: AvgShedderMemory,
+    settings: AvgShedderSettings,
+) -> tuple[Placement, AvgShedderMemory]:
+    """Choose the planned destination unless it is overloaded by now, else somebody healthy.
+
+    Returns:
+        The placement; `scores` are points of percent, where a plan had to be weighed.  The
+        memory is as it was: nothing that is drawn is remembered.
+
+    Quirks:
+        Plans are kept under the bundle's name, and only while a round of shedding lasts;
+        whatever else is looked up goes to anybody, whatever the load.
+        A destination above the overload threshold (85 %, not at it) is given up for the
+        other candidates at or below it, the source aside; if there are none it stands.
+        A destination that is no candidate is given up for any candidate but the source,
+        overloaded ones included.  If the source is the only one, nobody is chosen.
+        A destination without a report counts as healthy, another without one does not.
+        No candidates: nobody is chosen, where older releases divide by zero.
+
+    Source:
+        apache/pulsar 5.0.1, impl/AvgShedder.java, selectBrokerForBundle,
+        selectBrokerWithBundleName, getBrokerScore; checked as the shedder was.
+    """
+    _check_known(load, candidates, memory)
+    unweighed = np.full(candidates.size, math.nan)
+    if bundle not in memory.pending:
+        return Placement(candidates, unweighed, math.nan, candidates.size > 0), memory
+    source, target = memory.pending[bundle]
+    names = np.array([load.brokers[i] for i in candidates.tolist()], dtype=np.object_)
+    is_target, is_other = names == target, (names != source) & (names != target)
+    if not is_target.any():
+        return Placement(candidates[names != source], unweighed, math.nan, False), memory
+    scores = _points(load, settings)[candidates]
+    best = candidates[is_target]
+    if (scores[is_target] > settings.overloaded_threshold_points).any():
+        healthy = candidates[is_other & (scores <= settings.overloaded_threshold_points)]
+        best = healthy if healthy.size else best
+    return Placement(best, scores, mean_in_order(scores), is_fallback=False), memory
+
+
+def planned_by_value(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
+    """Look up where a bundle is to go, in releases whose plans belong to averages."""
+    return destination(noticed(memory.plans, load.bundle_data, BY_VALUE), bundle, BY_VALUE)
+
+
+def planned_by_identity(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
+    """Look up the same in releases whose plans belong to one object each."""
+    return destination(noticed(memory.plans, load.bundle_data, BY_IDENTITY), bundle, BY_IDENTITY)
+
+
+def planned_by_name(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
+    """Look up the same in releases whose plans belong to names."""
+    del load
+    return memory.pending[bundle][1] if bundle in memory.pending else None
+
+
 def drawn(memory: AvgShedderMemory, bundle: str, broker: str) -> AvgShedderMemory:
     """Remember who was drawn for a bundle, right after it was placed."""
     return replace(memory, plans=planned(memory.plans, [(bundle, broker)], BY_VALUE))
@@ -101,10 +163,7 @@ def _placed(
 ) -> tuple[Placement, AvgShedderMemory]:
     if candidates.size == 0:
         raise NoCandidatesError(bundle, memory)
-    is_unreported = (candidates < 0) | (candidates >= len(load.brokers))
-    if is_unreported.any():
-        index = int(np.argmax(is_unreported))
-        raise UnreportedCandidateError(index, int(candidates[index]), memory)
+    _check_known(load, candidates, memory)
     plans = noticed(memory.plans, load.bundle_data, keys)
     target = destination(plans, bundle, keys)
     is_known = target is not None and target in load.brokers
@@ -117,3 +176,20 @@ def _placed(
         is_fallback=is_fallback,
     )
     return placement, replace(memory, plans=plans)
+
+
+def _check_known(load: ClusterLoad, candidates: Ints, memory: AvgShedderMemory) -> None:
+    """Refuse a candidate that is no broker of the load, so that it has no name."""
+    is_unreported = (candidates < 0) | (candidates >= len(load.brokers))
+    if is_unreported.any():
+        index = int(np.argmax(is_unreported))
+        raise UnreportedCandidateError(index, int(candidates[index]), memory)
+
+
+def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
+    """Weigh usage, in points of percent; NaN for brokers that are known by name alone."""
+    scores = np.full(len(load.brokers), np.nan)
+    with np.errstate(all="ignore"):
+        reported = weighted_usage(load, settings.weights) * 100
+    scores[: reported.size] = reported
+    return scores

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from trimtab.model import ClusterLoad, Floats, Ints, Placement, UnreportedCandidateError
@@ -78,6 +80,14 @@ def least_long_term_message_rate_2_10(
     """
     del bundle
     return _chosen(load, candidates, unweighted_usage(load), settings), memory
+
+
+def least_long_term_message_rate_rules(
+    settings: LeastLongTermMessageRateSettings,
+) -> Iterator[str]:
+    """Tell what the class goes by."""
+    yield "gets a bundle: who has the fewest messages/s in the long term"
+    yield f"a usage above {settings.overloaded_threshold:.4f} counts as endlessly many"
 
 
 def _chosen(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from trimtab.model import (
@@ -12,7 +14,7 @@ from trimtab.model import (
     Placement,
     UnreportedCandidateError,
 )
-from trimtab.scores import mean_in_order, remember, smoothed, weighted_usage
+from trimtab.scores import mean_in_order, remember_at, smoothed, weighted_usage
 from trimtab.settings import LeastResourceUsageWithWeightSettings
 
 
@@ -71,7 +73,7 @@ def least_resource_usage_with_weight(
     is_unreported = (candidates < 0) | (candidates >= len(load.brokers))
     reported = candidates[: int(np.argmax(is_unreported))] if is_unreported.any() else candidates
     scores = _scores(load, history, settings)[reported]
-    history = remember(history, [load.brokers[i] for i in reported.tolist()], scores)
+    history = remember_at(history, load.brokers, reported, scores)
     if is_unreported.any():
         raise UnreportedCandidateError(reported.size, int(candidates[reported.size]), history)
     average = mean_in_order(scores)
@@ -79,6 +81,20 @@ def least_resource_usage_with_weight(
         best = candidates[scores + settings.difference_threshold <= average]
     is_fallback = best.size == 0 and candidates.size > 0
     return Placement(candidates if is_fallback else best, scores, average, is_fallback), history
+
+
+def least_resource_usage_with_weight_rules(
+    settings: LeastResourceUsageWithWeightSettings,
+) -> Iterator[str]:
+    """Tell what the class goes by."""
+    yield f"gets a bundle: who is at least {settings.difference_threshold:.4f} below the average"
+
+
+def least_resource_usage_with_weight_bar(
+    placement: Placement, settings: LeastResourceUsageWithWeightSettings
+) -> float:
+    """Say down to which score a candidate passes."""
+    return placement.average - settings.difference_threshold
 
 
 def _scores(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -58,11 +60,27 @@ def round_robin_broker_selector(
     if ((candidates < 0) | (candidates >= len(load.brokers))).any():
         unknown = int(np.argmax((candidates < 0) | (candidates >= len(load.brokers))))
         raise UnreportedCandidateError(unknown, int(candidates[unknown]), memory)
-    names = tuple(load.brokers[i] for i in candidates.tolist())
-    turn = memory.count % len(names)
+    turn = memory.count % candidates.size
     brokers = memory.brokers
-    if len(brokers) != len(names) or brokers[turn] not in names:
-        brokers = names
-    best = candidates[names.index(brokers[turn]) :][:1]
+    best = candidates[:0]
+    if len(brokers) == candidates.size and brokers[turn] in load.brokers:
+        best = candidates[candidates == load.brokers.index(brokers[turn])]
+    if best.size == 0:
+        brokers = tuple(load.brokers[i] for i in candidates.tolist())
+        best = candidates[turn : turn + 1]
     count = 0 if memory.count == _COUNT_MAX else memory.count + 1
     return Placement(best, nothing, math.nan, is_fallback=False), RoundRobinMemory(count, brokers)
+
+
+def round_robin_broker_selector_rules(settings: None) -> Iterator[str]:
+    """Tell what the class goes by."""
+    del settings
+    yield "gets a bundle: whose turn it is"
+
+
+def round_robin_broker_selector_state(
+    load: ClusterLoad, memory: RoundRobinMemory, settings: None
+) -> Mapping[str, Any]:
+    """Lay out the count, as text, as it was recorded."""
+    del load, settings
+    return {"count": str(memory.count)}

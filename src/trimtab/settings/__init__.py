@@ -1,5 +1,14 @@
 """From keys of broker.conf to the settings of each strategy, in seconds, bytes and fractions."""
 
+from trimtab.settings.candidates import CandidateSettings, candidate_settings
+from trimtab.settings.extensible import (
+    BrokerLoadSettings,
+    ExtensionsLeastResourceUsageWithWeightSettings,
+    TransferShedderSettings,
+    broker_load_settings,
+    extensions_least_resource_usage_with_weight_settings,
+    transfer_shedder_settings,
+)
 from trimtab.settings.load_manager import LoadManagerSettings, load_manager_settings
 from trimtab.settings.placers import (
     LeastLongTermMessageRateSettings,
@@ -8,7 +17,7 @@ from trimtab.settings.placers import (
     least_resource_usage_with_weight_settings,
     round_robin_broker_selector_settings,
 )
-from trimtab.settings.reading import SettingError, setting, unknown_keys
+from trimtab.settings.reading import Reader, SettingError, setting, unknown_keys
 from trimtab.settings.shedders import (
     AvgShedderSettings,
     OverloadShedderSettings,
@@ -19,26 +28,36 @@ from trimtab.settings.shedders import (
     threshold_shedder_settings,
     uniform_load_shedder_settings,
 )
-from trimtab.settings.weights import ResourceWeights
+from trimtab.settings.weights import ResourceWeights, resource_weights
 
 __all__ = [
     "AvgShedderSettings",
+    "BrokerLoadSettings",
+    "CandidateSettings",
+    "ExtensionsLeastResourceUsageWithWeightSettings",
     "LeastLongTermMessageRateSettings",
     "LeastResourceUsageWithWeightSettings",
     "LoadManagerSettings",
     "OverloadShedderSettings",
+    "Reader",
     "ResourceWeights",
     "SettingError",
     "ThresholdShedderSettings",
+    "TransferShedderSettings",
     "UniformLoadShedderSettings",
     "avg_shedder_settings",
+    "broker_load_settings",
+    "candidate_settings",
+    "extensions_least_resource_usage_with_weight_settings",
     "least_long_term_message_rate_settings",
     "least_resource_usage_with_weight_settings",
     "load_manager_settings",
     "overload_shedder_settings",
+    "resource_weights",
     "round_robin_broker_selector_settings",
     "setting",
     "threshold_shedder_settings",
+    "transfer_shedder_settings",
     "uniform_load_shedder_settings",
     "unknown_keys",
 ]

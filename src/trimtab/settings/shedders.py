@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trimtab.model import MEBIBYTE
 from trimtab.settings.reading import Reader
 from trimtab.settings.weights import ResourceWeights, resource_weights
 
-_MEBIBYTE = 1048576.0
 # maxUnloadBundleNumPerShedding that stands for no limit.
 _NO_LIMIT = -1
 
@@ -77,6 +77,9 @@ class AvgShedderSettings:
     rate_min: float
     #: minUnloadMessageThroughput, bytes/s.
     throughput_min: float
+    #: loadBalancerBrokerOverloadedThresholdPercentage, points of percent; heeded from 5.0.1
+    #: on, by the placer.
+    overloaded_threshold_points: float
 
 
 def threshold_shedder_settings(conf: Mapping[str, str], release: str) -> ThresholdShedderSettings:
@@ -90,7 +93,7 @@ def threshold_shedder_settings(conf: Mapping[str, str], release: str) -> Thresho
         weights=resource_weights(read),
         history_share=read.number("loadBalancerHistoryResourcePercentage"),
         threshold=read.percent("loadBalancerBrokerThresholdShedderPercentage"),
-        throughput_min=read.number("loadBalancerBundleUnloadMinThroughputThreshold") * _MEBIBYTE,
+        throughput_min=read.number("loadBalancerBundleUnloadMinThroughputThreshold") * MEBIBYTE,
         is_lower_boundary_enabled=read.flag("lowerBoundarySheddingEnabled", before=False),
     )
 
@@ -129,7 +132,7 @@ def uniform_load_shedder_settings(
         ),
         unload_share=read.number("maxUnloadPercentage", before=0.2),
         rate_min=read.number("minUnloadMessage", before=1000),
-        throughput_min=read.number("minUnloadMessageThroughput", before=_MEBIBYTE),
+        throughput_min=read.number("minUnloadMessageThroughput", before=MEBIBYTE),
         bundles_max=None if limit == _NO_LIMIT else limit,
     )
 
@@ -150,4 +153,5 @@ def avg_shedder_settings(conf: Mapping[str, str], release: str) -> AvgShedderSet
         unload_share=read.number("maxUnloadPercentage"),
         rate_min=read.number("minUnloadMessage"),
         throughput_min=read.number("minUnloadMessageThroughput"),
+        overloaded_threshold_points=read.number("loadBalancerBrokerOverloadedThresholdPercentage"),
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from trimtab.map_order import hash_map_order, hash_map_size
 from trimtab.model import (
+    MEBIBYTE,
     AvgShedderMemory,
     ClusterLoad,
     Decision,
@@ -17,6 +18,7 @@ from trimtab.model import (
     Floats,
     Ints,
     LostRoundError,
+    Plans,
     Reason,
     Unload,
 )
@@ -80,6 +82,28 @@ def avg_shedder(
     return _decided(load, memory, settings, _by_score, BY_VALUE)
 
 
+def avg_shedder_5_0(
+    load: ClusterLoad, memory: AvgShedderMemory, settings: AvgShedderSettings
+) -> tuple[Decision, AvgShedderMemory]:
+    """Move the same bundles, and keep each one's destination under its name.
+
+    Quirks:
+        Every round begins by dropping the plans of the round before.  The leader drops them
+        as well when it has gone through what was selected, so a plan never outlives its
+        round: a bundle that is looked up later is placed by chance.
+        A bundle that two brokers report at once has one plan, that of the second.
+
+    Source:
+        apache/pulsar 5.0.1, impl/AvgShedder.java, findBundlesForUnloading,
+        selectBundleForUnloading, onUnloadAttemptCompleted; 9354 decisions of the class, in
+        both its roles, came out the same, with the settings of 5.0.0-M1.  Pull request
+        #26246 made the change.
+    """
+    decision, memory = _decided(load, replace(memory, plans=Plans()), settings, _by_score, BY_VALUE)
+    pending = {u.bundle: (u.source, u.target) for u in decision.unloads if u.target is not None}
+    return decision, replace(memory, plans=Plans(), pending=pending)
+
+
 def avg_shedder_4_0_0(
     load: ClusterLoad, memory: AvgShedderMemory, settings: AvgShedderSettings
 ) -> tuple[Decision, AvgShedderMemory]:
@@ -119,6 +143,34 @@ def avg_shedder_3_0(
     return _decided(load, memory, settings, _by_whole_points, BY_IDENTITY)
 
 
+def without_pending(memory: AvgShedderMemory) -> AvgShedderMemory:
+    """Drop the plans of a round that has been gone through, as releases from 5.0.1 on do."""
+    return replace(memory, pending={})
+
+
+def avg_shedder_rules(settings: AvgShedderSettings) -> Iterator[str]:
+    """Tell what the class goes by, in both its roles."""
+    for gap, hits in (
+        (settings.low_threshold_points, settings.low_hits),
+        (settings.high_threshold_points, settings.high_hits),
+    ):
+        yield f"sheds: who is {gap:g} points or more above its partner; rounds in a row: {hits}"
+    least = f"{settings.rate_min:.0f} messages/s or {settings.throughput_min / MEBIBYTE:.2f} MiB/s"
+    yield f"{settings.unload_share:g} of the difference moves, if above {least}"
+    yield "gets a bundle: who is planned for it, else any"
+
+
+def avg_shedder_state(
+    load: ClusterLoad, memory: AvgShedderMemory, settings: AvgShedderSettings
+) -> Mapping[str, Any]:
+    """Lay out the counts, and the scores, which are there even if sorting them fails."""
+    return {
+        "hit_high": dict(memory.hits_high),
+        "hit_low": dict(memory.hits_low),
+        "score": dict(zip(load.brokers, _points(load, settings).tolist(), strict=True)),
+    }
+
+
 @dataclass(slots=True)
 class _Hits:
     """Rounds counted so far, while a round goes on."""
@@ -147,16 +199,14 @@ def _decided(
     keys: Keys,
 ) -> tuple[Decision, AvgShedderMemory]:
     """Decide one round."""
-    with np.errstate(all="ignore"):
-        # Weighing has divided by 100; multiplying again is not the same number.
-        scores = weighted_usage(load, settings.weights) * 100
+    scores = _points(load, settings)
     plans = noticed(memory.plans, load.bundle_data, keys)
     table_size = hash_map_size(len(load.brokers), memory.table_size)
     memory = replace(memory, table_size=table_size, plans=plans)
     try:
         ranked = order(_walked(load, table_size), scores)
     except ContradictionError as error:
-        raise LostRoundError(str(error), memory) from error
+        raise LostRoundError(str(error), memory, "java.lang.IllegalArgumentException") from error
     hits = _Hits(dict(memory.hits_low), dict(memory.hits_high))
     pairs = _paired(load, ranked, scores, settings, hits)
     ripe = [pair for pair in pairs if _is_ripe([load.brokers[i] for i in pair], settings, hits)]
@@ -164,10 +214,18 @@ def _decided(
     unloads = _unloads(load, ripe, shares)
     targets = [(unload.bundle, unload.target) for unload in unloads if unload.target is not None]
     reasons = _reasons(load, pairs, ripe, shares, unloads)
-    decision = Decision(unloads, reasons, scores, mean_in_order(scores), shares.room)
+    average = mean_in_order(scores)
+    decision = Decision(unloads, reasons, scores, average, shares.room, shares.by_rate)
     return decision, AvgShedderMemory(
         hits.low, hits.high, table_size, planned(plans, targets, keys)
     )
+
+
+def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
+    """Weigh each broker's usage, in points of percent."""
+    with np.errstate(all="ignore"):
+        # Weighing has divided by 100; multiplying again is not the same number.
+        return weighted_usage(load, settings.weights) * 100
 
 
 def _walked(load: ClusterLoad, table_size: int) -> Ints:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from trimtab.model import ClusterLoad, Decision, Floats
@@ -72,6 +74,17 @@ def overload_shedder_2_10(
         findBundlesForUnloading; every decision checked against runs of the class.
     """
     return _shed(load, unweighted_usage(load), settings.threshold), memory
+
+
+def overload_shedder_rules(settings: OverloadShedderSettings) -> Iterator[str]:
+    """Tell what the class goes by."""
+    yield f"sheds: who is at least at {settings.threshold:.4f}, whatever the others do"
+
+
+def overload_shedder_bar(decision: Decision, settings: OverloadShedderSettings) -> float:
+    """Say from which score on a broker sheds."""
+    del decision
+    return settings.threshold
 
 
 def _shed(load: ClusterLoad, usage: Floats, threshold: float) -> Decision:

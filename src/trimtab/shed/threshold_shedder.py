@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from trimtab.model import ClusterLoad, Decision, Floats, History, Reason
+from trimtab.model import MEBIBYTE, ClusterLoad, Decision, Floats, History, Reason
 from trimtab.scores import mean_in_order, remember, smoothed, weighted_usage
 from trimtab.settings import ThresholdShedderSettings
 from trimtab.shed._relief import relief, throughput
@@ -82,6 +84,20 @@ def threshold_shedder(
         return decision, history
     history, scores = _advanced(load, history, settings)
     return _shed_for_underloaded(load, scores, settings, decision), history
+
+
+def threshold_shedder_rules(settings: ThresholdShedderSettings) -> Iterator[str]:
+    """Tell what the class goes by."""
+    yield f"sheds: who is at least {settings.threshold:.4f} above the average"
+    least = f"{settings.throughput_min / MEBIBYTE:.2f} MiB/s"
+    yield f"{least} to lose are worth a move, less is not"
+    if settings.is_lower_boundary_enabled:
+        yield f"if nobody does: the busiest, for one more than {settings.threshold:.4f} below"
+
+
+def threshold_shedder_bar(decision: Decision, settings: ThresholdShedderSettings) -> float:
+    """Say from which score on a broker sheds; an average of 0 ends the round."""
+    return decision.average + settings.threshold if decision.average else math.inf
 
 
 def _advanced(

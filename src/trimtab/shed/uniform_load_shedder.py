@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
-from trimtab.model import ClusterLoad, Decision, Floats, LostRoundError, Reason, Unload
+from trimtab.model import (
+    MEBIBYTE,
+    ClusterLoad,
+    Decision,
+    Floats,
+    LostRoundError,
+    Reason,
+    Unload,
+)
 from trimtab.scores import descending, mean_in_order
 from trimtab.settings import UniformLoadShedderSettings
 
@@ -93,7 +101,8 @@ def uniform_load_shedder_3_0_7(
 
     Source:
         apache/pulsar 3.0.7, 3.3.5, 4.0.0 and 4.0.8, impl/UniformLoadShedder.java,
-        findBundlesForUnloading; every decision checked against runs of the class.
+        findBundlesForUnloading; every decision checked against runs of the class, and
+        2052 more against runs of 3.0.2.
     """
     form = _Form(slack=(_SLACK, _SLACK), is_worth=_by_its_own_floor)
     return _shed(load, _separate_extremes(load), settings, form), memory
@@ -111,15 +120,16 @@ def uniform_load_shedder_3_0(
         brokers are walked decides.
         It is worth a move if either difference is, whichever of them is counted.
         The 1000 by which a bundle may exceed what is left are for messages alone.
-        The fix is in 3.0.7 and was carried to other lines too; releases between those
-        that were run may behave like either.
+        The fix is in 3.0.2 and 3.1.1, not in 3.1.0.  It was carried to 2.10.6 and 2.11.3
+        as well, which were not to be had: they are decided as 2.10.4 is.
 
     Raises:
         LostRoundError: all traffic is below -1, and the threshold below 1.
 
     Source:
         apache/pulsar 3.0.0, impl/UniformLoadShedder.java, findBundlesForUnloading; every
-        decision checked against runs of the class; pull request 21025 for the fix.
+        decision checked against runs of the class, and 646 more against runs of 3.1.0.
+        Pull requests #21025, #21179 and #21180 made the fix.
     """
     form = _Form(slack=(_SLACK, 0), is_worth=_by_either_floor)
     everybody = range(len(load.brokers))
@@ -145,6 +155,18 @@ def uniform_load_shedder_2_10(
     form = _Form(slack=(_SLACK, 0), is_worth=_by_either_floor)
     several = np.flatnonzero(load.bundle_count > 1).tolist()
     return _shed(load, _joint_extremes(load, several), settings, form), memory
+
+
+def uniform_load_shedder_rules(settings: UniformLoadShedderSettings) -> Iterator[str]:
+    """Tell what the class goes by."""
+    for what, limit, much in (
+        ("messages/s", settings.rate_difference_percent, "% more than"),
+        ("throughput", settings.throughput_ratio, "times"),
+    ):
+        condition = f"if that is above {limit:g} {much} the lowest" if limit > 0 else "never"
+        yield f"sheds: who has the highest {what}, {condition}"
+    least = f"{settings.rate_min:.0f} messages/s or {settings.throughput_min / MEBIBYTE:.2f} MiB/s"
+    yield f"{settings.unload_share:g} of the difference moves, {least} at least"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +207,9 @@ def _shed(
     if hit is not None:
         high, low = extremes[hit].high, extremes[hit].low
         if high is None:
-            raise LostRoundError("no broker has a traffic above -1", memory=None)
+            raise LostRoundError(
+                "no broker has a traffic above -1", None, "java.lang.NullPointerException"
+            )
         budgets = _budgets(extremes, settings)
         is_several = int(load.bundle_count[high]) > 1
         is_worth = form.is_worth(budgets, settings, hit)
@@ -196,7 +220,8 @@ def _shed(
             reasons[low] = Reason.UNDERLOADED
         reasons[high] = _reason(int(load.bundle_count[high]), is_worth, bool(unloads))
         offload[high] = budgets[hit]
-    return Decision(unloads, tuple(reasons), scores, mean_in_order(scores), offload)
+    is_rate = np.full(len(load.brokers), hit == _RATE)
+    return Decision(unloads, tuple(reasons), scores, mean_in_order(scores), offload, is_rate)
 
 
 def _separate_extremes(load: ClusterLoad) -> _Pair:

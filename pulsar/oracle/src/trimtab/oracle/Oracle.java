@@ -9,11 +9,13 @@ import java.io.FileOutputStream;
 import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
+import java.lang.reflect.Constructor;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.pulsar.broker.ServiceConfiguration;
 
 /**
  * Asks Pulsar's own strategy classes: a sequence of rounds a line on stdin, the same line with
@@ -23,6 +25,10 @@ import java.util.Set;
  * load-balancing defaults of the release. The form of a line stands in the README of this folder.
  */
 public final class Oracle {
+    /** Strategies of the extensible load manager; the placer's name is taken by the modular one. */
+    private static final Set<String> EXTENSIBLE =
+            Set.of("TransferShedder", "ExtensionsLeastResourceUsageWithWeight");
+
     private final String release;
     private final LogLines log = new LogLines();
 
@@ -70,7 +76,12 @@ public final class Oracle {
         if (!settings.ignored().isEmpty()) {
             sequence.set("conf_ignored", Json.strings(settings.ignored()));
         }
-        Strategy strategy = new Strategy(sequence.get("strategy").textValue(), settings.conf());
+        String name = sequence.get("strategy").textValue();
+        if (EXTENSIBLE.contains(name)) {
+            answerExtensible(sequence, settings);
+            return;
+        }
+        Strategy strategy = new Strategy(name, settings.conf());
         Leader leader = new Leader();
         boolean isLogged = sequence.path("want_logs").asBoolean(false);
         ArrayNode answers = Json.array();
@@ -92,6 +103,19 @@ public final class Oracle {
                 answer.set("select", select(strategy, leader, round.get("select"), isLogged));
             }
             answers.add(answer);
+        }
+        sequence.set("expect", answers);
+    }
+
+    /** Asks classes of the extensible load manager, which releases before 3.0 do not have. */
+    private static void answerExtensible(ObjectNode sequence, Settings settings)
+            throws ReflectiveOperationException {
+        Constructor<?> make = Class.forName("trimtab.oracle.Extensible")
+                .getDeclaredConstructor(ServiceConfiguration.class);
+        Rounds life = (Rounds) make.newInstance(settings.conf());
+        ArrayNode answers = Json.array();
+        for (JsonNode round : sequence.get("rounds")) {
+            answers.add(life.answer((ObjectNode) round));
         }
         sequence.set("expect", answers);
     }

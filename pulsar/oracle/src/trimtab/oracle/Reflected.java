@@ -2,7 +2,7 @@ package trimtab.oracle;
 
 import java.lang.reflect.Field;
 
-/** Looks at private fields: what a strategy remembers is not part of its interface. */
+/** Gets at private fields: what a strategy remembers is not part of its interface. */
 final class Reflected {
     private Reflected() {
     }
@@ -26,6 +26,15 @@ final class Reflected {
         Field field = field(object.getClass(), name);
         try {
             return field == null ? null : field.get(object);
+        } catch (IllegalAccessException error) {
+            throw new IllegalStateException(name, error);
+        }
+    }
+
+    /** Writes a field that there must be. */
+    static void write(Object object, String name, Object value) {
+        try {
+            field(object.getClass(), name).set(object, value);
         } catch (IllegalAccessException error) {
             throw new IllegalStateException(name, error);
         }

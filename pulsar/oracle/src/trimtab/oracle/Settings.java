@@ -4,9 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.pulsar.broker.ServiceConfiguration;
 
@@ -71,9 +73,11 @@ final class Settings {
             field.setDouble(conf, value.doubleValue());
         } else if (type == boolean.class) {
             field.setBoolean(conf, value.booleanValue());
+        } else if (type == Set.class) {
+            field.set(conf, new HashSet<>(List.of(value.textValue().split(","))));
         } else {
             throw new IllegalArgumentException(
-                    field.getName() + " is a " + type + ": expected a number or a boolean");
+                    field.getName() + " is a " + type + ": expected a number, a boolean or a list");
         }
     }
 }

@@ -143,7 +143,7 @@ final class Strategy {
     }
 
     /** Tells among whom the class drew; whom it drew only if it could be nobody else. */
-    private static void tellBest(
+    static void tellBest(
             List<Object> best, List<String> order, String chosen, ObjectNode answer) {
         if (!best.contains(chosen)) {
             throw new AssertionError(chosen + " was drawn, but not from " + best);
