@@ -99,6 +99,10 @@ oracle-check: $(READY) ## compare with them on SEQUENCES=2000 fresh states a cla
 vectors: $(READY) ## ask every vector of tests/golden of its release again, and write it there
 	@PYTHONPATH=pulsar $(RUN) oracle.golden
 
+.PHONY: bench
+bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part)
+	@PYTHONPATH=pulsar $(RUN) bench $(if $(ONLY),--only $(ONLY))
+
 ##@ Seldom
 
 .PHONY: lock
@@ -109,4 +113,4 @@ lock: $(READY) ## renew requirements/*.lock from pyproject.toml
 clean: ## remove everything that a command made, .venv included
 	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \
 	  tests/testdata/generated
-	@find src tools tests pulsar -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tools tests pulsar bench -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,6 +16,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pyspark
@@ -165,10 +166,18 @@ def plain_faults() -> Iterator[None]:
 
 
 @contextmanager
-def progress(spark: SparkSession, label: str) -> Iterator[None]:
+def progress(
+    spark: SparkSession, label: str, *, counted: Callable[[], tuple[int, int]] | None = None
+) -> Iterator[None]:
     """Show how far the block's Spark jobs are, on a terminal and after two seconds.
 
     Where stderr is not a terminal nothing is shown and nothing is polled.
+
+    Args:
+        spark: the session that runs the jobs.
+        label: what is done, in a word or two.
+        counted: says how much is done, and of how much; by default Spark's tasks are counted
+            of the jobs that the block's own thread starts.
     """
     console = Console(stderr=True)
     if not console.is_terminal:
@@ -178,8 +187,9 @@ def progress(spark: SparkSession, label: str) -> Iterator[None]:
     group = f"trimtab-{next(_groups)}"
     context.setJobGroup(group, label, interruptOnCancel=True)
     done = threading.Event()
+    counted = counted or partial(finished_tasks, context, group)
     watcher = threading.Thread(
-        target=_watch, args=(context, group, Progress(console=console, transient=True), label, done)
+        target=_watch, args=(counted, Progress(console=console, transient=True), label, done)
     )
     watcher.start()
     try:
@@ -191,21 +201,8 @@ def progress(spark: SparkSession, label: str) -> Iterator[None]:
         context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null ends it
 
 
-def _watch(
-    context: SparkContext, group: str, bar: Progress, label: str, done: threading.Event
-) -> None:
-    """Draw the bar until the work is done."""
-    if done.wait(_PROGRESS_AFTER_S):
-        return
-    with bar:
-        work = bar.add_task(label, total=None)
-        while not done.wait(_PROGRESS_EVERY_S):
-            completed, total = _tasks(context, group)
-            bar.update(work, completed=completed, total=total or None)
-
-
-def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
-    """Count the tasks of a job group: completed, and all that are known so far."""
+def finished_tasks(context: SparkContext, group: str) -> tuple[int, int]:
+    """Count Spark's tasks of a job group: completed, and all that are known so far."""
     tracker = context.statusTracker()
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = [
@@ -218,6 +215,19 @@ def _tasks(context: SparkContext, group: str) -> tuple[int, int]:
     return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
 
 
+def _watch(
+    counted: Callable[[], tuple[int, int]], bar: Progress, label: str, done: threading.Event
+) -> None:
+    """Draw the bar until the work is done."""
+    if done.wait(_PROGRESS_AFTER_S):
+        return
+    with bar:
+        work = bar.add_task(label, total=None)
+        while not done.wait(_PROGRESS_EVERY_S):
+            completed, total = counted()
+            bar.update(work, completed=completed, total=total or None)
+
+
 def _configuration(app: str, cores: int, master: str) -> SparkConf:
     """Make the session's configuration; each line says why it departs from Spark's own."""
     return (
@@ -227,6 +237,8 @@ def _configuration(app: str, cores: int, master: str) -> SparkConf:
         .setAll(
             [
                 ("spark.driver.memory", "3g"),
+                # Java's share of a worker's time is as short as here.
+                ("spark.executor.extraJavaOptions", _JAVA_OPTIONS),
                 # No web server and no bars of Spark's own in a command line tool.
                 ("spark.ui.enabled", "false"),
                 ("spark.ui.showConsoleProgress", "false"),

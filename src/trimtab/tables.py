@@ -23,6 +23,7 @@ def schema(meaning: str, *columns: pa.Field) -> pa.Schema:
 
 _FILE = column("file", pa.string(), "file in the recording that the row was read from")
 _LINE = column("line", pa.int64(), "line of that file, from 1")
+_PLACE = column("line", pa.int64(), "line of that file, from 1")
 _TIME = column("time", TIME, "when the row was recorded")
 _WRITTEN = column("written", TIME, "when the metadata store took the write (mtime)")
 _VERSION = column("version", pa.int32(), "version of the store node; a gap is a missed write")
@@ -83,7 +84,7 @@ INGESTED: dict[str, pa.Schema] = {
         column("topics", pa.int64(), "topics loaded"),
         column("bundles", pa.list_(pa.string()), "bundles reported, in the report's order"),
         _FILE,
-        _LINE,
+        _PLACE,
     ),
     "bundle_reports": schema(
         "One bundle's line in a load report (lastStats).",
@@ -102,7 +103,7 @@ INGESTED: dict[str, pa.Schema] = {
         column("consumers", pa.int64(), "consumers connected"),
         column("cache_size", pa.int64(), "broker cache", unit="bytes"),
         _FILE,
-        _LINE,
+        _PLACE,
     ),
     "bundle_averages": schema(
         "A bundle's averages as the leader stored them, one row a write seen.",
@@ -121,7 +122,7 @@ INGESTED: dict[str, pa.Schema] = {
         column("long_throughput_out", pa.float64(), "long term", unit="bytes/s"),
         column("topics", pa.int64(), "topics"),
         _FILE,
-        _LINE,
+        _PLACE,
     ),
     "broker_averages": schema(
         "A broker's time averages as the leader stored them, one row a write seen.",
@@ -137,7 +138,7 @@ INGESTED: dict[str, pa.Schema] = {
         column("long_throughput_in", pa.float64(), "long term", unit="bytes/s"),
         column("long_throughput_out", pa.float64(), "long term", unit="bytes/s"),
         _FILE,
-        _LINE,
+        _PLACE,
     ),
     "leaders": schema(
         "Who led when, as the metadata store says.",
@@ -146,7 +147,7 @@ INGESTED: dict[str, pa.Schema] = {
         _WRITTEN,
         column("broker", pa.string(), "broker id of the leader; null when nobody led"),
         _FILE,
-        _LINE,
+        _PLACE,
     ),
     "ownership": schema(
         "Who owns what, as the metadata store says: one row a change.",
@@ -155,7 +156,7 @@ INGESTED: dict[str, pa.Schema] = {
         column("bundle", pa.string(), "bundle name"),
         column("broker", pa.string(), "owner; null when the bundle has none"),
         _FILE,
-        _LINE,
+        _PLACE,
     ),
     "settings": schema(
         "Every setting of every broker.",
@@ -198,7 +199,7 @@ INGESTED: dict[str, pa.Schema] = {
     "rejects": schema(
         "Every line, or whole file, that could not be read.",
         _FILE,
-        _LINE,
+        _PLACE,
         column("reason", pa.string(), "what was found and what was expected"),
         column("text", pa.string(), "the line, cut to 500 characters"),
     ),
@@ -262,5 +263,64 @@ DIAGNOSED: dict[str, pa.Schema] = {
         column("average", pa.float64(), "mean of the scores", unit="fraction"),
         column("best", pa.list_(pa.string()), "brokers among which the placer draws"),
         column("is_fallback", pa.bool_(), "nobody passed the bar: drawn among all candidates"),
+    ),
+}
+
+# What `trimtab.outcomes` measures since a run's event, in its order; all are better when
+# smaller.  NaN could not be taken, infinite did not come within the time.
+_MEASURES = (
+    ("time_to_balance_min", "min", "from the event until balanced, and staying so"),
+    ("inner_time_to_balance_min", "min", "the same for nine brokers in ten"),
+    ("above_min", "min", "spread over 15 points above the best possible"),
+    ("excess_spread_points", "points", "spread above the best possible, mean"),
+    ("inner_excess_spread_points", "points", "the same for nine brokers in ten"),
+    ("end_spread_points", "points", "spread above the best possible, at the end"),
+    ("best_spread_points", "points", "spread that no assignment avoids, mean"),
+    ("unloads", "", "bundles that rounds have moved"),
+    ("triggers", "", "rounds that moved something"),
+    ("first_trigger_min", "min", "from the event to the first such round"),
+    ("last_unload_min", "min", "from the event to the last unload"),
+    ("wasted", "", "unloads to above average, or of a bundle twice"),
+    ("wrong_direction", "", "unloads to above average, or above the source"),
+    ("source_below_average", "", "unloads from below average"),
+    ("over_placements", "", "brokers that a round filled too far"),
+    ("over_unloadings", "", "brokers that a round emptied too far"),
+    ("returns", "", "unloads that brought a bundle back within an hour"),
+    ("flips", "", "times that the hottest broker became the coldest"),
+    ("thrash_points", "points", "ups and downs for nothing, mean over brokers"),
+    ("peak_percent", "%", "usage of the busiest broker, 99th percentile"),
+    ("overload_min", "broker-min", "brokers above 85 percent"),
+    ("unavailability_s", "s", "as long a stop of all traffic interrupts as much"),
+    ("lost_percent", "%", "of the bytes wanted, did not pass"),
+    ("disconnected_topics", "", "topics whose clients had to reconnect"),
+)
+
+_TASK = (
+    column("scenario", pa.string(), "which scenario was simulated"),
+    column("shedder", pa.string(), "shedding strategy; `none`: nothing is ever shed"),
+    column("placement", pa.string(), "placement strategy"),
+    column("release", pa.string(), "Pulsar release as which the strategies decide"),
+    column("settings", pa.string(), "broker.conf keys that depart from its defaults, as JSON"),
+    column("seed", pa.int64(), "fixes everything random; the same for all strategies"),
+)
+
+#: Tables that a sweep writes.
+SWEPT: dict[str, pa.Schema] = {
+    "outcomes": schema(
+        "One row a run of a sweep: what was run, and what came of it.",
+        *_TASK,
+        column("status", pa.string(), "ok, cut (ended before its time), error or timeout"),
+        column("error", pa.string(), "what failed; null if nothing did"),
+        *(column(name, pa.float64(), meaning, unit=unit) for name, unit, meaning in _MEASURES),
+        column(
+            "numbers",
+            pa.map_(pa.string(), pa.float64()),
+            "what else was asked of the run, by name; null if nothing was",
+        ),
+    ),
+    "timings": schema(
+        "How long each run of a sweep took; apart from the outcomes, which do not depend on it.",
+        *_TASK,
+        column("wall_s", pa.float64(), "time on its worker; null if that ended", unit="s"),
     ),
 }

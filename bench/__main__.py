@@ -1,0 +1,51 @@
+"""`make bench`: every benchmark, or those that are asked for."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import click
+from oracle.java import OracleError
+
+from bench.lost_rack import lost_rack
+from bench.page import PAGE, write
+from bench.simulation import simulation
+from bench.strategies import strategies
+from bench.sweep import sweep
+from bench.table import DifferenceError, Table
+
+#: Name of the file and of its function → that; the page has them in this order.
+BENCHMARKS: Mapping[str, Callable[[], Table]] = {
+    "strategies": strategies,
+    "lost_rack": lost_rack,
+    "simulation": simulation,
+    "sweep": sweep,
+}
+
+
+@click.command()
+@click.option(
+    "--only", multiple=True, type=click.Choice(list(BENCHMARKS)), help="A benchmark; all if none."
+)
+def main(only: tuple[str, ...]) -> None:
+    """Measure, and put the figures on record in docs/performance.md."""
+    titles = [_title(name) for name in BENCHMARKS]
+    for name in only or BENCHMARKS:
+        began = time.monotonic()
+        try:
+            table = BENCHMARKS[name]()
+        except (DifferenceError, OracleError) as error:
+            raise click.ClickException(f"{name}: {error}") from error
+        write(_title(name), table, titles)
+        click.echo(f"{_title(name)}, {time.monotonic() - began:.0f} s\n\n{table.markdown()}")
+    click.echo(f"→ {PAGE.name}")
+
+
+def _title(name: str) -> str:
+    return name.replace("_", " ").capitalize()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,30 @@
+"""The commands: a verb a room, a file a command.  Opens files and starts Spark; decides nothing."""
+
+from __future__ import annotations
+
+import click
+
+from trimtab import __version__
+from trimtab.cli.compare import compare
+from trimtab.cli.decide import decide
+from trimtab.cli.explain import explain
+from trimtab.cli.ingest import ingest
+from trimtab.cli.rate import rate
+from trimtab.cli.reproduce import reproduce
+from trimtab.cli.simulate import simulate
+from trimtab.cli.sweep import sweep
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="trimtab")
+def main() -> None:
+    """Explain, rehearse and steer the load balancer of an Apache Pulsar cluster.
+
+    \b
+    Example:
+      trimtab explain recordings/threshold -o night
+    """
+
+
+for _command in (explain, decide, simulate, compare, sweep, reproduce, rate, ingest):
+    main.add_command(_command)

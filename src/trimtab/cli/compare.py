@@ -1,0 +1,129 @@
+"""The command `trimtab compare`."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from trimtab.cli.arguments import CORES, MASTER
+from trimtab.cli.errors import clear_errors
+
+
+class _Asked(TypedDict):
+    """The options that say what is compared, and how it is told."""
+
+    scenarios: tuple[str, ...]
+    strategies: str
+    baseline: str | None
+    settings: tuple[str, ...]
+    release: str | None
+    seeds: int
+    time_limit: float
+    anew: bool
+    as_json: bool
+
+
+@click.command()
+@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write into; runs that it holds are not done again.",
+)
+@click.option(
+    "--strategies",
+    metavar="A,B+C,…",
+    default="",
+    help="Pairs of shedder and placer, such as AvgShedder,ThresholdShedder+"
+    "LeastResourceUsageWithWeight,none.  [default: all that make sense]",
+)
+@click.option(
+    "--baseline", metavar="A+B", help="The pair that others are held against.  [default: the first]"
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A key of broker.conf, for all strategies; may come again, with another value to compare.",
+)
+@click.option(
+    "--release", metavar="RELEASE", help="Decide as this release.  [default: the scenario's]"
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), default=10, show_default=True, help="Seeds of each."
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    default=600.0,
+    show_default=True,
+    help="Seconds that one run may take.",
+)
+@CORES
+@MASTER
+@click.option("--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep.")
+@click.option("--json", "as_json", is_flag=True, help="Print comparison.json instead of a summary.")
+def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -> None:
+    """Compare strategies on scenarios: what balance costs, and when it is there.
+
+    SCENARIO is the name of one that trimtab brings, or the path of a TOML file.  Every
+    strategy meets the same luck, seed by seed.  Writes comparison.html (one page that
+    needs no network), comparison.json and the tables of the sweep.
+
+    Exits with 1 when not one run came to its end.
+
+    \b
+    Examples:
+      trimtab compare S05 -o compared
+      trimtab compare S01 S02 --strategies AvgShedder,none --seeds 30 -o compared
+      trimtab compare S05 --strategies ThresholdShedder -o compared \\
+        --set loadBalancerBrokerThresholdShedderPercentage=10 \\
+        --set loadBalancerBrokerThresholdShedderPercentage=20
+    """
+    from trimtab.compare import Question, planned
+    from trimtab.compare import compare as compared
+    from trimtab.spark import opened_session
+
+    with clear_errors():
+        question = Question(
+            scenarios=asked["scenarios"],
+            strategies=tuple(filter(None, map(str.strip, asked["strategies"].split(",")))),
+            baseline=asked["baseline"],
+            settings=asked["settings"],
+            release=asked["release"],
+            n_seeds=asked["seeds"],
+            time_limit_s=asked["time_limit"],
+            command=_command(asked, output),
+        )
+        comparing = planned(question)
+        start = partial(opened_session, "trimtab", cores=cores, master=master)
+        found = compared(start, comparing, output, anew=asked["anew"])
+    if asked["as_json"]:
+        click.echo(found.comparison.read_text(encoding="utf-8"), nl=False)
+    else:
+        click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
+    if not found.has_runs:
+        sys.exit(1)
+
+
+def _command(asked: _Asked, output: Path) -> str:
+    """Spell the command that asks the same again, on however many cores."""
+    options = {
+        "--strategies": asked["strategies"],
+        "--baseline": asked["baseline"] or "",
+        "--release": asked["release"] or "",
+        "--seeds": str(asked["seeds"]),
+        "--time-limit": f"{asked['time_limit']:g}",
+    }
+    words = ["trimtab", "compare", *asked["scenarios"]]
+    words += [word for option, value in options.items() if value for word in (option, value)]
+    words += [word for setting in asked["settings"] for word in ("--set", setting)]
+    return shlex.join([*words, "-o", str(output)])

@@ -1,0 +1,51 @@
+"""The command `trimtab decide`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+
+@click.command()
+@click.argument("file", type=click.Path(allow_dash=True), default="-")
+@click.option("--release", metavar="RELEASE", help="Decide as this release, whatever a line says.")
+@click.option("--strategy", metavar="CLASS", help="Decide as this class, whatever a line says.")
+@click.option("--explain", is_flag=True, help="Tell it as a case history, for reading.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="With --explain: JSON all the same, with its story."
+)
+def decide(
+    file: str, release: str | None, strategy: str | None, explain: bool, as_json: bool
+) -> None:
+    """Decide rounds of load as Pulsar's own class would.
+
+    FILE is JSON Lines, gzipped or not, or - for the standard input: a line is one
+    sequence of rounds that one strategy object lives through.  Each gives one line of
+    JSON, at once: what is unloaded and why, among whom is drawn, what is remembered.
+    docs/sequences.md has the fields of both.
+
+    A line that cannot be decided is named on the standard error and gives nothing; the
+    others are decided, and the exit code is 2 in the end.
+
+    \b
+    Examples:
+      trimtab decide rounds.jsonl.gz | jq .results[0].unload
+      trimtab decide rounds.jsonl --release 2.10.4
+      trimtab decide rounds.jsonl --explain
+    """
+    from trimtab.decisions import Question, UnreadableError, decisions
+    from trimtab.fields import FieldError
+
+    has_errors = False
+    try:
+        question = Question(release, strategy, explain, as_json)
+        question.check()
+        for answer in decisions(file, question):
+            click.echo(answer.text, err=answer.is_error)
+            has_errors = has_errors or answer.is_error
+    except (FieldError, UnreadableError) as error:
+        click.echo(f"trimtab: {error}", err=True)
+        has_errors = True
+    if has_errors:
+        sys.exit(2)

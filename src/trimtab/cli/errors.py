@@ -1,0 +1,44 @@
+"""What a user can mend is said in one line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Turn what a user can mend into one line and exit code 2."""
+    from trimtab.explain import NothingReadableError
+    from trimtab.fields import FieldError
+    from trimtab.ingest import IngestError, RecordingError
+    from trimtab.rate.definition import RatingError
+    from trimtab.reproduce.definition import DefinitionError
+    from trimtab.simulate.scenario import ScenarioError
+    from trimtab.spark import JavaError, SparkError
+    from trimtab.sweep.grid import GridError
+    from trimtab.sweep.kept import SweepError
+
+    try:
+        yield
+    except (
+        DefinitionError,
+        FieldError,
+        GridError,
+        IngestError,
+        JavaError,
+        NothingReadableError,
+        RatingError,
+        RecordingError,
+        ScenarioError,
+        SparkError,
+        SweepError,
+    ) as error:
+        click.echo(f"trimtab: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("trimtab: stopped; nothing half written was left behind", err=True)
+        sys.exit(130)

@@ -1,0 +1,123 @@
+"""The command `trimtab simulate`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+
+class _Asked(TypedDict):
+    """The options that say what is simulated."""
+
+    strategy: str
+    placement: str | None
+    release: str | None
+    settings: tuple[str, ...]
+    seed: int
+    minutes: float | None
+
+
+def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the scenarios that trimtab brings, each with what it asks."""
+    if not is_asked:
+        return
+    from trimtab.experiment.listing import listing
+
+    click.echo("\n".join(listing()))
+    context.exit()
+
+
+@click.command()
+@click.argument("scenario")
+@click.option(
+    "--strategy",
+    metavar="CLASS",
+    required=True,
+    help="Who sheds: a class of Pulsar's, or none.  Shedder+Placer names both.",
+)
+@click.option(
+    "--placement",
+    metavar="CLASS",
+    help="Who places.  [default: the shedder if it does, else LeastLongTermMessageRate]",
+)
+@click.option(
+    "--release", metavar="RELEASE", help="Decide as this release.  [default: the scenario's]"
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A key of broker.conf; may come again for another.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="What chance brings."
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0, min_open=True),
+    metavar="M",
+    help="Simulate for so long.  [default: as the scenario has it]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the history.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: .svg or .png."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write into: history.txt, outcomes.json and usage.svg.",
+)
+@click.option(
+    "--list",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_listed,
+    help="List the scenarios that trimtab brings, and exit.",
+)
+def simulate(
+    scenario: str,
+    as_json: bool,
+    plot: Path | None,
+    output: Path | None,
+    **asked: Unpack[_Asked],
+) -> None:
+    """Simulate one experiment, and tell it round by round.
+
+    SCENARIO is the name of one that trimtab brings (see --list), or the path of a TOML
+    file.  Tells who stood where, who was above the bar, what went where and what it did
+    to both; then the outcomes, and whether the scenario's expectations are met.  The same
+    command with the same seed gives the same, to the last digit.
+
+    Exits with 1 when an expectation is not met.
+
+    \b
+    Examples:
+      trimtab simulate --list
+      trimtab simulate S05 --strategy AvgShedder
+      trimtab simulate S02c --strategy ThresholdShedder+LeastResourceUsageWithWeight \\
+        --seed 3 --plot hot.svg
+      trimtab simulate mine.toml --strategy UniformLoadShedder --release 3.0 \\
+        --set loadBalancerMsgRateDifferenceShedderThreshold=30 --json | jq .outcomes
+    """
+    from trimtab.experiment import Question, UserError, tell
+    from trimtab.experiment import simulate as simulated
+
+    try:
+        question = Question(scenario, **asked)
+        found = simulated(question, plot, output)
+    except UserError as error:
+        click.echo(f"trimtab: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("trimtab: stopped", err=True)
+        sys.exit(130)
+    for line in tell(found, as_json):
+        click.echo(line)
+    if found.failed or found.run.is_cut:
+        sys.exit(1)

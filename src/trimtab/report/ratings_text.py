@@ -1,0 +1,46 @@
+"""A rating in, the measured part of its page of the docs out, as Markdown."""
+
+from __future__ import annotations
+
+from trimtab.report.given import Given, entries, text, whole
+from trimtab.report.measured import command_block, markdown_table
+from trimtab.report.ratings import Cell, headline, shown_of
+
+
+def ratings_text(found: Given, date: str) -> str:
+    """Lay out a rating as Markdown.
+
+    Args:
+        found: as in `ratings.json`.
+        date: on which it was measured.
+    """
+    dimensions, strategies = shown_of(found)
+    parts = [
+        f"Measured on {date} with trimtab {text(found, 'trimtab')} "
+        f"over {whole(found, 'seeds')} seeds:\n\n{command_block(found)}\n"
+        f"{headline(found)}\n",
+        "## The rating\n",
+        markdown_table(
+            ("strategy", *(each.name for each in dimensions)),
+            ((f"**{each.name}**", *map(_cell, each.cells)) for each in strategies),
+        ),
+        "## Where it is not what was published\n",
+        "".join(f"- {text(each, 'sentence')}\n" for each in entries(found, "disagreements"))
+        or "Nowhere.\n",
+        "## What each cell rests on\n",
+        markdown_table(
+            ("strategy", "dimension", "rows of outcomes.parquet"),
+            (
+                (each.name, dimension.name, cell.rows)
+                for each in strategies
+                for dimension, cell in zip(dimensions, each.cells, strict=True)
+            ),
+        ),
+    ]
+    return "\n".join(parts)
+
+
+def _cell(cell: Cell) -> str:
+    unsure = "?" if cell.is_unsure else ""
+    published = f"<br>published: {cell.published}" if cell.published else ""
+    return f"{cell.sign} **{cell.word}{unsure}** {cell.number}<br>{cell.range}{published}"

@@ -1,0 +1,1 @@
+"""Published experiments, run again over many seeds and held against what was published."""

@@ -1,0 +1,134 @@
+"""Moving one bundle: what it costs, who notices, and what is written down about it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from trimtab.simulate.placing import Chosen
+from trimtab.simulate.records import Move
+from trimtab.simulate.simulation import Simulation
+from trimtab.simulate.timetable import Handover, Lookup
+
+
+def unload_s(simulation: Simulation, source: int) -> float:
+    """Draw how long the leader waits for an unload; a starved owner is slow."""
+    clients = simulation.parameters.clients
+    drawn = float(simulation.random.uniform(*clients.unload_s))
+    usage = float(simulation.truth().usage(np.array([source]))[0])
+    idle, idle_then = 100.0 - usage, 100.0 - clients.starved_from
+    factor = idle_then / idle if idle > 0 else math.inf
+    took_s = drawn * min(max(factor, 1.0), clients.starved_factor_max)
+    return min(took_s, simulation.unload_timeout_s)
+
+
+def gap_s(simulation: Simulation) -> float:
+    """Draw for how long clients have no broker after an unload with a destination."""
+    clients = simulation.parameters.clients
+    typical = math.log(clients.gap_s_median - clients.gap_s_min)
+    return clients.gap_s_min + float(simulation.random.lognormal(typical, clients.gap_deviation))
+
+
+def lookup_gap_s(simulation: Simulation) -> float:
+    """Draw the same for one without a destination."""
+    return float(simulation.random.uniform(*simulation.parameters.clients.lookup_gap_s))
+
+
+def described(
+    simulation: Simulation, at: Handover | Lookup, chosen: Chosen, when: tuple[float, int]
+) -> Move:
+    """Describe a move, with usage before and after it by the traffic of the last minute.
+
+    Args:
+        simulation: its last minute is changed, so that the next move finds this one done.
+        at: what is moved; its source is -1 if it had no owner.
+        chosen: where to.
+        when: s at which it begins, and number of the round; -1 for none.
+    """
+    truth = simulation.truth()
+    source, target = at.source, chosen.broker
+    pair = np.array([max(source, 0), target])
+    before = truth.usage(pair)
+    truth.move(at.bundle, source, target)
+    after = truth.usage(pair)
+    if source < 0:
+        before[0] = after[0] = math.nan
+    return Move(
+        time_s=when[0],
+        round=when[1],
+        bundle=at.bundle,
+        source=source,
+        target=target,
+        source_before=float(before[0]),
+        source_after=float(after[0]),
+        target_before=float(before[1]),
+        target_after=float(after[1]),
+        source_end=float(after[0]),
+        target_end=float(after[1]),
+        mean=math.nan,
+        outage_s=at.gap_s,
+        traffic_share=truth.share(at.bundle),
+        is_fallback=chosen.is_fallback,
+    )
+
+
+def settled(simulation: Simulation, moves: list[Move]) -> None:
+    """Add to moves what usage is when all of them are done."""
+    truth, cluster = simulation.truth(), simulation.cluster
+    usage = truth.usage(np.arange(cluster.nobody))
+    mean = float(usage[cluster.is_up].mean()) if cluster.is_up.any() else math.nan
+    for move in moves:
+        if move.source >= 0:
+            move.source_end = float(usage[move.source])
+        move.target_end = float(usage[move.target])
+        move.mean = mean
+
+
+def hand_over(simulation: Simulation, time_s: float, due: Handover) -> None:
+    """Let a bundle go from its owner to the new one, if both are still what they were."""
+    cluster, leader = simulation.cluster, simulation.leader
+    if cluster.owner[due.bundle] != due.source:
+        simulation.records.count("overtaken")
+        return
+    if not cluster.is_registered[due.target]:
+        lookup = Lookup(due.bundle, due.source, time_s, lookup_gap_s(simulation))
+        simulation.timetable.enter(time_s, lookup)
+        return
+    cluster.give(due.bundle, due.target, time_s + due.gap_s)
+    leader.move(due.bundle, due.source, due.target)
+    if due.move is not None:
+        simulation.records.moves.append(due.move)
+
+
+def look_up(simulation: Simulation, time_s: float, due: Lookup) -> None:
+    """Give a bundle an owner because a client asks for it."""
+    cluster, leader = simulation.cluster, simulation.leader
+    if cluster.owner[due.bundle] != due.source:
+        simulation.records.count("overtaken")
+        return
+    chosen = None
+    if leader.order.size:
+        leader.meet(due.bundle)
+        load = leader.load(time_s - simulation.settings.grace_period_s)
+        chosen = simulation.placing.choose(load, due.bundle)
+    if chosen is None:
+        # Clients ask again; a broker that leaves goes without them.
+        cluster.give(due.bundle, -1, math.inf)
+        leader.move(due.bundle, due.source, -1)
+        again = Lookup(due.bundle, -1, due.since_s, due.gap_s)
+        simulation.timetable.enter(time_s + simulation.records.tick_s, again)
+        simulation.records.count("lookups in vain")
+        return
+    serve_s = time_s + due.gap_s
+    if chosen.broker == due.source:
+        simulation.records.count("unloads that came back")
+    else:
+        moved = Handover(due.bundle, due.source, chosen.broker, serve_s - due.since_s)
+        move = described(simulation, moved, chosen, (time_s, due.round))
+        settled(simulation, [move])
+        simulation.records.moves.append(move)
+    cluster.give(due.bundle, chosen.broker, serve_s)
+    leader.move(due.bundle, due.source, chosen.broker)
+    leader.preallocate(due.bundle, chosen.broker)
+    simulation.records.count("lookups")

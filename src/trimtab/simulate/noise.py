@@ -1,0 +1,49 @@
+"""Everything random: a generator for each purpose, and noise that lasts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def generator(seed: int, purpose: str) -> np.random.Generator:
+    """Make the generator of one purpose.
+
+    What is drawn for one purpose does not depend on how much is drawn for another: the
+    traffic is the same whatever a balancer does.
+    """
+    seeds = np.random.SeedSequence((seed, *purpose.encode()))
+    return np.random.Generator(np.random.PCG64DXSM(seeds))
+
+
+@dataclass(slots=True)
+class Noise:
+    """Normal noise of mean 0 and deviation 1 that forgets itself (Ornstein and Uhlenbeck).
+
+    Properties:
+        Rows are the same however they are divided into blocks.
+    """
+
+    random: np.random.Generator
+    #: Values a row.
+    size: int
+    #: What is left of a value after one row.
+    kept: float
+    _now: NDArray[np.float32] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin in the long run's state."""
+        self._now = self.random.standard_normal(self.size, dtype=np.float32)
+
+    def rows(self, count: int) -> NDArray[np.float32]:
+        """Draw the next rows, (count, size)."""
+        drawn = self.random.standard_normal((count, self.size), dtype=np.float32)
+        kept = np.float32(self.kept)
+        drawn *= np.sqrt(np.float32(1) - kept * kept)
+        for row in drawn:
+            self._now *= kept
+            self._now += row
+            row[:] = self._now
+        return drawn

@@ -1,0 +1,123 @@
+"""Who gets a bundle: candidates, the placement strategy, the draw, and a second chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.bundles import namespace
+from trimtab.candidates.fewest import fewest
+from trimtab.model import ClusterLoad, Floats, Ints
+from trimtab.releases import release_order
+from trimtab.scores import unweighted_usage, weighted_usage
+from trimtab.settings import LoadManagerSettings, ResourceWeights
+from trimtab.simulate.leader import Leader
+from trimtab.simulate.strategies import Strategies
+
+# PIP-358.
+_WEIGHED_SINCE = release_order("4.0.0-A")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The broker that a bundle is to go to."""
+
+    broker: int
+    #: Nobody was below the placer's bar, so that it drew among all.
+    is_fallback: bool
+
+
+@dataclass(slots=True)
+class Placing:
+    """Places bundles as the leader does (Pulsar: `selectBroker`).
+
+    Quirks:
+        Of the filters before placement only even distribution and the second chance are
+        here: simulated namespaces have no policies and brokers are all of one release.
+
+    Source:
+        impl/ModularLoadManagerImpl.java selectBroker, selectBrokerForAssignment
+    """
+
+    leader: Leader
+    strategies: Strategies
+    settings: LoadManagerSettings
+    weights: ResourceWeights
+    random: np.random.Generator
+    _namespaces: tuple[str, ...] = field(init=False)
+    _members: dict[str, Ints] = field(init=False)
+    #: The reports that usage was asked of last, and what it was.
+    _asked: tuple[Floats, Floats] | None = None
+
+    def __post_init__(self) -> None:
+        """Sort bundles by namespace."""
+        names = [namespace(name) for name in self.leader.cluster.bundles.names]
+        self._namespaces = tuple(names)
+        found: dict[str, list[int]] = {}
+        for i, name in enumerate(names):
+            found.setdefault(name, []).append(i)
+        self._members = {name: np.array(some, np.int64) for name, some in found.items()}
+
+    def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
+        """Choose a broker for a bundle; None if there is nobody.
+
+        Raises:
+            UnreportedCandidateError, NoCandidatesError: the Java class throws.
+        """
+        everybody, candidates = self._candidates(bundle)
+        chosen = self._drawn(load, bundle, candidates)
+        if chosen is not None and self._usage(load)[chosen[0]] > self.settings.overloaded_threshold:
+            chosen = self._drawn(load, bundle, everybody) or chosen
+        return None if chosen is None else Chosen(int(self.leader.order[chosen[0]]), chosen[1])
+
+    def among(self, load: ClusterLoad, bundle: int) -> tuple[int, ...]:
+        """Name the brokers among whom `choose` would draw first.
+
+        Raises:
+            UnreportedCandidateError, NoCandidatesError: the Java class throws.
+        """
+        name = self.leader.cluster.bundles.names[bundle]
+        placement = self.strategies.place(load, name, self._candidates(bundle)[1])
+        return tuple(self.leader.order[placement.best].tolist())
+
+    def _candidates(self, bundle: int) -> tuple[Ints, Ints]:
+        """List everybody, and whom even distribution leaves; positions in the load."""
+        leader = self.leader
+        place = np.full(leader.cluster.nobody, -1)
+        place[leader.order] = np.arange(leader.order.size)
+        everybody = place[leader.set_order]
+        if not self.settings.distributes_evenly:
+            return everybody, everybody
+        return everybody, fewest(everybody, self._bundles_of_namespace(bundle)[leader.order])
+
+    def _drawn(self, load: ClusterLoad, bundle: int, candidates: Ints) -> tuple[int, bool] | None:
+        """Draw among those that the placer names; positions in the load."""
+        name = self.leader.cluster.bundles.names[bundle]
+        placement = self.strategies.place(load, name, candidates)
+        if placement.best.size == 0:
+            return None
+        at = int(placement.best[self.random.integers(placement.best.size)])
+        self.strategies.drawn(name, load.brokers[at])
+        return at, placement.is_fallback
+
+    def _usage(self, load: ClusterLoad) -> Floats:
+        """Usage by which a broker is overloaded, fraction; weighed from 4.0 on."""
+        if self._asked is None or self._asked[0] is not load.resource_usage:
+            is_weighed = release_order(self.strategies.balancer.release) >= _WEIGHED_SINCE
+            usage = weighted_usage(load, self.weights) if is_weighed else unweighted_usage(load)
+            self._asked = load.resource_usage, usage
+        return self._asked[1]
+
+    def _bundles_of_namespace(self, bundle: int) -> Ints:
+        """Count each broker's bundles of a bundle's namespace, reported or on their way."""
+        leader, name = self.leader, self._namespaces[bundle]
+        members, listings = self._members[name], leader.listings
+        reported = members[listings.is_written[members]]
+        counts = np.bincount(leader.cluster.owner[reported], minlength=leader.cluster.nobody)
+        for former in listings.formers:
+            counts[former.broker] += former.is_written and self._namespaces[former.bundle] == name
+        for other, broker in leader.ahead.items():
+            is_new = not (listings.is_written[other] and leader.cluster.owner[other] == broker)
+            counts[broker] += is_new and self._namespaces[other] == name
+        return counts

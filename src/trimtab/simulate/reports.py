@@ -1,0 +1,198 @@
+"""When brokers write their load reports, and what stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.model import Flags, Floats, Ints
+from trimtab.releases import release_order
+from trimtab.settings import LoadManagerSettings, ResourceWeights
+from trimtab.simulate.parameters import Measuring
+from trimtab.simulate.windows import Counted, Sampled
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """Reports written in a stretch, in order of time; all arrays are (n_writes,)."""
+
+    tick: Ints
+    broker: Ints
+    #: The bundle stats in it are of a window that closed in this stretch.
+    is_fresh: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What makes a broker write.
+
+    Source:
+        impl/ModularLoadManagerImpl.java needBrokerDataUpdate, 2.10.4 to 5.0.0-M1; read.
+    """
+
+    #: Change beyond which it writes: a share of rates and of the number of bundles, and
+    #: points of percent of usage.
+    threshold: float
+    #: Ticks after which it writes in any case.
+    ticks_max: int
+    #: Weight of CPU, NIC in and NIC out in its usage, and the usage of its memory, weighed.
+    weights: tuple[float, float, float]
+    memory: float
+
+    def usage(self, usage: Floats) -> Floats:
+        """Take the busiest resource of each broker, percent."""
+        weighed = usage * self.weights
+        busiest = np.maximum(np.maximum(weighed[:, 0], weighed[:, 1]), weighed[:, 2])
+        return np.maximum(busiest, self.memory)
+
+
+def gate(
+    settings: LoadManagerSettings, weights: ResourceWeights, release: str, measuring: Measuring
+) -> Gate:
+    """Say what makes a broker of a release write.
+
+    Quirks:
+        Before 4.0 usage is not weighed; the heap counts in no case but the weighed one.
+    """
+    by_resource = (weights.cpu, weights.bandwidth_in, weights.bandwidth_out)
+    memory = weights.direct_memory * measuring.direct_memory_percent
+    if release_order(release) < release_order("4.0.0-A"):
+        by_resource, memory = (1.0, 1.0, 1.0), measuring.direct_memory_percent
+    ticks = int(settings.report_interval_s_max // measuring.tick_s)
+    return Gate(settings.report_threshold, ticks, by_resource, memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What brokers measured in a stretch, and when they knew."""
+
+    sampled: Sampled
+    counted: Counted
+    #: (n_brokers, 4) rates of what was counted, added up, as in `Reports.totals`.
+    totals: Floats
+    #: (n_brokers,) bundles of it.
+    bundles: Ints
+
+
+@dataclass(slots=True)
+class Reports:
+    """What each broker knows of itself, and what it wrote last."""
+
+    gate: Gate
+    n_brokers: int
+    #: (n_brokers, 3) percent of CPU, NIC in and NIC out.
+    usage: Floats = field(init=False)
+    #: (n_brokers, 4) messages/s in and out, bytes/s in and out.
+    totals: Floats = field(init=False)
+    #: (n_brokers,) bundles.
+    bundles: Ints = field(init=False)
+    #: The same as it was written.
+    written_usage: Floats = field(init=False)
+    written_totals: Floats = field(init=False)
+    written_bundles: Ints = field(init=False)
+    #: (n_brokers,) tick at whose end it wrote last.
+    written: Ints = field(init=False)
+    #: (n_brokers,) there have been new bundle stats since it wrote.
+    is_behind: Flags = field(init=False)
+    #: (n_brokers, 4) what is compared: messages/s, bytes/s, bundles, percent of the busiest
+    #: resource; now, when it was written, and by how much it may differ from that.
+    _now: Floats = field(init=False)
+    _then: Floats = field(init=False)
+    _limit: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing measured and nothing written."""
+        count = self.n_brokers
+        self.usage, self.written_usage = np.zeros((2, count, 3))
+        self.totals, self.written_totals = np.zeros((2, count, 4))
+        self.bundles, self.written_bundles, self.written = np.zeros((3, count), np.int64)
+        self.is_behind = np.zeros(count, np.bool_)
+        self._now, self._then, self._limit = np.zeros((3, count, 4))
+        self._now[:, 3] = self.gate.usage(self.usage)
+        self._write(np.arange(count), np.zeros(count, np.int64))
+
+    def start(self, broker: int, tick: int) -> None:
+        """Write a broker's first report: nothing measured yet, CPU 0."""
+        who = np.array([broker])
+        self._count(who, np.zeros((1, 4)), np.zeros(1, np.int64))
+        self._sample(who, np.zeros((1, 3)))
+        self._write(who, np.array([tick - 1]))
+
+    def stretch(self, measured: Measured, reports: Flags, end: int) -> Writes:
+        """Take what was measured in a stretch, and write where it is time.
+
+        Args:
+            measured: by the brokers.
+            reports: (n_brokers,) whether each measures and writes.
+            end: the tick after the last.
+        """
+        sampled, counted = measured.sampled, measured.counted
+        late = self.written + self.gate.ticks_max + 1
+        due = np.empty((3, self.n_brokers), np.int64)
+        due[0], due[1], due[2] = counted.tick, sampled.tick, late
+        due[:2][due[:2] < 0] = _NEVER
+        due[2][~reports | (late >= end)] = _NEVER
+        order = np.argsort(due, axis=0, kind="stable")
+        due.sort(axis=0)
+        found: list[tuple[Ints, Ints, Flags]] = []
+        fresh = np.zeros(self.n_brokers, np.bool_)
+        for turn in range(3):
+            comes = due[turn] < _NEVER
+            if not comes.any():
+                break
+            counts = np.flatnonzero(comes & (order[turn] == 0))
+            self._count(counts, measured.totals[counts], measured.bundles[counts])
+            fresh[counts] = True
+            samples = np.flatnonzero(comes & (order[turn] == 1))
+            self._sample(samples, sampled.usage[samples])
+            # What happens in one tick is looked at once.
+            looks = comes if turn == 2 else comes & (due[turn + 1] != due[turn])
+            who = np.flatnonzero(looks & self._is_due(due[turn]))
+            if who.size:
+                self._write(who, due[turn][who])
+                found.append((due[turn][who], who, fresh[who]))
+        return _in_order(found)
+
+    def _is_due(self, tick: Ints) -> Flags:
+        """Say which brokers write if they look at the end of a tick.
+
+        Anything that was 0 may not change at all, as in the Java, where the share by which
+        it has changed is infinite.
+        """
+        changes = np.abs(self._now - self._then) > self._limit
+        return np.asarray(changes.any(axis=1) | (tick - self.written > self.gate.ticks_max))
+
+    def _count(self, who: Ints, totals: Floats, bundles: Ints) -> None:
+        self.totals[who], self.bundles[who] = totals, bundles
+        self.is_behind[who] = True
+        self._now[who, 0] = totals[:, 0] + totals[:, 1]
+        self._now[who, 1] = totals[:, 2] + totals[:, 3]
+        self._now[who, 2] = bundles
+
+    def _sample(self, who: Ints, usage: Floats) -> None:
+        self.usage[who] = usage
+        self._now[who, 3] = self.gate.usage(usage)
+
+    def _write(self, who: Ints, tick: Ints) -> None:
+        self.written_usage[who] = self.usage[who]
+        self.written_totals[who] = self.totals[who]
+        self.written_bundles[who] = self.bundles[who]
+        self.written[who], self.is_behind[who] = tick, False
+        now = self._now[who]
+        self._then[who] = now
+        limit = self.gate.threshold * now
+        limit[:, 3] = self.gate.threshold * 100.0
+        self._limit[who] = limit
+
+
+def _in_order(found: list[tuple[Ints, Ints, Flags]]) -> Writes:
+    """Put writes in order of time, those of one tick in the order of the brokers."""
+    if not found:
+        nothing = np.empty(0, np.int64)
+        return Writes(nothing, nothing, np.empty(0, np.bool_))
+    tick, broker, fresh = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((broker, tick))
+    return Writes(tick[order], broker[order], fresh[order])

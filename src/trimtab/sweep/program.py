@@ -1,0 +1,48 @@
+"""The program itself: a digest by which rows of another one are told apart, and a copy of it.
+
+Rows are kept between two starts of a sweep, and must not be mixed with those that other
+code would give.  Workers of a cluster run the driver's code, whatever they have installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import trimtab
+
+#: Libraries whose releases may change a result's last digits.
+_LIBRARIES = ("numpy", "scipy")
+#: The oldest time that a zip file can hold: the copy is to have the same bytes each time.
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def digest() -> str:
+    """Give a digest of the code and the scenarios of this package, and of what it counts with."""
+    found = hashlib.blake2b(digest_size=16)
+    for library in _LIBRARIES:
+        found.update(f"{library} {version(library)}\n".encode())
+    for name, path in _sources():
+        found.update(f"{name} {path.stat().st_size}\n".encode())
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def packed(folder: Path) -> Path:
+    """Pack this package into a zip file that Python can import from."""
+    path = folder / "trimtab.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, source in _sources():
+            archive.writestr(zipfile.ZipInfo(name, _TIME), source.read_bytes())
+    return path
+
+
+def _sources() -> Iterator[tuple[str, Path]]:
+    """List the files of this package by name, without what Python has compiled."""
+    root = Path(trimtab.__file__).parent
+    for path in sorted(root.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path.relative_to(root.parent).as_posix(), path

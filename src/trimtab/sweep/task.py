@@ -1,0 +1,85 @@
+"""One run of a sweep: what is run, by which its row is known, and what comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import astuple, dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+#: Stands where no class sheds.
+NOBODY = "none"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Task:
+    """What is run; two runs of equal tasks give equal rows.
+
+    Tasks sort as the rows of the outcomes table do.
+    """
+
+    #: Name of the scenario.
+    scenario: str
+    #: Simple name of Pulsar's class, or `NOBODY`.
+    shedder: str
+    #: Simple name of Pulsar's class.
+    placement: str
+    #: A Pulsar release or release line.
+    release: str
+    #: broker.conf's keys that depart from the release's defaults, as `settings_text` has it.
+    settings: str
+    #: With the scenario it fixes everything random, so that strategies meet the same luck.
+    seed: int
+
+
+class Status(StrEnum):
+    """What became of a run."""
+
+    #: It ran to its end.
+    OK = "ok"
+    #: The run ended itself before its time: its outcomes are not to be relied on.
+    CUT = "cut"
+    #: It failed; the column `error` says how.
+    ERROR = "error"
+    #: It took longer than a run may.
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run that did not fail gives."""
+
+    #: Columns of the outcomes table; those that are not there are null.
+    outcomes: Mapping[str, float]
+    is_cut: bool = False
+    #: The table's column of that name, for what has no column of its own.
+    numbers: Mapping[str, float] | None = None
+
+
+#: Runs a task.  It travels to the workers, so it can be pickled; what it gives depends on
+#: the task and on nothing else.
+Work: TypeAlias = Callable[[Task], Ran]
+
+
+def settings_text(settings: Mapping[str, str]) -> str:
+    """Spell settings so that equal ones are equal texts.
+
+    >>> settings_text({"b": "2", "a": "1"})
+    '{"a": "1", "b": "2"}'
+    """
+    return json.dumps(dict(sorted(settings.items())))
+
+
+def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """Order tasks by a hash, so that long ones do not stand together.
+
+    Properties:
+        The order is the same for the same tasks, however they were ordered.
+    """
+    return tuple(sorted(tasks, key=_hash))
+
+
+def _hash(task: Task) -> bytes:
+    return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()

@@ -1,0 +1,225 @@
+"""The simulated leader against other code that does the same: one notification at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
+from trimtab.diagnose.leader_view import LeaderView, Report, cluster_load
+from trimtab.load_data import report_gate
+from trimtab.load_data.bundle_averages import averaged
+from trimtab.model import ClusterLoad, Ints
+from trimtab.settings import ResourceWeights, load_manager_settings
+from trimtab.simulate import simulation as simulation_module
+from trimtab.simulate.averages import Average
+from trimtab.simulate.leader import Leader
+from trimtab.simulate.parameters import Measuring
+from trimtab.simulate.reports import Measured, Reports, Writes, gate
+from trimtab.simulate.run import simulated
+from trimtab.simulate.windows import Counted, Sampled
+
+SEEDS = range(2000, 2080)
+
+
+class Shadowed(Leader):
+    """A leader with another beside it, to whom each report is told as a whole."""
+
+    compared = 0
+
+    def _begin(self) -> None:
+        self.shadow = LeaderView()
+        #: Broker → bundle → messages/s in and out, as it counted last.
+        self.stats: dict[int, dict[int, tuple[float, float]]] = {}
+        #: Bundles that two reports listed at a time: each gives the shadow a sample.
+        self.doubled: set[str] = set()
+        self.has_split = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._begin()
+        for broker in self.order.tolist():
+            self.shadow.reports[self._name(broker)] = self._report(broker)
+
+    def take(self, writes: Writes, was_behind: np.ndarray, counted: Counted) -> None:
+        super().take(writes, was_behind, counted)
+        fresh: dict[int, dict[int, tuple[float, float]]] = {
+            broker: {} for broker in np.flatnonzero(counted.tick >= 0).tolist()
+        }
+        columns = (counted.bundles, counted.is_listed, counted.rate_in, counted.rate_out)
+        for bundle, listed, rate_in, rate_out in zip(*(c.tolist() for c in columns), strict=True):
+            if listed:
+                fresh[int(self.cluster.server[bundle])][bundle] = (rate_in, rate_out)
+        for broker, is_fresh in zip(writes.broker.tolist(), writes.is_fresh.tolist(), strict=True):
+            if is_fresh:
+                self.stats[broker] = fresh[broker]
+            self.shadow.take(self._report(broker))
+            self._look_for_doubles()
+        self.stats.update(fresh)
+
+    def join(self, broker: int) -> None:
+        super().join(broker)
+        self.stats[broker] = {}
+        self.shadow.take(self._report(broker))
+
+    def drop(self, broker: int) -> None:
+        super().drop(broker)
+        self.shadow.drop(self._name(broker))
+
+    def recompute(self, times: int) -> None:
+        super().recompute(times)
+        if times == 1:
+            self.shadow.recompute()
+            self._look_for_doubles()
+
+    def forget(self, bundle: int) -> None:
+        super().forget(bundle)
+        self.has_split = True
+        for stats in self.stats.values():
+            stats.pop(bundle, None)
+        name = self.cluster.bundles.names[bundle]
+        self.shadow.averages.pop(name, None)
+        for broker, report in list(self.shadow.reports.items()):
+            left = {b: s for b, s in report.stats.items() if b != name}
+            self.shadow.reports[broker] = Report(
+                broker, report.usage, report.limit, report.totals, tuple(left), left
+            )
+
+    def meet(self, bundle: int) -> None:
+        super().meet(bundle)
+        self.shadow.meet(self.cluster.bundles.names[bundle])
+
+    def load(self, unloaded_before_s: float) -> ClusterLoad:
+        load = super().load(unloaded_before_s)
+        self._compare(load)
+        return load
+
+    def _name(self, broker: int) -> str:
+        return self.cluster.machines.names[broker]
+
+    def _report(self, broker: int) -> Report:
+        names, size = self.cluster.bundles.names, self.cluster.bundles.message_bytes
+        stats = {
+            names[i]: np.array([a, b, a * size[i], b * size[i], self.cluster.bundles.topics[i]])
+            for i, (a, b) in self.stats.get(broker, {}).items()
+        }
+        nothing = np.zeros(5)
+        return Report(self._name(broker), nothing, nothing, np.zeros(4), tuple(stats), stats)
+
+    def _look_for_doubles(self) -> None:
+        listed = [b for report in self.shadow.reports.values() for b in report.bundles]
+        self.doubled.update({b for b in listed if listed.count(b) > 1})
+        self.doubled &= self.shadow.averages.keys()
+
+    def _compare(self, load: ClusterLoad) -> None:
+        wanted = cluster_load(self.shadow, lambda _: False)
+        assert set(load.brokers) == set(wanted.brokers)
+        mine, other = (
+            sorted(zip(one.bundles, [one.brokers[i] for i in one.bundle_broker], strict=True))
+            for one in (load, wanted)
+        )
+        assert mine == other
+        shadow, averages = self.shadow.averages, self.averages
+        names = self.cluster.bundles.names
+        assert {names[i] for i in np.flatnonzero(averages.is_known)} == set(shadow)
+        values = averages.contents(self.cluster.bundles.message_bytes, self.cluster.bundles.topics)
+        for i in np.flatnonzero(averages.is_known).tolist():
+            average = shadow[names[i]]
+            if names[i] in self.doubled:
+                continue
+            contents = [
+                *average.short,
+                average.short_samples,
+                *average.long,
+                average.long_samples,
+            ]
+            np.testing.assert_allclose(values[i, :10], contents, rtol=1e-9, err_msg=names[i])
+            Shadowed.compared += 1
+        if self.has_split:
+            # A report goes on counting the bundle that is no more, which the leader has struck.
+            return
+        counts = {b: len(r.bundles) for b, r in self.shadow.reports.items()}
+        assert dict(zip(load.brokers, load.bundle_count.tolist(), strict=True)) == counts
+
+
+def test_the_leader_knows_what_it_would_from_one_notification_after_the_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(simulation_module, "Leader", Shadowed)
+    Shadowed.compared = 0
+    for seed in SEEDS:
+        try:
+            simulated(drawn_world(seed), drawn_balancer(seed), drawn_parameters(seed))
+        except Exception as error:
+            error.add_note(f"seed {seed}")
+            raise
+    assert Shadowed.compared > 100 * len(SEEDS)
+
+
+def test_many_equal_samples_are_as_many_updates() -> None:
+    random = np.random.default_rng(0)
+    for samples_max in (10, 1000):
+        average = Average(samples_max, 1)
+        short, samples = np.array([50.0, 50.0]), 0
+        for _ in range(60):
+            count = int(random.choice([0, 1, 3, 40, 700]))
+            sample = random.uniform(0.0, 1e4, 2)
+            average.feed(slice(None), np.array([count]), sample[:1], sample[1:])
+            for _ in range(count):
+                samples = min(samples + 1, samples_max)
+                short = averaged(short, samples, sample)
+            found = [average.rate_in[0], average.rate_out[0]]
+            np.testing.assert_allclose(found, short, rtol=1e-9)
+            assert average.samples[0] == samples
+
+
+@pytest.mark.parametrize("release", ["3.0.7", "4.0.8"])
+def test_brokers_write_when_the_load_manager_says(release: str) -> None:
+    # One thing at a time is measured; each is a stretch of its own.
+    random = np.random.default_rng(1)
+    settings = load_manager_settings({}, release)
+    weights = ResourceWeights(1.0, None, 0.5, 0.7, 1.2)
+    count, measuring = 5, Measuring()
+    made = gate(settings, weights, release, measuring)
+    reports, nobody = Reports(made, count), np.full(count, -1)
+    update = report_gate.need_broker_data_update
+    if release == "3.0.7":
+        update = report_gate.need_broker_data_update_2_10
+    written = np.zeros(count)
+    asked = wrote = 0
+    for tick in range(3, 3000, 3):
+        usage = random.uniform(0.0, 3.0) * 10.0 + random.uniform(0.0, 8.0, (count, 3))
+        totals = random.choice([0.0, 1000.0, 1050.0, 2000.0], (count, 4))
+        bundles: Ints = random.integers(8, 13, count)
+        whole = np.full(count, tick)
+        is_host = bool(random.integers(2))
+        sampled = Sampled(whole if is_host else nobody, usage)
+        counted = _counted(nobody if is_host else whole)
+        before = _gated(reports, made, written=True)
+        writes = reports.stretch(
+            Measured(sampled, counted, totals, bundles), np.ones(count, np.bool_), tick + 1
+        )
+        now = _gated(reports, made, written=False)
+        late = made.ticks_max + 1 + written < tick
+        age_s = np.where(late, 1e9, (tick - written) * measuring.tick_s)
+        wanted = np.flatnonzero(update(before, now, age_s, settings))
+        # What is overdue is written at its own tick, before anything new is measured.
+        assert np.setdiff1d(wanted, writes.broker).size == 0
+        assert set(writes.broker[writes.tick == tick].tolist()) <= set(wanted.tolist())
+        written[writes.broker] = writes.tick
+        asked, wrote = asked + count, wrote + writes.broker.size
+    assert 0.05 * asked < wrote < 0.95 * asked
+
+
+def _counted(tick: Ints) -> Counted:
+    nothing = np.empty(0)
+    return Counted(tick, nothing.astype(np.int64), nothing.astype(np.bool_), nothing, nothing)
+
+
+def _gated(reports: Reports, made: object, *, written: bool) -> report_gate.Measured:
+    if written:
+        arrays = (reports.written_totals, reports.written_bundles, reports.written_usage)
+    else:
+        arrays = (reports.totals, reports.bundles, reports.usage)
+    totals, bundles, usage = (array.copy() for array in arrays)
+    return report_gate.Measured(totals, bundles, reports.gate.usage(usage) / 100.0)
