@@ -34,7 +34,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
-    """`[[variants]]`: the same under another assumption."""
+    """`[[variants]]`: the same under another assumption, the weakest first."""
 
     name: str = key(TEXT, "two or three words")
     condition: str = key(TEXT, "continues 'comes out only if'")

@@ -5,11 +5,12 @@ An arm is the experiment as it stands, or one variant of it.  The rules:
 - a number is *reached* if the median over the seeds lies within its bounds, and *within
   range* if the median does not but the span from p10 to p90 touches them; otherwise, or if
   fewer than half of the runs have the number, it is *missed*;
-- an arm comes out if no number is missed and at least half of them are reached: one run was
-  published, and so it may lie at the edge of what many give, but not with everything;
+- an arm comes out if no number is missed, at least half of them are reached, and all lie
+  within their bounds at once in one run of twenty at least: one run was published, and so
+  it may lie at the edge of what many give, but some have to be like it in everything;
 - the experiment comes out if its first arm does, which is the published set-up as far as it
-  is known; it comes out only if a variant's condition holds, if that variant does and the
-  first arm does not; otherwise it does not come out.
+  is known; if that does not, it comes out only under the condition of a variant that does,
+  the first of several, as the one that assumes least stands first; otherwise it does not.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from enum import StrEnum
 
 from trimtab.intervals import Summary, summary
 from trimtab.simulate.scenario_keys import Span
+
+#: Of the runs, in which all numbers have to lie within their bounds at once.
+_AT_ONCE_SHARE = 0.05
 
 
 class Agreement(StrEnum):
@@ -62,7 +66,8 @@ class Arm:
     @property
     def comes_out(self) -> bool:
         """Say whether the arm shows what was published."""
-        return self.n_missed == 0 and 2 * self.n_reached >= len(self.taken)
+        is_like = self.n_missed == 0 and 2 * self.n_reached >= len(self.taken)
+        return is_like and self.n_at_once >= max(1.0, _AT_ONCE_SHARE * self.n_runs)
 
     @property
     def n_missed(self) -> int:
@@ -136,10 +141,9 @@ def verdict(arms: Sequence[Arm]) -> Verdict:
     """
     out = [place for place, each in enumerate(arms) if each.comes_out]
     if not out:
-        return Verdict(Outcome.DOES_NOT, _best(arms, range(len(arms))), ())
-    best = 0 if out[0] == 0 else _best(arms, out)
-    others = tuple(place for place in out if place != best)
-    return Verdict(Outcome.ONLY_IF if best else Outcome.COMES_OUT, best, others)
+        return Verdict(Outcome.DOES_NOT, _nearest(arms), ())
+    outcome = Outcome.ONLY_IF if out[0] else Outcome.COMES_OUT
+    return Verdict(outcome, out[0], tuple(out[1:]))
 
 
 def typical(values: Sequence[Sequence[float]]) -> int:
@@ -161,10 +165,10 @@ def typical(values: Sequence[Sequence[float]]) -> int:
     return far.index(min(far))
 
 
-def _best(arms: Sequence[Arm], places: Sequence[int]) -> int:
+def _nearest(arms: Sequence[Arm]) -> int:
     """Choose the arm that misses fewest numbers, reaches most, and most often all at once."""
     return min(
-        places,
+        range(len(arms)),
         key=lambda place: (
             arms[place].n_missed,
             -arms[place].n_reached,
