@@ -15,6 +15,7 @@ from bench.simulation import simulation
 from bench.strategies import strategies
 from bench.sweep import sweep
 from bench.table import DifferenceError, Table
+from bench.zookeeper import zookeeper
 
 #: Name of the file and of its function → that; the page has them in this order.
 BENCHMARKS: Mapping[str, Callable[[], Table]] = {
@@ -22,6 +23,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "lost_rack": lost_rack,
     "simulation": simulation,
     "sweep": sweep,
+    "zookeeper": zookeeper,
 }
 
 

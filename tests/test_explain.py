@@ -110,14 +110,14 @@ def test_unloads_are_as_many_as_unload_lines(
 def test_every_round_under_uniform_load_shedder_is_recomputed(tmp_path: Path) -> None:
     """Nine rounds, 88 rates printed with up to 17 digits, 88 bundles.
 
-    Of the placements 17 have other candidates than the reports tell: lookups between two
-    bundles of a round set ranges aside, which no recording shows.
+    Lookups between two bundles of a round set ranges aside, as ZooKeeper's log shows.  Three
+    placements fell within half a second after a report that the leader had not looked at.
     """
     findings = explained(RECORDINGS / "uniform", tmp_path)
     assert [r["recomputed"]["equal"] for r in findings["round_list"]] == [True] * 9
     assert len(findings["unloads"]) == unload_lines(RECORDINGS / "uniform") == 88
     placed = [u["recomputed"]["numbers"].get("placement_equal") for u in findings["unloads"]]
-    assert Counter(placed) == {True: 71, None: 17}
+    assert Counter(placed) == {True: 85, None: 3}
     jsonschema.validate(findings, SCHEMA)
 
 

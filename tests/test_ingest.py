@@ -136,6 +136,8 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
             "line": 1,
         }
     ],
+    "store_writes": [],
+    "store_files": [],
     "leaders": [
         {"time": at(line - 1), "file": "store/leader.jsonl", "line": line} | leader
         for line, leader in (

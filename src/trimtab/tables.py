@@ -23,7 +23,7 @@ def schema(meaning: str, *columns: pa.Field) -> pa.Schema:
 
 _FILE = column("file", pa.string(), "file in the recording that the row was read from")
 _LINE = column("line", pa.int64(), "line of that file, from 1")
-_PLACE = column("line", pa.int64(), "line of that file, from 1")
+_PLACE = column("line", pa.int64(), "line of that file, transaction of a log or node, from 1")
 _TIME = column("time", TIME, "when the row was recorded")
 _WRITTEN = column("written", TIME, "when the metadata store took the write (mtime)")
 _VERSION = column("version", pa.int32(), "version of the store node; a gap is a missed write")
@@ -157,6 +157,31 @@ INGESTED: dict[str, pa.Schema] = {
         column("broker", pa.string(), "owner; null when the bundle has none"),
         _FILE,
         _PLACE,
+    ),
+    "store_writes": schema(
+        "Every write below /loadbalance and /namespace, out of ZooKeeper's own files, once.",
+        column("time", TIME, "when ZooKeeper took the write, by its leader's clock"),
+        column("zxid", pa.int64(), "transaction that wrote; one may write several nodes"),
+        column("session", pa.string(), "session that wrote, as ZooKeeper prints it"),
+        column("path", pa.string(), "path of the node, without store_root"),
+        column("operation", pa.string(), "create, set or delete"),
+        column("version", pa.int32(), "version of the node's value; null when it is gone"),
+        column("is_ephemeral", pa.bool_(), "it ends with its session; null: not said by the write"),
+        column("is_snapshot", pa.bool_(), "from a snapshot: the last write of a node before it"),
+        column("bytes", pa.int64(), "size of the value; null if there is none", unit="bytes"),
+        _FILE,
+        _PLACE,
+    ),
+    "store_files": schema(
+        "What ZooKeeper's own files cover, a row a file.",
+        _FILE,
+        column("kind", pa.string(), "log or snapshot"),
+        column("records", pa.int64(), "transactions of a log, nodes of a snapshot"),
+        column("first", pa.int64(), "zxid of a log's first transaction"),
+        column("last", pa.int64(), "zxid of a log's last transaction"),
+        column("start", TIME, "time of a log's first transaction"),
+        column("end", TIME, "time of a log's last transaction"),
+        column("fault", pa.string(), "why it was not read to its end; null if it was"),
     ),
     "settings": schema(
         "Every setting of every broker.",

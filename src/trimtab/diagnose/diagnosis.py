@@ -22,6 +22,7 @@ from trimtab.diagnose.findings import found
 from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
 from trimtab.diagnose.recompute import Tenure, recompute
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
+from trimtab.diagnose.store_source import best_told, covered
 from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
@@ -61,19 +62,22 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
         if key.startswith("brokers.") and key.endswith(".id")
     }
     logged = _events(spark, tables)
-    events = with_elections(logged, _rows(spark, tables, "leaders"), names)
+    spans = covered(_rows(spark, tables, "store_files"))
+    leaders = best_told(_rows(spark, tables, "leaders"), spans)
+    events = with_elections(logged, leaders, names)
     ran = _deployment(spark, tables, meta, events)
     interval_s = ran.manager.shedding_interval_s
-    reports = _reports(spark, tables)
+    reports = best_told(_reports(spark, tables), spans)
     usages = _usages(spark, tables, ran, reports, names)
     times = [event.time for event in events] + [usage.time for usage in usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
     tenures = terms(rounds(events, interval_s), events, end)
-    covered = _not_covered(ran, reports)
-    replayed = recompute(spark, tables, _tenures(tenures, ran, names) if covered is None else [])
+    open_question = _not_covered(ran, reports)
+    asked = _tenures(tenures, ran, names) if open_question is None else []
+    replayed = recompute(spark, tables, asked, spans)
     _write(tables, replayed)
     known = tuple(
-        _known(each, replayed, ran, covered) for tenure in tenures for each in tenure.rounds
+        _known(each, replayed, ran, open_question) for tenure in tenures for each in tenure.rounds
     )
     night = Night(
         rounds=tuple(sorted(known, key=lambda each: each.number)),
@@ -87,7 +91,7 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
     )
     causes = found(night)
     document = findings_document(
-        night, causes, verdicts(night, causes), undecidable(night, covered), ran
+        night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
     document["warnings"] += clock_warnings(_log_spans(spark, tables), usages)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
@@ -189,7 +193,7 @@ def _not_covered(ran: Deployment, reports: Sequence[Mapping[str, Any]]) -> Undec
         return Undecidable(what, why, f"one of: {', '.join(_COMPARED)}")
     if not any(row["origin"] == "store" and row["cpu_usage"] is not None for row in reports):
         why = "what the leader was told is not in the recording"
-        return Undecidable(what, why, "store/brokers.jsonl")
+        return Undecidable(what, why, "store/zookeeper/ or store/brokers.jsonl")
     return None
 
 

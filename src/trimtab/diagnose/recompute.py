@@ -16,6 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from trimtab.diagnose.leader_view import METRICS
 from trimtab.diagnose.replay import Script, replay
+from trimtab.diagnose.store_source import Span, best_told
 from trimtab.settings import LoadManagerSettings, ResourceWeights
 from trimtab.tables import DIAGNOSED
 
@@ -46,7 +47,7 @@ class Tenure:
 
 
 def recompute(
-    spark: SparkSession, tables: Path, tenures: Sequence[Tenure]
+    spark: SparkSession, tables: Path, tenures: Sequence[Tenure], spans: Sequence[Span]
 ) -> dict[str, list[dict[str, Any]]]:
     """Decide every tenure again, one task a tenure.
 
@@ -54,18 +55,19 @@ def recompute(
         spark: session.
         tables: folder of the ingested tables, readable by every executor.
         tenures: what to replay.
+        spans: when ZooKeeper's logs tell of every write.
 
     Returns:
         Rows of each table of DIAGNOSED, in order of tenure and time.
     """
     if not tenures:
         return {name: [] for name in DIAGNOSED}
-    folder, listed = str(tables), list(tenures)
+    folder, listed, logged = str(tables), list(tenures), tuple(spans)
 
     def play(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for i in batch.column(0).to_pylist():
-                rows = list(replay(_script(folder, listed[i])))
+                rows = list(replay(_script(folder, listed[i], logged)))
                 if rows:
                     yield _envelope(rows)
 
@@ -91,9 +93,11 @@ def _envelope(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=_ENVELOPE)
 
 
-def _script(folder: str, tenure: Tenure) -> Script:
+def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
     """Read one tenure's rows; runs in the worker."""
-    reports = _reports(folder, tenure.end)
+    reports = best_told(_reports(folder, tenure.end), spans)
+    averages = _rows(f"{folder}/bundle_averages", ds.field("written") <= tenure.end)
+    ownership = _rows(f"{folder}/ownership", ds.field("time") <= tenure.end)
     starts = [
         row["started"]
         for row in reports
@@ -111,10 +115,12 @@ def _script(folder: str, tenure: Tenure) -> Script:
         manager=tenure.manager,
         weights=tenure.weights,
         reports=reports,
-        averages=_rows(f"{folder}/bundle_averages", ds.field("written") <= tenure.end),
+        averages=best_told(averages, spans),
         ticks=tenure.ticks,
         selections=_selections(folder, tenure),
         unloads=tenure.unloads,
+        ownership=best_told(ownership, spans),
+        leader_id=tenure.leader_id,
         since=max(starts, default=None),
         doubt=tenure.doubt,
     )

@@ -21,6 +21,8 @@ from trimtab.diagnose.leader_view import (
     broker_load,
     cluster_load,
 )
+from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
+from trimtab.diagnose.store_source import is_logged
 from trimtab.map_order import hash_map_order
 from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
 from trimtab.place import PlacerEntry, placer
@@ -30,7 +32,7 @@ from trimtab.shed import shedder
 
 #: What happens first when two things bear the same time: the leader hears of a write
 #: before it acts on it, and a round's placements follow its decision.
-_REPORT, _STORED, _STARTED, _ROUND, _SELECTION, _UNLOAD = range(6)
+_REPORT, _STORED, _STARTED, _OWNED, _ROUND, _SELECTION, _UNLOAD = range(7)
 
 #: Placers of which a recording holds all that they go by in a shedding round; a round robin
 #: would need a count from the leader's start.
@@ -69,6 +71,10 @@ class Script:
     selections: Sequence[Mapping[str, Any]]
     #: (time, bundle) of the logged unloads.
     unloads: Sequence[tuple[datetime, str]]
+    #: Rows of `ownership`.
+    ownership: Sequence[Mapping[str, Any]]
+    #: Broker id of the leader; None if it is not known.
+    leader_id: str | None
     #: When the leader's process started, from which on it averages; None if not known.
     since: datetime | None
     #: Why the smoothed usage is not known from the start; None if it is.
@@ -107,24 +113,38 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     view = LeaderView()
     memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
     gaps = missed_writes(script.reports)
-    departures = tuple(row for row in script.reports if row["is_gone"])
+    departures = tuple(row for row in script.reports if row["is_gone"] and not is_logged(row))
+    soon = owners(script.ownership)
     flushed: datetime | None = None
     for time, what, thing in _timeline(script):
-        if what == _REPORT:
-            _hear(view, memory, script, thing)
-        elif what == _STARTED:
-            view.start()
+        if what == _ROUND:
+            yield from _decide(view, memory, script, (time, thing, gaps, departures))
+        elif what == _SELECTION:
+            yield from _place(view, memory, script, thing, soon)
         elif what == _STORED:
             if flushed is None or time - flushed > _FLUSH:
                 view.recompute()
             flushed = time
             view.store(thing["bundle"], stored_average(thing))
-        elif what == _UNLOAD:
-            view.recently_unloaded[thing] = time.timestamp()
-        elif what == _ROUND:
-            yield from _decide(view, memory, script, (time, thing, gaps, departures))
-        elif what == _SELECTION:
-            yield from _place(view, memory, script, thing)
+        else:
+            _learn(view, memory, script, (time, what, thing))
+
+
+def _learn(
+    view: LeaderView, memory: _Memory, script: Script, event: tuple[datetime, int, Any]
+) -> None:
+    """Take what changes the leader's maps and asks for no decision."""
+    time, what, thing = event
+    if what == _REPORT:
+        _hear(view, memory, script, thing)
+    elif what == _STARTED:
+        view.start()
+    elif what == _UNLOAD:
+        view.recently_unloaded[thing] = time.timestamp()
+    elif what == _OWNED:
+        view.own.discard(thing["bundle"])
+        if thing["broker"] == script.leader_id:
+            view.own.add(thing["bundle"])
 
 
 def _placer(script: Script) -> PlacerEntry[Any, Any] | None:
@@ -181,6 +201,7 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     found: list[tuple[datetime, int, Any]] = [(_heard(row), _REPORT, row) for row in script.reports]
     found += [(row["written"], _STORED, row) for row in script.averages]
     found += [] if script.since is None else [(script.since, _STARTED, None)]
+    found += [(row["time"], _OWNED, row) for row in script.ownership if row["bundle"]]
     found += [(time, _ROUND, number) for time, number in script.ticks]
     found += [(row["time"], _SELECTION, row) for row in script.selections]
     found += [(time, _UNLOAD, bundle) for time, bundle in script.unloads]
@@ -299,9 +320,11 @@ def _hits(memory: Any, which: str) -> dict[str, float] | None:
 
 
 def _place(
-    view: LeaderView, memory: _Memory, script: Script, event: Mapping[str, Any]
+    view: LeaderView, memory: _Memory, script: Script, event: Mapping[str, Any], soon: Owners
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Select again, with the candidates that the even-distribution filter leaves.
+
+    What a lookup selects counts for the selections after it; what a round selects does not.
 
     Isolation policies and anti-affinity groups are not in a recording; where they matter
     the number of candidates differs from the logged one, and the placer's scores of these
@@ -333,7 +356,10 @@ def _place(
         memory.shedder = remembered
     else:
         memory.placer = remembered
+    best = [load.brokers[i] for i in placement.best]
     doubts = [memory.place_doubts[name] for name in names if name in memory.place_doubts]
+    if is_lookup(event):
+        _give(view, memory, event, answer(event, best, soon))
     if script.doubt:
         doubts.append(script.doubt)
     yield (
@@ -350,7 +376,16 @@ def _place(
             "candidates": list(names),
             "scores": [float(score) for score in placement.scores],
             "average": placement.average,
-            "best": [load.brokers[i] for i in placement.best],
+            "best": best,
             "is_fallback": placement.is_fallback,
         },
     )
+
+
+def _give(view: LeaderView, memory: _Memory, event: Mapping[str, Any], broker: str | None) -> None:
+    """Remember whom a lookup was sent to."""
+    if broker is not None:
+        view.give(event["bundle"], broker)
+        return
+    why = f"whom the leader named to a lookup of {event['bundle']} is not known"
+    memory.place_doubts.update(dict.fromkeys(view.reports, why))

@@ -9,7 +9,7 @@ from datetime import timedelta
 from trimtab.diagnose.night import Draw, Event, Move, Recomputed, Round
 
 #: Thread of the leader's shedding task; lookups place bundles on other threads.
-_THREAD = "pulsar-load-manager"
+SHEDDING_THREAD = "pulsar-load-manager"
 
 #: Who speaks while the shedder decides; after them come the unloads, one by one.
 SHEDDER_LOGGERS = frozenset(
@@ -68,7 +68,9 @@ def _position(event: Event) -> tuple[str, int]:
 def _is_of_a_round(event: Event) -> bool:
     if event.kind not in UNLOADING and not _is_deciding(event):
         return False
-    return event.kind == "unload" or event.thread is None or event.thread.startswith(_THREAD)
+    return (
+        event.kind == "unload" or event.thread is None or event.thread.startswith(SHEDDING_THREAD)
+    )
 
 
 def _is_deciding(event: Event) -> bool:

@@ -63,7 +63,7 @@ def broker_log(text: str, origin: Origin) -> Outcome:
     found = STANDARD.match(text)
     if found is None:
         return _unusual(text.lstrip("\ufeff"), origin)
-    known = _messages_of(found[7])
+    known = messages_of(found[7])
     if not known:
         return OTHER
     message = found[8]
@@ -79,7 +79,7 @@ def _unusual(text: str, origin: Origin) -> Outcome:
         return CONTINUATION
     line = log_line(text)
     if line is not None:
-        return _event(line, _messages_of(line.logger), origin)
+        return _event(line, messages_of(line.logger), origin)
     if _BEGINS_WITH_DATE.match(text):
         return _CUT
     if _CONTINUATION.match(text):
@@ -88,17 +88,22 @@ def _unusual(text: str, origin: Origin) -> Outcome:
 
 
 @lru_cache(maxsize=4096)
-def _messages_of(logger: str) -> tuple[Message, ...]:
+def messages_of(logger: str) -> tuple[Message, ...]:
     """Give the messages that a logger may print: all of them where it is not printed."""
     if not logger:
         return MESSAGES
-    name = simple_class_name(logger)
+    return messages_of_class(simple_class_name(logger))
+
+
+@lru_cache(maxsize=4096)
+def messages_of_class(name: str) -> tuple[Message, ...]:
+    """Give the messages that a class may print, in the order in which they are tried."""
     return tuple(message for message in MESSAGES if name in message.loggers)
 
 
 def _event(line: LogLine, known: tuple[Message, ...], origin: Origin) -> Outcome:
     """Read a line's message; one that is ours in all but its values is rejected."""
-    reason = None
+    rejected = None
     for message in known:
         if message.needle not in line.message:
             continue
@@ -108,14 +113,19 @@ def _event(line: LogLine, known: tuple[Message, ...], origin: Origin) -> Outcome
         try:
             columns = message.read(text)
         except ValueError as error:
-            reason = reason or f"{message.kind}: {error}; expected `{message.template}`"
+            rejected = rejected or (message, text, str(error))
             continue
         if columns is not None:
             return _row(line, message.kind, text, columns, origin)
         if message.is_telling and (line.logger or text.startswith(message.needle)):
-            found = stumble(message.template, text)
-            reason = reason or f"{message.kind}: found {found!r}; expected `{message.template}`"
-    return OTHER if reason is None else Rejected(reason)
+            rejected = rejected or (message, text, "")
+    return OTHER if rejected is None else _rejected(*rejected)
+
+
+def _rejected(message: Message, text: str, error: str) -> Rejected:
+    """Say what is wrong with a message that is ours; looking for the place takes long."""
+    error = error or f"found {stumble(message.template, text)!r}"
+    return Rejected(f"{message.kind}: {error}; expected `{message.template}`")
 
 
 def _row(line: LogLine, kind: str, text: str, columns: dict[str, Any], origin: Origin) -> Outcome:

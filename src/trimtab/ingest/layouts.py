@@ -7,16 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from trimtab.ingest.outcome import Origin
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(NamedTuple):
     """A log line taken apart, its time still as printed."""
 
     #: `2026-11-21`; None where the layout prints no date.
@@ -90,6 +88,7 @@ _THREAD_AND_CLASS = re.compile(r"(.*):([\w.$]+)@\d+", re.ASCII)
 _CUT_OFF = re.compile(r"(?:\[[^\]]*|[\w.$]*\.[\w.$]*)?", re.ASCII)
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 #: Names of a JSON layout's fields: log4j2's JsonLayout, ECS, Logstash, and plain ones.
@@ -253,6 +252,28 @@ def utc(line: LogLine, origin: Origin) -> datetime:
     return second.replace(microsecond=int(line.fraction.ljust(6, "0")[:6]))
 
 
+def thread_name(text: str) -> str:
+    """Cut what stands in the brackets of a line in the distribution's layout to the thread.
+
+    >>> thread_name("pulsar-1-1:ThresholdShedder@415")
+    'pulsar-1-1'
+    """
+    return _thread(text)[0]
+
+
+def second_us(text: str, zone: str) -> int | None:
+    """Place a whole second, in microseconds since 1970; None if there is no such second.
+
+    >>> second_us("1970-01-01T01:00:02", "+0100")
+    2000000
+    """
+    try:
+        second = _second(text, zone, UTC)
+    except (ValueError, OverflowError):
+        return None
+    return (second - _EPOCH) // timedelta(microseconds=1)
+
+
 @lru_cache(maxsize=4096)
 def _second(text: str, zone: str, default: tzinfo) -> datetime:
     """Place a whole second; neighbouring lines share it."""
@@ -270,6 +291,7 @@ def _zone(text: str) -> tzinfo | None:
     return timezone(-offset if text[0] == "-" else offset)
 
 
+@lru_cache(maxsize=4096)
 def simple_class_name(logger: str) -> str:
     """Cut a logger to its class: full, abbreviated, with method, file or line, or inner.
 

@@ -23,6 +23,8 @@ class Origin:
     zone: tzinfo
     #: Day of times that are printed without a date (recording.toml, from); None if not said.
     day: date | None
+    #: ZooKeeper's path above the cluster's nodes (recording.toml, store_root); empty for none.
+    store_root: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from trimtab import __version__
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.parts import PART, WRITTEN, write_parts
 from trimtab.ingest.recording import Recording, UnusedFile
+from trimtab.ingest.shares import shared_out
 from trimtab.ingest.splits import Split, cut, pack
 from trimtab.ingest.worker import CLASSES, ENVELOPE, PARSED, run_tasks
 from trimtab.spark import plain_faults, progress
@@ -90,12 +91,13 @@ def ingest(spark: SparkSession, recording: Recording, tables: Path) -> Accountin
         IngestError: the folder holds something else, or the accounting does not add up.
         SparkError: Spark failed.
     """
-    splits = _splits(recording)
     with _whole_or_nothing(tables) as folder, progress(spark, f"reading {recording.name}"):
         with plain_faults():
+            splits, store_files = shared_out(spark, _splits(recording))
             accounts, told = _write_parsed(spark, splits, folder)
         files = (*_meta_account(recording), *_file_accounts(splits, accounts))
         _write(folder, "files", [asdict(file) for file in files])
+        _write(folder, "store_files", store_files)
         _write(folder, "recording", _meta_rows(recording))
         written = {name: _row_count(folder / name) for name in INGESTED}
         rejects = _head(folder / "rejects", _SAMPLE_SIZE)
@@ -119,7 +121,13 @@ def _splits(recording: Recording) -> list[Split]:
         for file in files
         for split in cut(
             file.path,
-            Origin(file.name, file.log_broker, recording.zone, recording.day),
+            Origin(
+                file.name,
+                file.log_broker,
+                recording.zone,
+                recording.day,
+                recording.meta.get("store_root", ""),
+            ),
             source,
         )
     ]

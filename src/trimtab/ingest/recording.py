@@ -33,6 +33,7 @@ SOURCES = (
     "store-leader",
     "store-bundles",
     "store-ownership",
+    "store-zookeeper",
     "metrics",
     "metrics-export",
     "actions",
@@ -58,6 +59,8 @@ _READ = tuple(
         (r"store/leader\.jsonl", "store-leader"),
         (r"store/bundles\.jsonl", "store-bundles"),
         (r"store/ownership\.jsonl", "store-ownership"),
+        # ZooKeeper names them by a transaction, in hexadecimal: log.100000001
+        (r"store/zookeeper/(?:.+/)?(?:log|snapshot)\.[0-9a-f]+", "store-zookeeper"),
         (r"metrics/(?P<broker>[^/]+)/[^/]+\.prom", "metrics"),
         (r"metrics/(?:.+/)?[^/]+\.json", "metrics-export"),
         (r"actions\.jsonl", "actions"),
@@ -73,7 +76,15 @@ _UNUSED = tuple(
     for pattern, reason in (
         (r"(?:.*/)?(?:\.|__MACOSX/).*", "hidden"),
         (r"lab/.*", "what a test cluster really did, which no operator knows"),
-        (r"store/zookeeper/.*", "ZooKeeper's own files are not read"),
+        (
+            r"store/zookeeper/.*\.snappy",
+            "a snapshot packed with snappy is not read; expected a plain one, or gzip",
+        ),
+        (
+            r"store/zookeeper/(?!(?:.+/)?(?:log|snapshot)\.[0-9a-f]+(?:\.gz)?$).*",
+            "of ZooKeeper's files only log.* and snapshot.* are read",
+        ),
+        (r"store/(?:etcd|oxia|rocksdb)/.*", "of the stores' own files only ZooKeeper's are read"),
         (r".*\.(?:zip|bz2|xz|zst|7z)", "of the packed files only gzip is read"),
         (r"(?:.*/)?(?:[^/]*[_.\-])?gc(?:[_.\-][^/]*)?\.log.*", "log of Java's garbage collector"),
         (r"(?:.*/)?README[^/]*", "notes for people"),
@@ -233,9 +244,11 @@ def _read_meta(path: Path) -> dict[str, Any]:
         meta = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise RecordingError(f"{META}: {error}") from None
-    for key in ("cluster", "pulsar", "time_zone", "name", "note"):
+    for key in ("cluster", "pulsar", "time_zone", "name", "note", "store_root"):
         if not isinstance(meta.get(key, ""), str):
             raise _wrong(key, meta[key], "text")
+    if not re.fullmatch(r"(?:/[^/]+)*", meta.get("store_root", "")):
+        raise _wrong("store_root", meta["store_root"], "a path such as '/cluster1'")
     brokers = meta.get("brokers", {})
     if not isinstance(brokers, dict):
         raise _wrong("brokers", brokers, "a table for each broker")

@@ -8,15 +8,19 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from io import FileIO
 from pathlib import Path
 
 from isal import igzip_lib
 
 from trimtab.ingest.outcome import Origin
+from trimtab.zookeeper.writes import Share
 
 #: Bytes of a plain file in one split.  Smaller ones cost more round trips than they save.
 SPLIT_SIZE = 64 << 20
+#: What is not made of lines, and so is not cut.
+WHOLE = frozenset({"store-zookeeper"})
 #: Bytes read at a time: what fits into a core's cache is parsed at twice the speed.
 _CHUNK_SIZE = 1 << 20
 #: Bytes read at a time to find the end of a line.
@@ -48,6 +52,8 @@ class Split:
     start: int
     end: int
     is_gzip: bool
+    #: What of it counts, where files repeat each other; None for all of it.
+    share: Share | None = None
 
     @property
     def weight(self) -> int:
@@ -69,6 +75,7 @@ class DamagedError(Exception):
 def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> list[Split]:
     """Cut a file into splits; a packed one, told by its first bytes, cannot be cut.
 
+    Nor can one that is not made of lines.
     A file that cannot be opened is one split too: whoever reads it accounts for it.
     """
     try:
@@ -77,7 +84,7 @@ def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> l
             is_gzip = file.read(2) == _GZIP_MAGIC
     except OSError:
         end, is_gzip = 0, False
-    step = max(end, 1) if is_gzip else size
+    step = max(end, 1) if is_gzip or source in WHOLE else size
     return [
         Split(path, origin, source, start, min(start + step, end), is_gzip)
         for start in range(0, max(end, 1), step)
@@ -138,15 +145,34 @@ def read_blocks(split: Split) -> Iterator[bytes]:
             yield b"".join((*pieces, chunk[:end]))
             pieces = [chunk[end:]]
     except (OSError, _BrokenError) as fault:
-        reason = fault.strerror if isinstance(fault, OSError) else str(fault)
         text = b"".join(pieces).decode("utf-8", "replace")
-        raise DamagedError(text, f"the file breaks off: {reason}") from None
+        raise DamagedError(text, f"the file breaks off: {_why(fault)}") from None
     if rest := b"".join(pieces):
         yield rest
 
 
+def read_chunks(split: Split) -> Iterator[bytes]:
+    """Give a whole file's bytes, cut anywhere.
+
+    Raises:
+        DamagedError: the file cannot be read on.
+    """
+    try:
+        if split.is_gzip:
+            yield from _unpacked(split.path)
+        else:
+            with split.path.open("rb", buffering=0) as file:
+                yield from iter(partial(file.read, _CHUNK_SIZE), b"")
+    except (OSError, _BrokenError) as fault:
+        raise DamagedError("", _why(fault)) from None
+
+
 class _BrokenError(Exception):
     """Packed data is cut off or damaged."""
+
+
+def _why(fault: OSError | _BrokenError) -> str:
+    return str(fault.strerror if isinstance(fault, OSError) else fault)
 
 
 def _range(split: Split) -> Iterator[bytes]:

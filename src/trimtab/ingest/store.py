@@ -17,7 +17,7 @@ _BUNDLE_DATA = "/loadbalance/bundle-data/"
 _BROKER_AVERAGE = "/loadbalance/broker-time-average/"
 #: Every namespace that ever had an owner is a node too; only a name that ends in a
 #: range is a bundle.  Example: public/default/0x40000000_0x80000000
-_BUNDLE = re.compile(r".+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+")
+BUNDLE = re.compile(r".+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+")
 #: The four measures of an average: the tail of their key → the tail of their column.
 _MEASURES = {
     "sgRateIn": "rate_in",
@@ -90,12 +90,24 @@ def _broker_rows(entry: Entry) -> Iterator[Row]:
 def _leader_rows(entry: Entry) -> Iterator[Row]:
     row = {"time": entry.moment("time"), **_write(entry), "broker": None}
     if "leader" not in entry.values or entry.has("leader"):
-        leader = entry.entry("leader")
-        if leader.has("brokerId"):
-            row["broker"] = leader.text("brokerId")
-        else:
-            row["broker"] = leader.text("serviceUrl").rpartition("//")[2].rstrip("/")
+        row["broker"] = leader_id(entry.entry("leader"))
     yield "leaders", row
+
+
+def leader_id(leader: Entry) -> str:
+    """Return the broker id out of the leader's node."""
+    if leader.has("brokerId"):
+        return leader.text("brokerId")
+    return _host_and_port(leader.text("serviceUrl"))
+
+
+def owner_id(owner: Entry) -> str:
+    """Return the broker id out of a bundle's ownership node."""
+    return _host_and_port(owner.text("httpUrl" if owner.has("httpUrl") else "httpUrlTls"))
+
+
+def _host_and_port(url: str) -> str:
+    return url.rpartition("//")[2].rstrip("/")
 
 
 def _write(entry: Entry) -> dict[str, Any]:
@@ -110,36 +122,36 @@ def _average_rows(entry: Entry) -> Iterator[Row]:
     time = entry.moment("time")
     nodes = entry.entry("nodes")
     for path in nodes.values:
-        if path.startswith(_BUNDLE_DATA) and _BUNDLE.fullmatch(path):
+        if path.startswith(_BUNDLE_DATA) and BUNDLE.fullmatch(path):
             node = nodes.entry(path)
             seen = {"time": time, "written": node.moment("mtime")}
-            yield "bundle_averages", seen | _bundle(path.removeprefix(_BUNDLE_DATA), node)
+            bundle = path.removeprefix(_BUNDLE_DATA)
+            yield bundle_averages(node.entry("v"), seen | {"bundle": bundle})
         elif path.startswith(_BROKER_AVERAGE):
             node = nodes.entry(path)
-            averages = node.entry("v")
-            yield (
-                "broker_averages",
-                {
-                    "time": time,
-                    "written": node.moment("mtime"),
-                    "broker": path.removeprefix(_BROKER_AVERAGE),
-                    **_measures(averages, "shortTermM", "short"),
-                    **_measures(averages, "longTermM", "long"),
-                },
-            )
+            seen = {"time": time, "written": node.moment("mtime")}
+            broker = path.removeprefix(_BROKER_AVERAGE)
+            yield broker_averages(node.entry("v"), seen | {"broker": broker})
 
 
-def _bundle(name: str, node: Entry) -> dict[str, Any]:
-    """Give the columns of one bundle's averages."""
-    averages = node.entry("v")
+def bundle_averages(averages: Entry, seen: dict[str, Any]) -> Row:
+    """Give the row of one bundle's averages, behind what says when and whose they are."""
     short, long = averages.entry("shortTermData"), averages.entry("longTermData")
-    return {
-        "bundle": name,
+    return "bundle_averages", seen | {
         "short_samples": short.small("numSamples"),
         **_measures(short, "m", "short"),
         "long_samples": long.small("numSamples"),
         **_measures(long, "m", "long"),
         "topics": averages.count("topics"),
+    }
+
+
+def broker_averages(averages: Entry, seen: dict[str, Any]) -> Row:
+    """Give the row of one broker's averages, behind what says when and whose they are."""
+    return "broker_averages", {
+        **seen,
+        **_measures(averages, "shortTermM", "short"),
+        **_measures(averages, "longTermM", "long"),
     }
 
 
@@ -152,7 +164,7 @@ def _measures(averages: Entry, head: str, column_head: str) -> dict[str, float]:
 def _ownership_rows(entry: Entry) -> Iterator[Row]:
     seen = {"time": entry.moment("time"), "is_full": entry.flag("full")}
     change = entry.entry("change")
-    bundles = [name for name in change.values if _BUNDLE.fullmatch(name)]
+    bundles = [name for name in change.values if BUNDLE.fullmatch(name)]
     for bundle in bundles:
         owner = change.text(bundle) if change.values[bundle] else None
         yield "ownership", seen | {"bundle": bundle, "broker": owner}

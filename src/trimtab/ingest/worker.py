@@ -12,15 +12,20 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from trimtab.ingest.actions import action
+from trimtab.ingest.blocks import Sieve, every_line, log_lines
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.confs import conf_line, runtime_config
 from trimtab.ingest.entries import Row
+from trimtab.ingest.events import Event, event_rows
 from trimtab.ingest.load_reports import load_report
 from trimtab.ingest.metrics import prom_line, query_range
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
 from trimtab.ingest.splits import DamagedError, Split, lines_of, read_blocks
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
+from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
+from trimtab.ingest.zookeeper import StoreFile
 from trimtab.tables import INGESTED
+from trimtab.zookeeper.bytestream import BrokenFileError
 
 Parser: TypeAlias = Callable[[str, Origin], Outcome]
 
@@ -36,14 +41,16 @@ LINE_PARSERS: dict[str, Parser] = {
     "metrics": prom_line,
     "actions": action,
 }
+#: Source → what tells most of its lines a block at a time; their parser would say the same.
+SIEVES: dict[str, Sieve] = {"log": log_lines}
 #: Source → the parser of a whole document; its rows say their line within it.
 DOCUMENT_PARSERS: dict[str, Parser] = {
     "runtime-config": runtime_config,
     "metrics-export": query_range,
 }
 
-#: Tables whose rows come from the workers; the driver writes the other two itself.
-PARSED = tuple(name for name in INGESTED if name not in {"recording", "files"})
+#: Tables whose rows come from the workers; the driver writes the others itself.
+PARSED = tuple(name for name in INGESTED if name not in {"recording", "files", "store_files"})
 #: Classes of lines, in the order of the accounting.
 CLASSES = ("rows", "other", "continuation", "rejected")
 #: Rows that wait for a batch: enough for Arrow to be cheap, few enough for memory.
@@ -79,7 +86,7 @@ class _Found:
     """What one split has given so far."""
 
     split: int
-    file: str
+    origin: Origin
     bytes: int = 0
     is_damaged: bool = False
     #: Lines by counting their ends; the classes must add up to it.
@@ -89,12 +96,38 @@ class _Found:
     #: Table → rows that wait for a batch.
     waiting: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     waiting_rows: int = 0
+    #: Lines that are rows of `log_events` once a batch is made.
+    events: list[Event] = field(default_factory=list)
+
+    def see(self, events: list[Event]) -> None:
+        """Take lines that are rows of `log_events`."""
+        self.events += events
+        self.classes["rows"] += len(events)
+        if events:
+            self.table_rows["log_events"] = self.table_rows.get("log_events", 0) + len(events)
+        self.waiting_rows += len(events)
+
+    def take(self, outcome: Outcome, text: str, line: int) -> None:
+        """Take what became of a line."""
+        match outcome:
+            case Other():
+                self.classes["other"] += 1
+            case Continuation():
+                self.classes["continuation"] += 1
+            case Rejected(reason):
+                self.classes["rejected"] += 1
+                self.reject(reason, text, line)
+            case Rows(made):
+                self.classes["rows"] += 1
+                self.add(made, line)
 
     def add(self, rows: Iterable[Row], line: int) -> None:
         """Take rows that came from a line."""
         for table, row in rows:
             # A row of a document brings its own line.
-            self.waiting.setdefault(table, []).append({"file": self.file, "line": line} | row)
+            self.waiting.setdefault(table, []).append(
+                {"file": self.origin.file, "line": line} | row
+            )
             self.table_rows[table] = self.table_rows.get(table, 0) + 1
             self.waiting_rows += 1
 
@@ -105,12 +138,19 @@ class _Found:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Give what waits, a row of the envelope for each table."""
         for table in PARSED:
+            schema = INGESTED[table]
+            made = []
             if rows := self.waiting.pop(table, None):
-                schema = INGESTED[table]
                 columns = [_array(rows, column) for column in schema]
+                made.append(pa.Table.from_arrays(columns, schema=schema))
+            if table == "log_events" and self.events:
+                made.append(event_rows(self.events, self.origin))
+                self.events = []
+            if made:
+                in_order = made[0] if len(made) == 1 else pa.concat_tables(made).sort_by("line")
                 packed = pa.BufferOutputStream()
                 with pa.ipc.new_stream(packed, schema) as stream:
-                    stream.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+                    stream.write_table(in_order.combine_chunks())
                 yield self._envelope(table=table, rows=packed.getvalue().to_pybytes())
         self.waiting_rows = 0
 
@@ -142,11 +182,13 @@ def run_tasks(
 def parse_split(number: int, split: Split) -> Iterator[pa.RecordBatch]:
     """Parse one split into batches of `ENVELOPE`, the last of which is its accounting.
 
-    Lines are numbered from 1 at the start of the split.  Where a file breaks off, what
-    is left of it counts as one rejected line.
+    Lines are numbered from 1 at the start of the split, and so are transactions.  Where a
+    file breaks off, what is left of it counts as one rejected line.
     """
-    found = _Found(number, split.origin.file)
-    if split.source in DOCUMENT_PARSERS:
+    found = _Found(number, split.origin)
+    if split.source == ZOOKEEPER:
+        yield from _parse_store_file(found, split)
+    elif split.source in DOCUMENT_PARSERS:
         _parse_document(found, split)
     else:
         yield from _parse_lines(found, split)
@@ -156,31 +198,24 @@ def parse_split(number: int, split: Split) -> Iterator[pa.RecordBatch]:
 
 def _parse_lines(found: _Found, split: Split) -> Iterator[pa.RecordBatch]:
     parser, origin = LINE_PARSERS[split.source], split.origin
-    line = rows = other = continuation = rejected = 0
+    sieve = SIEVES.get(split.source, every_line)
+    line = 0
     try:
         for block in read_blocks(split):
             _count(found, block)
-            for text in lines_of(block):
-                line += 1
-                match _outcome(parser, text, origin):
-                    case Other():
-                        other += 1
-                    case Continuation():
-                        continuation += 1
-                    case Rejected(reason):
-                        rejected += 1
-                        found.reject(reason, text, line)
-                    case Rows(made):
-                        rows += 1
-                        found.add(made, line)
+            sifted = sieve(block, line)
+            found.classes["other"] += sifted.other
+            found.classes["continuation"] += sifted.continuation
+            found.see(sifted.events)
+            for number, text in sifted.left:
+                found.take(_outcome(parser, text, origin), text, number)
+            line += sifted.lines
             if found.waiting_rows >= _BATCH_ROWS:
                 yield from found.batches()
     except DamagedError as damage:
-        rejected += 1
         found.lines += 1
         found.is_damaged = True
-        found.reject(damage.reason, damage.rest, line + 1)
-    found.classes = dict(zip(CLASSES, (rows, other, continuation, rejected), strict=True))
+        found.take(Rejected(damage.reason), damage.rest, line + 1)
 
 
 def _parse_document(found: _Found, split: Split) -> None:
@@ -208,6 +243,30 @@ def _parse_document(found: _Found, split: Split) -> None:
             found.reject(reason, lines[0] if lines else "", 1)
         case _:
             found.classes["other"] = len(lines)
+
+
+def _parse_store_file(found: _Found, split: Split) -> Iterator[pa.RecordBatch]:
+    """Parse a file of ZooKeeper's; its transactions, or nodes, stand in place of lines."""
+    file = StoreFile(split)
+    rows = rejected = 0
+    try:
+        for number, made, reason in file:
+            found.add(made, number)
+            if reason is None:
+                rows += 1
+            else:
+                rejected += 1
+                found.reject(reason, "", number)
+            if found.waiting_rows >= _BATCH_ROWS:
+                yield from found.batches()
+    except BrokenFileError as fault:
+        rejected += 1
+        found.is_damaged = True
+        found.reject(str(fault), "", file.count + 1)
+    found.bytes = file.bytes
+    found.lines = file.count + found.is_damaged
+    other = found.lines - rows - rejected
+    found.classes |= {"rows": rows, "rejected": rejected, "other": other}
 
 
 def _outcome(parser: Parser, text: str, origin: Origin) -> Outcome:

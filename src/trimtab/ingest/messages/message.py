@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NotRequired, TypedDict, Unpack
 
 #: A number as Java prints it: `36.58`, `4.4E-9`, `Infinity`.
-NUMBER = r"-?(?:\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|NaN|Infinity)"
+NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|NaN|Infinity)"
 
 #: A fixed beginning shorter than this also begins other messages of the same class.
 _BEGINNING_LENGTH_MIN = 16
@@ -29,6 +29,9 @@ _LOAD_PART = re.compile(rf"\b(\w+)= ({NUMBER})(%?)")
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NUMBER = re.compile(NUMBER)
+#: The inside of a printed map without anything odd, in an expression that never goes back.
+_USUAL_ENTRY = r"[^=, ]++=[0-9]{1,20}+\.[0-9]{1,30}+(?:E-?[0-9]{1,2}+)?+"
+_USUAL_MAP = re.compile(rf"{_USUAL_ENTRY}(?:, {_USUAL_ENTRY})*+")
 
 #: What a placeholder of a template stands for; `n_…` and `is_…` are made on the fly.
 _PLACEHOLDERS = {
@@ -223,18 +226,43 @@ def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:
     Raises:
         ValueError: a map's value or a count is not a number.
     """
-    row: dict[str, Any] = dict.fromkeys(_COLUMNS)
+    row: dict[str, Any] = dict.fromkeys(COLUMNS)
     numbers: dict[str, float] = {}
     for name, value in groups.items():
-        if value is None or value in ("null", "Optional.empty"):
+        if value is None or value in ABSENT:
             continue
         if name in _SINGLE:
             column, convert = _SINGLE[name]
             row[column] = convert(value)
+        elif name.startswith("n_"):
+            numbers[name[2:]] = _number(value)
         else:
             numbers.update(_numbers(name, value))
     row["numbers"] = numbers or None
     return row
+
+
+def converters(message: Message) -> dict[str, Callable[[str], Any]] | None:
+    """Give how each group of a message becomes a column, or a number if it begins with `n_`.
+
+    Whoever has many lines of a message calls them instead of `columns`; the numbers of maps
+    stay text, to be read all at once.
+
+    Returns:
+        None for a message some part of which becomes several numbers.
+    """
+    found: dict[str, Callable[[str], Any]] = {}
+    for name in message.pattern.groupindex:
+        if name == "map":
+            found["scores"] = usual_map
+        elif name in _SINGLE:
+            column, found[column] = _SINGLE[name]
+        elif name.startswith("n_"):
+            # The pattern has seen to it that it is one.
+            found[name] = float
+        else:
+            return None
+    return found
 
 
 def _numbers(name: str, value: str) -> dict[str, float]:
@@ -244,9 +272,7 @@ def _numbers(name: str, value: str) -> dict[str, float]:
                 for part, number, sign in _LOAD_PART.findall(value)}  # fmt: skip
     if name == "low":
         return {f"low:{broker}": number for broker, number in printed_map(value).items()}
-    if name.startswith("is_"):
-        return {name: float(value == "true")}
-    return {name.removeprefix("n_"): _number(value)}
+    return {name: float(value == "true")}
 
 
 @lru_cache(maxsize=256)
@@ -277,6 +303,18 @@ def printed_map(text: str) -> dict[str, float]:
     """
     parts = (part.rpartition("=") for part in text.strip("{} ").split(", ") if part)
     return {key: _number(value) for key, _, value in parts}
+
+
+def usual_map(text: str) -> dict[str, str]:
+    """Part the inside of a printed map as `printed_map` does, the numbers left as they are.
+
+    Raises:
+        ValueError: the map is broken, or not as Java prints numbers of everyday size.
+    """
+    if not _USUAL_MAP.fullmatch(text):
+        raise ValueError(f"found {text!r}, expected a map of numbers of everyday size")
+    parts = text.replace("=", ", ").split(", ")
+    return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 def printed_list(text: str) -> list[str]:
@@ -319,4 +357,7 @@ _SINGLE: dict[str, tuple[str, Callable[[str], Any]]] = {
     "map": ("scores", printed_map),
     "list": ("brokers", printed_list),
 }
-_COLUMNS = (*(column for column, _ in _SINGLE.values()), "numbers")
+#: What stands where there is no value.
+ABSENT = frozenset({"null", "Optional.empty"})
+#: Columns that a message may fill.
+COLUMNS = (*(column for column, _ in _SINGLE.values()), "numbers")

@@ -1,0 +1,74 @@
+"""What ZooKeeper's own log tells, where there is one; what a recorder polled, elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeAlias
+
+Row: TypeAlias = Mapping[str, Any]
+#: From a log's first transaction to its last.
+Span: TypeAlias = tuple[datetime, datetime]
+
+_STORE = "store/"
+_ZOOKEEPER = "store/zookeeper/"
+#: What tells one write from any other, in whichever table.
+_WRITE = ("broker", "bundle", "version", "written")
+#: Bits of a transaction id that count within the reign of one of ZooKeeper's leaders.
+_COUNTER = (1 << 32) - 1
+
+
+def is_logged(row: Row) -> bool:
+    """Tell whether a row is from ZooKeeper's own files, so that its time is exact."""
+    return str(row.get("file")).startswith(_ZOOKEEPER)
+
+
+def covered(files: Iterable[Row]) -> tuple[Span, ...]:
+    """Say from when to when every write is in ZooKeeper's logs.
+
+    Args:
+        files: rows of `store_files`.
+
+    Returns:
+        In order; logs that follow on each other without a gap are one span.
+    """
+    known = sorted(
+        (row["first"], row["last"], row["start"], row["end"])
+        for row in files
+        if None not in (row["first"], row["last"], row["start"], row["end"])
+    )
+    spans: list[Span] = []
+    reached = 0
+    for first, last, start, end in known:
+        # ZooKeeper's leaders count on by one, and from 1 under a new one.
+        if spans and (first <= reached + 1 or first & _COUNTER == 1):
+            spans[-1] = spans[-1][0], max(spans[-1][1], end)
+        else:
+            spans.append((start, end))
+        reached = max(reached, last)
+    return tuple(spans)
+
+
+def best_told(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dict[str, Any]]:
+    """Leave out what was polled of writes that ZooKeeper's logs have.
+
+    Args:
+        rows: of one table; those from other files than the store's are kept.
+        spans: from `covered`.
+    """
+    logged = {_write(row) for row in rows if is_logged(row) and row.get("written") is not None}
+    return [
+        row
+        for row in rows
+        if is_logged(row)
+        or not row["file"].startswith(_STORE)
+        or not (_write(row) in logged or _is_within(row.get("written") or row["time"], spans))
+    ]
+
+
+def _write(row: Row) -> tuple[Any, ...]:
+    return tuple(row.get(column) for column in _WRITE)
+
+
+def _is_within(time: datetime, spans: Iterable[Span]) -> bool:
+    return any(start <= time <= end for start, end in spans)

@@ -1,0 +1,80 @@
+"""The Spark job that comes first where there are files of ZooKeeper's, which repeat each other.
+
+It reads them without their values and says what of each counts; so the second reading takes
+each file by itself, on whichever core, and every write comes once.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from trimtab.ingest.splits import Split
+from trimtab.ingest.zookeeper import SOURCE, StoreFile
+from trimtab.zookeeper.writes import Survey, shares
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SURVEYED = pa.schema([("file", pa.int64()), ("survey", pa.binary())])
+
+
+def shared_out(
+    spark: SparkSession, splits: Sequence[Split]
+) -> tuple[list[Split], list[dict[str, Any]]]:
+    """Say what of each file of ZooKeeper's counts.
+
+    Args:
+        spark: session.
+        splits: of all files; those of other sources stay as they are.
+
+    Returns:
+        The splits with their shares, and the rows of the table `store_files`.
+    """
+    places = [i for i, split in enumerate(splits) if split.source == SOURCE]
+    surveys = _surveys(spark, [splits[i] for i in places]) if places else []
+    shared = list(splits)
+    for i, share in zip(places, shares(surveys), strict=True):
+        shared[i] = replace(splits[i], share=share)
+    files = [splits[i].origin.file for i in places]
+    return shared, [_row(file, each) for file, each in zip(files, surveys, strict=True)]
+
+
+def _surveys(spark: SparkSession, files: Sequence[Split]) -> list[Survey]:
+    """Survey each file, a task a file."""
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for i in batch.column(0).to_pylist():
+                found = pickle.dumps(StoreFile(files[i]).survey())
+                yield pa.RecordBatch.from_pylist([{"file": i, "survey": found}], _SURVEYED)
+
+    numbered = spark.range(0, len(files), 1, len(files))
+    rows = numbered.mapInArrow(read, "file long, survey binary").collect()
+    packed = {row.file: row.survey for row in rows}
+    return [pickle.loads(packed[i]) for i in range(len(files))]
+
+
+def _row(file: str, found: Survey) -> dict[str, Any]:
+    (first, start), (last, end) = (found.first or (None, None)), (found.last or (None, None))
+    return {
+        "file": file,
+        "kind": "snapshot" if found.is_snapshot else "log",
+        "records": found.count,
+        "first": first,
+        "last": last,
+        "start": _time(start),
+        "end": _time(end),
+        "fault": found.fault,
+    }
+
+
+def _time(time_ms: int | None) -> datetime | None:
+    try:
+        return None if time_ms is None else _EPOCH + timedelta(milliseconds=time_ms)
+    except OverflowError:
+        return None
