@@ -348,7 +348,7 @@ def test_the_same_input_gives_the_same_bytes() -> None:
 def test_charts_are_made_by_the_pinned_version() -> None:
     charts = Path(__file__).parents[1] / "src" / "trimtab" / "report" / "charts"
     specs = [json.loads(path.read_text(encoding="utf-8")) for path in charts.glob("*.vl.json")]
-    assert len(specs) == 2
+    assert len(specs) >= 4
     for spec in specs:
         assert f"/v{VEGA_LITE.split('.')[0]}.json" in spec["$schema"]
 
