@@ -55,7 +55,7 @@ CONF = {
 LOWER = CONF | {"lowerBoundarySheddingEnabled": "true"}
 
 # Looks for an example and is content with the first, however big.
-ANY = settings(phases=[Phase.generate], derandomize=True, max_examples=1000)
+ANY = settings(phases=[Phase.generate], derandomize=True, max_examples=20_000)
 
 # Releases share most of their code, so that few examples of each are many of it.
 FEW = settings(max_examples=40)

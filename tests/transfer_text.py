@@ -83,7 +83,7 @@ def _conf(lines: tuple[str, ...]) -> Mapping[str, str]:
 
 def _changes(default: Any, settings: Any) -> str:
     before, after = dataclasses.asdict(default), dataclasses.asdict(settings)
-    changed = [f"{name} {value}" for name, value in after.items() if value != before[name]]
+    changed = [f"{name} {_shown(value)}" for name, value in after.items() if value != before[name]]
     return "\n".join(changed) or "all as by default"
 
 
@@ -172,3 +172,8 @@ class ExtensiblePlace:
             lines.append(f"{name} {score:.2f}{' best' if is_best else ''}")
         fallback = ", as nobody is the best" if placement.is_fallback else ""
         return "\n".join([*lines, f"draw from {', '.join(best) or 'nobody'}{fallback}"])
+
+
+def _shown(value: object) -> object:
+    """Put a set in order: its own is another in every process."""
+    return sorted(value) if isinstance(value, frozenset) else value
