@@ -215,6 +215,39 @@ def test_a_comparison_is_written_and_can_be_read(compared: Path) -> None:
     assert "<code>trimtab compare S01</code>" in page
 
 
+def test_what_a_scenario_expects_is_judged_over_its_seeds(compared: Path) -> None:
+    found = json.loads((compared / "comparison.json").read_text(encoding="utf-8"))
+
+    avg, nobody = found["scenarios"][0]["strategies"]
+    assert [] == nobody["expectations"]
+    medians = [each for each in avg["expectations"] if "median over seeds" in each["expected"]]
+    assert medians
+    assert all(each["is_met"] or each["known"] for each in avg["expectations"])
+    page = (compared / "comparison.html").read_text(encoding="utf-8")
+    met = [each["is_met"] for each in avg["expectations"]]
+    assert (met.count(True), met.count(False)) == (page.count("✓"), page.count("✗"))
+    assert all(each["because"] in page for each in avg["expectations"])
+
+
+def test_what_is_not_met_is_said_and_the_exit_code_too(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "idle.toml").write_text(
+        "# Does a balanced cluster stay as it is?\n[run]\nminutes = 20\n"
+        "[[machines]]\ncount = 3\n[[bundles]]\ncount = 12\n[traffic]\ncpu_percent = 30\n"
+        '[[expect]]\noutcome = "unloads"\nat_least = 1\nof = "median"\nbecause = "a slip"\n'
+    )
+    master = ("--master", str(spark.sparkContext.master))
+    asked = ("compare", str(tmp_path / "idle.toml"), "--seeds", "2", *master)
+    conf = ("--set", "loadBalancerOverrideBrokerNicSpeedGbps=10")
+
+    as_it_is = invoked(*asked, "--strategies", "AvgShedder", "-o", str(tmp_path / "out"))
+    otherwise = invoked(*asked, "--strategies", "AvgShedder", *conf, "-o", str(tmp_path / "out2"))
+
+    assert 1 == as_it_is.exit_code
+    assert "  not met: unloads at least 1, median over seeds; found 0" in as_it_is.output
+    # What is expected is said of the scenario's own settings.
+    assert 0 == otherwise.exit_code
+
+
 def test_what_was_compared_is_compared_again_without_spark(compared: Path) -> None:
     def no_spark() -> Any:
         raise AssertionError("Spark was asked for")

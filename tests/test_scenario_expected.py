@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.experiment.result import measure
+from trimtab.expectations import expected_numbers, judged, measure
 from trimtab.outcomes import outcomes, trajectory
 from trimtab.simulate.balancer import Balancer
 from trimtab.simulate.draw import drawn
@@ -171,6 +171,28 @@ def test_runs_are_judged_by_their_outcomes(hot: tuple[Scenario, Run]) -> None:
 
     assert [one.is_met for one in given] == [True, True, True]
     assert given[0].found == f"{outcomes(run)['unloads']:g} (the worst of 2)"
+
+
+def test_the_numbers_of_a_run_give_the_verdicts_that_the_run_gives(
+    hot: tuple[Scenario, Run],
+) -> None:
+    read, run = hot
+    balancer = Balancer("AvgShedder", "AvgShedder", "4.0.8", read.settings)
+    halves = [dataclasses.replace(run, usage=run.usage[:n]) for n in (80, 160, 240)]
+
+    for runs in ([run], [run, halves[2]], halves, []):
+        numbers = [expected_numbers(read, balancer, each) for each in runs]
+        on_runs = verdicts(
+            read, "AvgShedder", "AvgShedder", [measure(trajectory(each)) for each in runs]
+        )
+        assert on_runs == judged(read, "AvgShedder", "AvgShedder", numbers)
+
+    # Nothing is expected without shedding, and of a run that failed nothing is met.
+    idle = dataclasses.replace(balancer, shedder=None)
+    assert {} == expected_numbers(read, idle, run)
+    numbers = [expected_numbers(read, balancer, run), None]
+    failed = judged(read, "AvgShedder", "AvgShedder", numbers)
+    assert [False] * 3 == [one.is_met for one in failed]
 
 
 def test_a_run_that_was_cut_short_meets_nothing(hot: tuple[Scenario, Run]) -> None:

@@ -10,16 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from trimtab import __version__
-from trimtab.comparison import COST, GAIN, StrategyKey, comparison
+from trimtab.comparison import COST, GAIN, Row, StrategyKey, comparison, strategy_key
+from trimtab.expectations import judged
 from trimtab.fields import Field
 from trimtab.report.comparison import render_comparison
 from trimtab.report.contenders import figure
 from trimtab.sequences import known_release
+from trimtab.simulate.scenario_tables import Scenario
 from trimtab.sweep.grid import TIME_LIMIT_S, Grid
 from trimtab.sweep.pipeline import Plan, Start, sweep
 from trimtab.sweep.simulation import plan_of, scenarios_of
 from trimtab.sweep.strategies import JOINT, Strategy, strategies, usual
-from trimtab.sweep.task import settings_text
+from trimtab.sweep.task import NOBODY, Status, settings_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,8 @@ class Comparing:
     plan: Plan
     #: As rows know them, the baseline first.
     strategies: tuple[StrategyKey, ...]
-    #: Name of each scenario → what it asks.
-    questions: Mapping[str, str]
+    #: By name, in the order to be shown.
+    scenarios: Mapping[str, Scenario]
     command: str
 
 
@@ -93,8 +95,13 @@ class Compared:
         """Say whether a run came to its end."""
         return any(each["runs"] for _, each in self._strategies())
 
+    @property
+    def has_failed(self) -> bool:
+        """Say whether an expectation is not met that is not known to fail."""
+        return any(_failed(each) for _, each in self._strategies())
+
     def lines(self) -> Iterator[str]:
-        """Tell the two measures of the picture, a line a strategy."""
+        """Tell the two measures of the picture, a line a strategy, and what is not met."""
         scenario = ""
         for name, each in self._strategies():
             if name != scenario:
@@ -105,6 +112,8 @@ class Compared:
             mark = "*" if each["is_on_frontier"] else " "
             failed = f", {len(each['failures'])} runs failed" if each["failures"] else ""
             yield f"{mark} {minutes:>7} {unloads:>7}  {each['label']}{conf}{failed}"
+            for verdict in _failed(each):
+                yield f"  not met: {verdict['expected']}; found {verdict['found']}"
 
     def _strategies(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for scenario in self.document["scenarios"]:
@@ -126,7 +135,7 @@ def planned(question: Question) -> Comparing:
     return Comparing(
         plan=plan_of(grid, scenarios),
         strategies=_keys(grid.strategies, releases),
-        questions={name: scenario.question for name, scenario in scenarios.items()},
+        scenarios=scenarios,
         command=question.command,
     )
 
@@ -149,7 +158,11 @@ def compare(start: Start, comparing: Comparing, output: Path, *, anew: bool = Fa
         SparkError: Spark failed.
     """
     swept = sweep(start, comparing.plan, output, anew=anew)
-    found = comparison(swept.outcomes.to_pylist(), comparing.strategies, comparing.questions)
+    rows = swept.outcomes.to_pylist()
+    questions = {name: scenario.question for name, scenario in comparing.scenarios.items()}
+    found = comparison(rows, comparing.strategies, questions)
+    for each in found["scenarios"]:
+        _judge(comparing.scenarios[each["name"]], each, rows)
     document = {"trimtab": __version__, "command": comparing.command, **found}
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     return Compared(
@@ -184,6 +197,39 @@ def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[Stra
         for release in dict.fromkeys(releases.values())
     ]
     return tuple(dict.fromkeys(keys))
+
+
+def _judge(scenario: Scenario, shown: dict[str, Any], rows: Sequence[Row]) -> None:
+    """Add to each strategy of a scenario what was expected of it, and what was found.
+
+    What a scenario expects is about its own release and settings: no other is judged.
+    """
+    for each in shown["strategies"]:
+        key = tuple(each[name] for name in ("shedder", "placement", "release"))
+        is_its_own = not each["settings"] and each["release"] == scenario.run.release
+        shedder = None if each["shedder"] == NOBODY else each["shedder"]
+        runs = [
+            None if row["status"] != Status.OK else dict(row["numbers"] or ())
+            for row in rows
+            if is_its_own
+            and row["scenario"] == shown["name"]
+            and strategy_key(row) == (*key, settings_text({}))
+        ]
+        given = judged(scenario, shedder, each["placement"], runs) if runs else ()
+        each["expectations"] = [
+            {
+                "expected": verdict.expected,
+                "found": verdict.found,
+                "is_met": verdict.is_met,
+                "because": verdict.expectation.because,
+                "known": verdict.expectation.known or None,
+            }
+            for verdict in given
+        ]
+
+
+def _failed(strategy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [each for each in strategy["expectations"] if not each["is_met"] and not each["known"]]
 
 
 def _median(strategy: Mapping[str, Any], measure: str) -> str:

@@ -78,7 +78,10 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
     strategy meets the same luck, seed by seed.  Writes comparison.html (one page that
     needs no network), comparison.json and the tables of the sweep.
 
-    Exits with 1 when not one run came to its end.
+    What a scenario expects of a strategy is judged over all seeds; under another release
+    or other settings than its own it expects nothing.
+
+    Exits with 1 when an expectation is not met, or when not one run came to its end.
 
     \b
     Examples:
@@ -110,7 +113,7 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
         click.echo(found.comparison.read_text(encoding="utf-8"), nl=False)
     else:
         click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
-    if not found.has_runs:
+    if found.has_failed or not found.has_runs:
         sys.exit(1)
 
 

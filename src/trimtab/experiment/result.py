@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab import __version__
+from trimtab.expectations import measure
 from trimtab.experiment.needed import needed
 from trimtab.experiment.question import Experiment
-from trimtab.outcomes import Trajectory, between, measured, trajectory
+from trimtab.outcomes import Trajectory, measured, trajectory
 from trimtab.outcomes.minimum_moves import Minimum
-from trimtab.simulate.expected import Measure, Measured, Verdict, verdicts
+from trimtab.simulate.expected import Verdict, verdicts
 from trimtab.simulate.world import Run
 
 
@@ -67,23 +68,6 @@ def result(experiment: Experiment, run: Run) -> Result:
             [measure(found)],
         ),
     )
-
-
-def measure(found: Trajectory) -> Measure:
-    """Make a trajectory something that can be measured between any two times."""
-    end_s = len(found.usage) * found.step_s
-
-    def measured_between(from_s: float, to_s: float) -> Measured:
-        # A run that ended early, or was told to, is judged by whoever asked.
-        part = between(found, from_s, min(to_s, end_s)) if from_s < end_s else None
-        return Measured(
-            outcomes={} if part is None else measured(part),
-            n_rounds=0 if part is None else int((part.round_s >= from_s).sum()),
-            simulated_s=end_s,
-            is_cut=found.is_cut,
-        )
-
-    return measured_between
 
 
 def document(found: Result) -> dict[str, Any]:

@@ -70,6 +70,8 @@ class Contender:
     is_on_frontier: bool
     runs: int
     failures: tuple[Given, ...]
+    #: What its scenario expects of it, and what was found.
+    expectations: tuple[Given, ...]
     #: Name of a measure → it.
     cells: dict[str, Cell]
     #: The numbers themselves, for the picture.
@@ -109,6 +111,7 @@ def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, 
             is_on_frontier=bool(each.get("is_on_frontier")),
             runs=whole(each, "runs") or 0,
             failures=tuple(entries(each, "failures")),
+            expectations=tuple(entries(each, "expectations")),
             cells={
                 name: _cell(found, is_baseline=bool(each.get("is_baseline")))
                 for name, found in part(each, "measures").items()

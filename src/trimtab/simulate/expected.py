@@ -84,6 +84,15 @@ def is_about(expectation: Expectation, shedder: str | None, placer: str) -> bool
     return is_meant and (not expectation.placed_by or placer in expectation.placed_by)
 
 
+def window_s(scenario: Scenario, expectation: Expectation) -> tuple[float, float]:
+    """Say between which times an expectation is to hold, s."""
+    from_min, until_min = expectation.from_min, expectation.until_min
+    return (
+        (scenario.run.event_at_min if from_min is None else from_min) * _MINUTE_S,
+        (scenario.run.minutes if until_min is None else until_min) * _MINUTE_S,
+    )
+
+
 def expected_words(expectation: Expectation) -> str:
     """Say what is expected: `unloads at most 100, median over seeds`."""
     bounds = [
@@ -102,10 +111,7 @@ def expected_words(expectation: Expectation) -> str:
 def _verdict(
     scenario: Scenario, expectation: Expectation, shedder: str | None, runs: Sequence[Measure]
 ) -> Verdict:
-    from_min = expectation.from_min
-    from_s = (scenario.run.event_at_min if from_min is None else from_min) * _MINUTE_S
-    until = expectation.until_min
-    until_s = (scenario.run.minutes if until is None else until) * _MINUTE_S
+    from_s, until_s = window_s(scenario, expectation)
     found = [run(from_s, until_s) for run in runs]
     wrong = next(
         filter(None, (_unfit(one, expectation, shedder, until_s) for one in found)),

@@ -7,8 +7,10 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from trimtab.expectations import expected_numbers
 from trimtab.outcomes import outcomes
 from trimtab.scenarios import found_scenario
 from trimtab.simulate.balancer import Balancer
@@ -24,18 +26,14 @@ from trimtab.sweep.task import NOBODY, Ran, Task
 _SUFFIX = ".toml"
 
 
-def no_numbers(run: Run) -> None:
-    """Ask nothing of a run besides its outcomes."""
-    del run
-
-
 @dataclass(frozen=True, slots=True)
 class Simulation:
     """Simulates a task; travels to the workers with the scenarios that it needs."""
 
     scenarios: Mapping[str, Scenario]
-    #: Takes the numbers that are asked of a run besides its outcomes; travels along.
-    numbers: Callable[[Run], Mapping[str, float] | None] = no_numbers
+    #: Takes the numbers that are asked of a run besides its outcomes, and travels along;
+    #: None for those by which the scenario's expectations can be judged.
+    numbers: Callable[[Run], Mapping[str, float] | None] | None = None
 
     def __call__(self, task: Task) -> Ran:
         """Draw the scenario, simulate it and measure what came of it."""
@@ -47,7 +45,8 @@ class Simulation:
             conf={**asked.settings, **json.loads(task.settings)},
         )
         run = simulated(drawn(asked, task.seed), balancer, asked.parameters)
-        return Ran(outcomes(run), run.is_cut, self.numbers(run))
+        take = self.numbers or partial(expected_numbers, asked, balancer)
+        return Ran(outcomes(run), run.is_cut, take(run))
 
 
 def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
