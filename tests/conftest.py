@@ -19,6 +19,12 @@ settings.register_profile("dev", deadline=None, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the long form of tests that draw, and the repetition of one draw."""
+    parser.addoption("--exhaustive", action="store_true", help="draw ten times and more as often")
+    parser.addoption("--seed", type=int, help="draw only this one, as a failure says")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what asks for Spark, so that nobody has to remember to."""
     for item in items:
