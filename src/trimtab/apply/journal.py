@@ -1,0 +1,90 @@
+"""A journal in a file: a line an entry, on the disk for good before anything is done."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimtab.control.entries import Begun, Entry, entry_line, read_entry
+from trimtab.fields import FieldError
+
+_ONLY_OURS = 0o600
+
+
+class JournalError(Exception):
+    """A journal cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileJournal:
+    """An open journal; nobody else can open it meanwhile."""
+
+    path: Path
+    #: What it held when it was opened, in order.
+    entries: tuple[Entry, ...]
+    descriptor: int
+
+    def write(self, entry: Entry) -> None:
+        """Keep an entry: it is on the disk when this returns.
+
+        Raises:
+            JournalError: it cannot be written; what it speaks of must not be done then.
+        """
+        line = (entry_line(entry) + "\n").encode()
+        try:
+            written = os.write(self.descriptor, line)
+            os.fsync(self.descriptor)
+        except OSError as error:
+            raise JournalError(f"{self.path}: cannot be written: {error.strerror}") from None
+        if written != len(line):
+            raise JournalError(f"{self.path}: cannot be written: the disk is full")
+
+
+@contextmanager
+def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
+    """Open the journal of a plan, or begin one.
+
+    A last line without its end was being written when a run was killed: what it speaks of
+    was not done, and it is cut off.
+
+    Args:
+        path: the file.
+        plan: the plan's digest.
+
+    Raises:
+        JournalError: somebody else has it open; it is another plan's; or a line is no entry.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, _ONLY_OURS)
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be opened: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(f"{path}: another run is carrying this plan out") from None
+        yield FileJournal(path, _entries(path, plan, descriptor), descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _entries(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
+    held = path.read_bytes()
+    whole = held[: held.rfind(b"\n") + 1]
+    entries: list[Entry] = []
+    for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
+        try:
+            entries.append(read_entry(line))
+        except FieldError as fault:
+            raise JournalError(f"{path} line {number}: {fault}") from None
+    others = [each.plan for each in entries if isinstance(each, Begun) and each.plan != plan]
+    if others:
+        raise JournalError(f"{path}: it is the journal of plan {others[0]}, not of {plan}")
+    if len(whole) != len(held):
+        os.ftruncate(descriptor, len(whole))
+        os.fsync(descriptor)
+    return tuple(entries)
