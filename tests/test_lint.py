@@ -7,9 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
+from trimtab.keys import KEYS
 from trimtab.lint import RULES, Conf, Finding, lint, lint_upgrade
 from trimtab.lint.heeded import READERS
 from trimtab.linting import merged, read_conf
@@ -96,6 +99,47 @@ def _told(finding: Finding) -> str:
         f"\n  why: {finding.why}\n  evidence: {', '.join(finding.evidence)}"
         f"\n  instead: {finding.instead}"
     )
+
+
+# ------------------------------------------------------------- whatever is written
+
+_RELEASES = ["2.10.4", "3.0.0", "3.0.7", "3.2.3", "3.3.5", "4.0.8", "5.0.0-M1", "5.0.1", "5.0"]
+_IMPL = "org.apache.pulsar.broker.loadbalance.impl."
+_VALUES = st.one_of(
+    st.sampled_from(["true", "false", "yes", "NaN", "Infinity", "-Infinity", "1e308", "-0.0", "0"]),
+    st.sampled_from(["2147483647", "-2147483648", "9223372036854775807", "1e-300", "99" * 9]),
+    st.sampled_from([f"{_IMPL}{name}" for name in ("AvgShedder", "UniformLoadShedder", "X")]),
+    st.sampled_from(
+        [
+            "org.apache.pulsar.broker.loadbalance.extensions.ExtensibleLoadManagerImpl",
+            f"{_IMPL}LeastResourceUsageWithWeight",
+            f"{_IMPL}OverloadShedder",
+        ]
+    ),
+    st.integers(-5, 200).map(str),
+    st.floats().map(repr),
+    st.text(max_size=20).map(lambda text: text.replace("\n", "")),
+)
+
+
+@given(
+    written=st.dictionaries(st.sampled_from(sorted(KEYS)), _VALUES, max_size=12),
+    release=st.sampled_from(_RELEASES),
+    before=st.sampled_from(_RELEASES),
+)
+@settings(max_examples=100, deadline=None)
+def test_whatever_is_written_findings_are_text_that_can_be_shown(
+    written: dict[str, str], release: str, before: str
+) -> None:
+    text = "".join(f"{key}={value}\n" for key, value in written.items())
+    confs = [merged(read_conf("broker.conf", text.encode("utf-8", "replace")), None, release)]
+
+    for found in (lint(confs), lint_upgrade(confs, before, release)):
+        for finding in found:
+            assert finding.message.isprintable()
+            assert finding.instead.isprintable()
+            assert len(finding.message) < 700
+            assert finding.code in RULES
 
 
 # ---------------------------------------------------------- who reads which key

@@ -122,7 +122,7 @@ def test_a_broker_that_tells_its_defaults_is_judged_alike(release: str) -> None:
     [
         ("avg", ["avg-shedder-lost-plans"]),
         ("threshold", ["idle-broker-unnoticed", "even-distribution"]),
-        ("uniform", ["uniform-empties-broker", "even-distribution"]),
+        ("uniform", ["uniform-empties-broker", "rate-shadows-throughput", "even-distribution"]),
     ],
 )
 def test_recordings_tell_their_release_and_brokers_share_findings(
@@ -378,6 +378,7 @@ _NAMES = {
     "AvgShedder's",
     "LeastLongTermMessageRate",
     "LeastResourceUsageWithWeight",
+    "OverloadShedder,",
     "SimpleLoadManagerImpl,",
     "ThresholdShedder",
     "TransferShedder",

@@ -170,15 +170,17 @@ def read_conf(source: str, content: bytes) -> Conf:
     repeated: list[tuple[Written, Written]] = []
     unreadable: list[tuple[int, str]] = []
     equals: set[str] = set()
-    for number, line in enumerate(text.split("\n"), start=1):
+    is_yaml = False
+    for number, line in _logical_lines(text):
         try:
-            entry = conf_entry(line.removesuffix("\r"))
+            entry = conf_entry(line)
         except ConfError as error:
             unreadable.append((number, str(error)))
             continue
         if entry is None:
             continue
         key = entry.key.removeprefix(_PREFIX)
+        is_yaml = is_yaml or entry.is_yaml
         here = Written(key, entry.value, source, number)
         if key in equals and not entry.is_yaml:
             repeated.append((written[key], here))
@@ -189,7 +191,29 @@ def read_conf(source: str, content: bytes) -> Conf:
         raise LintError(
             f"{source}: found no setting in {number:,} lines, expected key=value, one to a line"
         )
-    return Conf(source, "", written, tuple(repeated), unreadable=tuple(unreadable))
+    # Helm values hold lists, templates and whole texts as well, which are nobody's slips.
+    slips = () if is_yaml else tuple(unreadable)
+    return Conf(source, "", written, tuple(repeated), unreadable=slips)
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Cut a text into lines as Java does, where one that ends in a backslash goes on.
+
+    Yields:
+        The number of the first line, from 1, and the line as a whole.
+    """
+    whole, first = "", 0
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    for number, line in enumerate(lines, start=1):
+        is_comment = not whole and line.lstrip().startswith(("#", "!"))
+        whole, first = (whole + line.lstrip(), first) if whole else (line, number)
+        if not is_comment and (len(line) - len(line.rstrip("\\"))) % 2:
+            whole = whole[:-1]
+            continue
+        yield first, whole
+        whole = ""
+    if whole:
+        yield first, whole
 
 
 def _told(source: str, text: str) -> Conf:

@@ -8,6 +8,8 @@ from trimtab.keys import KEYS
 from trimtab.lint.conf import MANAGER_KEY, PLACER_KEY, SHEDDER_KEY, Conf, Written, shown
 from trimtab.lint.rule import Found, Rule, Severity
 
+#: May differ from machine to machine, for good reason.
+_OF_MACHINES = {"loadBalancerOverrideBrokerNicSpeedGbps", "loadBalancerOverrideBrokerNics"}
 #: Read when a broker starts, although the first is called dynamic.
 _AT_START = (SHEDDER_KEY, PLACER_KEY)
 
@@ -34,7 +36,7 @@ def _other(written: Written, holds: Written) -> Found:
 
 
 def _settings_differ(confs: Sequence[Conf]) -> Iterator[Found]:
-    for key in KEYS:
+    for key in (name for name in KEYS if name not in _OF_MACHINES):
         values: dict[object, list[Conf]] = {}
         for conf in confs:
             values.setdefault(_spelled(conf, key), []).append(conf)

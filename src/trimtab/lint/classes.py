@@ -20,6 +20,9 @@ from trimtab.lint.conf import (
 from trimtab.lint.rule import Found, Rule, Severity, Span, holds_in
 
 _AVG = "AvgShedder"
+_OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"
+_RATE = "loadBalancerMsgRateDifferenceShedderThreshold"
+_RATIO = "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold"
 _SIMPLE_PLACER_KEY = "loadBalancerPlacementStrategy"
 
 #: AvgShedder came to three lines at once.
@@ -194,9 +197,36 @@ def _placer_in_wrong_key(conf: Conf) -> Iterator[Found]:
         )
 
 
+def _overload_shedder(conf: Conf) -> Iterator[Found]:
+    threshold = conf.number(_OVERLOADED)
+    if conf.shedder == "OverloadShedder" and threshold is not None:
+        yield Found(
+            f"{conf.told(SHEDDER_KEY)}: nothing is shed below {threshold:g} %",
+            conf.at(SHEDDER_KEY),
+            SHEDDER_KEY,
+        )
+
+
+def _shadowed_throughput(conf: Conf) -> Iterator[Found]:
+    rate, ratio = conf.number(_RATE), conf.number(_RATIO)
+    if conf.shedder != "UniformLoadShedder" or rate is None or ratio is None:
+        return
+    if rate > 0 and ratio > 0:
+        yield Found(
+            f"{conf.told(_RATE)} %, and {conf.told(_RATIO)}: beside a broker without traffic the "
+            "first always passes, and the second is never asked",
+            conf.at(_RATE, SHEDDER_KEY),
+            _RATE,
+        )
+
+
 def _simple_manager(conf: Conf) -> Iterator[Found]:
     if conf.manager == SIMPLE:
-        yield Found(conf.told(MANAGER_KEY), conf.at(MANAGER_KEY), MANAGER_KEY)
+        yield Found(
+            f"{conf.told(MANAGER_KEY)}: it asks no shedder and no placer",
+            conf.at(MANAGER_KEY),
+            MANAGER_KEY,
+        )
 
 
 RULES: tuple[Rule[Conf], ...] = (
@@ -303,11 +333,30 @@ RULES: tuple[Rule[Conf], ...] = (
         (("2.11.0", ""),),
     ),
     Rule(
+        "overload-shedder",
+        Severity.WARNING,
+        "OverloadShedder, which sees no broker but the overloaded ones",
+        "Below its threshold nothing is shed, however idle a new broker is; where all are above "
+        "it, each round moves bundles from one overloaded broker to the next.",
+        ("PIP-122", "#6772"),
+        "AvgShedder for both roles, or ThresholdShedder where there is none",
+        _overload_shedder,
+    ),
+    Rule(
+        "rate-shadows-throughput",
+        Severity.NOTE,
+        "UniformLoadShedder that asks for the rate first, and for throughput hardly ever",
+        "If the message rate passes its test, throughput is not looked at, even where the rate "
+        "then has too little to move: a broker of few large messages is left as it is.",
+        ("#21299", "UniformLoadShedder"),
+        f"{_RATE}=0, where bytes matter more than messages",
+        _shadowed_throughput,
+    ),
+    Rule(
         "simple-load-manager",
         Severity.WARNING,
         "SimpleLoadManagerImpl, asked for by name",
-        "It is the first load manager that Pulsar had, hardly tested any more; it asks no shedder "
-        "and no placer.",
+        "It is the first load manager that Pulsar had, and hardly tested any more.",
         ("#26031", "#865"),
         f"{MANAGER_KEY}={IMPL}ModularLoadManagerImpl",
         _simple_manager,

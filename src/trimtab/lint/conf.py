@@ -27,8 +27,6 @@ PLACER_KEY = "loadBalancerLoadPlacementStrategy"
 MANAGER_KEY = "loadManagerClassName"
 
 _SHOWN_MAX = 100
-# What a terminal would act on, or would not show.
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Numbers as Double.parseDouble takes them beyond what settings do: 0.9d, 1f.
 _JAVA_SUFFIX = re.compile(r"(?<=[\d.])[dDfF]$")
 
@@ -162,10 +160,13 @@ def simple_name(name: str) -> str:
 
 def shown(text: str, longest: int = _SHOWN_MAX) -> str:
     """Write text of a file so that a terminal shows it and does nothing else, cut if long."""
-    seen = _UNPRINTABLE.sub(_escaped, text[:longest])
+    seen = "".join(it if it.isprintable() else _escaped(it) for it in text[:longest])
     return seen if len(text) <= longest else f"{seen}… ({len(text):,} characters)"
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+def _escaped(character: str) -> str:
+    """Spell a character that a terminal would act on, or would not show, as Python does."""
+    code = ord(character)
+    if code < 256:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"

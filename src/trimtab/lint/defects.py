@@ -9,16 +9,18 @@ from trimtab.lint.conf import EXTENSIBLE, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf
 from trimtab.lint.rule import Found, Rule, Severity
 
 
-def _has(strategy: str, conf: Conf) -> Iterator[Found]:
+def _has(strategy: str, does: str, conf: Conf) -> Iterator[Found]:
     if strategy in (conf.shedder, conf.placer):
         key = SHEDDER_KEY if strategy == conf.shedder else PLACER_KEY
-        yield Found(f"{strategy} of release {conf.release}: {conf.told(key)}", conf.at(key), key)
+        yield Found(
+            f"{strategy} of release {conf.release} {does}: {conf.told(key)}", conf.at(key), key
+        )
 
 
-def _under(manager: str, conf: Conf) -> Iterator[Found]:
+def _under(manager: str, does: str, conf: Conf) -> Iterator[Found]:
     if conf.manager == manager and conf.shedder:
         yield Found(
-            f"the {manager} load manager of release {conf.release}",
+            f"the {manager} load manager of release {conf.release} {does}",
             conf.at("loadManagerClassName"),
             "loadManagerClassName",
         )
@@ -27,15 +29,19 @@ def _under(manager: str, conf: Conf) -> Iterator[Found]:
 def _debugging(conf: Conf) -> Iterator[Found]:
     key = "loadBalancerDebugModeEnabled"
     if conf.manager == EXTENSIBLE and conf.is_on(key):
-        yield Found(conf.told(key), conf.at(key), key)
+        yield Found(
+            f"{conf.told(key)}: what an exchange gives back counts, as it otherwise does not",
+            conf.at(key),
+            key,
+        )
 
 
-def _strategy(name: str) -> Callable[[Conf], Iterator[Found]]:
-    return partial(_has, name)
+def _strategy(name: str, does: str) -> Callable[[Conf], Iterator[Found]]:
+    return partial(_has, name, does)
 
 
-def _manager(name: str) -> Callable[[Conf], Iterator[Found]]:
-    return partial(_under, name)
+def _manager(name: str, does: str) -> Callable[[Conf], Iterator[Found]]:
+    return partial(_under, name, does)
 
 
 RULES: tuple[Rule[Conf], ...] = (
@@ -47,7 +53,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "the pair it compares is often not the extreme one.",
         ("#21016",),
         "3.0.2, 3.1.1 or later, or another shedder",
-        _strategy("UniformLoadShedder"),
+        _strategy("UniformLoadShedder", "compares one pair of brokers for rate and throughput"),
         (("2.10.0", "3.0.2"), ("3.1.0", "3.1.1")),
     ),
     Rule(
@@ -58,7 +64,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "traffic everything fits, and all of it goes in one round.",
         ("#21905", "#21906"),
         "5.0, or AvgShedder for both roles",
-        _strategy("UniformLoadShedder"),
+        _strategy("UniformLoadShedder", "lets every small bundle go"),
         (("2.10.0", "5.0.0-M1"),),
     ),
     Rule(
@@ -70,7 +76,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "contradiction, and the round is lost.",
         ("#24954",),
         "4.0.8 or later",
-        _strategy("AvgShedder"),
+        _strategy("AvgShedder", "sorts brokers wrongly"),
         (("3.0.6", "4.0.8"),),
     ),
     Rule(
@@ -81,7 +87,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "found is a random broker, and that is kept as if it had been planned.",
         ("#26246",),
         "a release with the fix; until then look for bundles that went elsewhere than planned",
-        _strategy("AvgShedder"),
+        _strategy("AvgShedder", "may not find its own plan again"),
         (("4.0.0", "5.0.1"),),
     ),
     Rule(
@@ -92,7 +98,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "after a restart it is shed, or spared, by the load of before.",
         ("#13119", "ThresholdShedder"),
         "3.0 or later",
-        _strategy("ThresholdShedder"),
+        _strategy("ThresholdShedder", "never forgets a broker"),
         (("2.10.0", "3.0.0"),),
     ),
     Rule(
@@ -103,7 +109,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "clients reconnect for nothing, each minute.",
         ("#20822", "#21722"),
         "a release with the fix, and no even distribution until then",
-        _manager(MODULAR),
+        _manager(MODULAR, "unloads bundles before it knows where they go"),
         (("2.10.0", "2.10.6"), ("2.11.0", "2.11.3"), ("3.0.0", "3.0.1")),
     ),
     Rule(

@@ -71,7 +71,12 @@ def _wide_margin(conf: Conf) -> Iterator[Found]:
 
 def _evenly(conf: Conf) -> Iterator[Found]:
     if conf.manager == MODULAR and conf.is_on(_EVENLY):
-        yield Found(conf.told(_EVENLY), conf.at(_EVENLY), _EVENLY)
+        yield Found(
+            f"{conf.told(_EVENLY)}: only brokers with the fewest bundles of a namespace may get "
+            "its next one",
+            conf.at(_EVENLY),
+            _EVENLY,
+        )
 
 
 def _excluded(conf: Conf) -> Iterator[Found]:
@@ -99,7 +104,11 @@ def _no_namespace(conf: Conf) -> Iterator[Found]:
 
 def _later_versions(conf: Conf) -> Iterator[Found]:
     if conf.is_on(_LATER):
-        yield Found(conf.told(_LATER), conf.at(_LATER), _LATER)
+        yield Found(
+            f"{conf.told(_LATER)}: the first broker of a newer release gets every bundle",
+            conf.at(_LATER),
+            _LATER,
+        )
 
 
 def _low_overload(conf: Conf) -> Iterator[Found]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from trimtab.keys import KEYS
 from trimtab.lint.conf import Conf, Written, shown
-from trimtab.lint.rule import Found, Rule, Severity
+from trimtab.lint.rule import Found, Rule, Severity, Span, holds_in
 from trimtab.settings import unknown_keys
 
 #: Name that a key had while it was proposed → the name with which it was released, and
@@ -47,6 +47,12 @@ _CAME_WITH: Mapping[str, str] = {
     "loadBalancerBandwidthOutResourceWeight": "PIP-357",
     "loadBalancerSheddingExcludedNamespaces": "PIP-380",
     "loadBalancerOverrideBrokerNics": "#24883",
+}
+
+#: Beginning of a key → releases between those that have it, as a fix came to several
+#: lines one by one.
+_GAPS: Mapping[str, tuple[Span, ...]] = {
+    "loadBalancerAvgShedder": (("3.1.0", "3.2.4"), ("3.3.0", "3.3.1")),
 }
 
 _SILENCE = (
@@ -95,19 +101,28 @@ def _unknown(conf: Conf) -> Iterator[tuple[str, str | None]]:
 
 def _not_in_release(conf: Conf) -> Iterator[Found]:
     for name, key in KEYS.items():
-        if conf.is_told or not conf.is_written(name) or key.default(conf.release) is not None:
+        if conf.is_told or not conf.is_written(name) or _knows(conf, name):
             continue
         since = next(iter(key.defaults))
-        twin = key.twin if key.twin and KEYS[key.twin].default(conf.release) is not None else ""
+        twin = key.twin if key.twin and _knows(conf, key.twin) else ""
         value = shown(conf.written[name].value.strip())
+        when = f"was not seen before {since}"
+        if key.default(conf.release) is not None:
+            when = f"came to other lines before it came to this one, with {since} first"
         yield Found(
-            f"{conf.told(name)}, but release {conf.release} does not know the key: "
-            f"it was not seen before {since}",
+            f"{conf.told(name)}, but release {conf.release} does not know the key: it {when}",
             conf.at(name),
             name,
             f"{twin}={value}, its name in this release" if twin else "",
             evidence=(_CAME_WITH[name],) if name in _CAME_WITH else (),
         )
+
+
+def _knows(conf: Conf, name: str) -> bool:
+    """Whether a release has a key, as far as that is known."""
+    spans = next((those for start, those in _GAPS.items() if name.startswith(start)), ())
+    has_default = KEYS[name].default(conf.release) is not None
+    return has_default and not holds_in(spans, conf.release)
 
 
 def _written_twice(conf: Conf) -> Iterator[Found]:

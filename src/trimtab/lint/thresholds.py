@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from trimtab.keys import KEYS
 from trimtab.lint.conf import Conf
 from trimtab.lint.rule import Found, Rule, Severity, Span
 
@@ -19,6 +20,7 @@ _HISTORY = "loadBalancerHistoryResourcePercentage"
 _INTERVAL = "loadBalancerSheddingIntervalMinutes"
 _LOWER_BOUNDARY = "lowerBoundarySheddingEnabled"
 _TARGET = "loadBalancerBrokerLoadTargetStd"
+_TOP_BUNDLES = "loadBalancerMaxNumberOfBundlesInBundleLoadReport"
 #: What ThresholdShedder adds to the excess, whatever is set.
 _MARGIN = 0.05
 #: Longer than this is longer than the grace period of Pulsar's defaults.
@@ -162,6 +164,20 @@ def _target_out_of_range(conf: Conf) -> Iterator[Found]:
     yield Found(f"{conf.told(_TARGET)}: {meaning}", conf.at(_TARGET), _TARGET)
 
 
+def _few_top_bundles(conf: Conf) -> Iterator[Found]:
+    bundles = conf.number(_TOP_BUNDLES)
+    default = KEYS[_TOP_BUNDLES].default(conf.release)
+    if conf.shedder != "TransferShedder" or bundles is None or default is None:
+        return
+    if 1 < bundles < float(default):
+        yield Found(
+            f"{conf.told(_TOP_BUNDLES)}: a round relieves a broker of {bundles - 1:g} bundles at "
+            "most",
+            conf.at(_TOP_BUNDLES),
+            _TOP_BUNDLES,
+        )
+
+
 RULES: tuple[Rule[Conf], ...] = (
     Rule(
         "avg-thresholds-crossed",
@@ -279,6 +295,17 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#6772",),
         f"{_HISTORY}=0.5",
         _history_out_of_range,
+    ),
+    Rule(
+        "few-top-bundles",
+        Severity.NOTE,
+        "brokers that publish few of their bundles to TransferShedder",
+        "TransferShedder chooses among those that a broker publishes and leaves it one of them: "
+        "the fewer there are, the more rounds it takes.",
+        ("PIP-354", "#19813"),
+        f"{_TOP_BUNDLES}=10, the default, or -1 for all",
+        _few_top_bundles,
+        (("3.0.0", ""),),
     ),
     Rule(
         "target-std-out-of-range",

@@ -67,6 +67,24 @@ def _coarse_reports(conf: Conf) -> Iterator[Found]:
     )
 
 
+def _chatty_reports(conf: Conf) -> Iterator[Found]:
+    threshold, age = conf.number(_REPORT_THRESHOLD), conf.number(_REPORT_MAX)
+    if threshold is not None and threshold < 1:
+        yield Found(
+            f"{conf.told(_REPORT_THRESHOLD)}: whatever changes is written, every few seconds",
+            conf.at(_REPORT_THRESHOLD),
+            _REPORT_THRESHOLD,
+            f"{_REPORT_THRESHOLD}=5",
+        )
+    if age is not None and age < 1:
+        yield Found(
+            f"{conf.told(_REPORT_MAX)}: every report is too old, and written every few seconds",
+            conf.at(_REPORT_MAX),
+            _REPORT_MAX,
+            f"{_REPORT_MAX}=15, the default",
+        )
+
+
 def _outdated(conf: Conf) -> Iterator[Found]:
     age, longest = conf.number(_TTL), conf.number(_REPORT_MAX)
     if conf.manager != EXTENSIBLE or age is None or longest is None:
@@ -124,6 +142,16 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#454", "PIP-358"),
         "a report threshold below the shedder's",
         _coarse_reports,
+    ),
+    Rule(
+        "chatty-reports",
+        Severity.WARNING,
+        "reports that are written whether anything has changed or not",
+        "Each write is one to the store and a look of every broker at all reports; each look "
+        "counts as a sample of every bundle's averages, so that they cover seconds, not minutes.",
+        ("#17598", "PIP-358"),
+        "5 to 10 points, and some minutes",
+        _chatty_reports,
     ),
     Rule(
         "load-data-outdated",

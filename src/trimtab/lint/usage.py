@@ -25,14 +25,24 @@ _BY_WEIGHTS = ("ThresholdShedder", "AvgShedder", "LeastResourceUsageWithWeight",
 def _direct_memory(conf: Conf) -> Iterator[Found]:
     value = conf.number(_DIRECT)
     if heeds_weights(conf) and value is not None and value > 0:
-        yield Found(conf.told(_DIRECT), conf.at(_DIRECT), _DIRECT, f"{_DIRECT}=0.0")
+        yield Found(
+            f"{conf.told(_DIRECT)}: full caches count as load",
+            conf.at(_DIRECT),
+            _DIRECT,
+            f"{_DIRECT}=0.0",
+        )
 
 
 def _heap(conf: Conf) -> Iterator[Found]:
     value = conf.number(_HEAP)
     is_counted = conf.shedder == "TransferShedder" or not conf.is_from("3.0.0")
     if heeds_weights(conf) and is_counted and value is not None and value > 0:
-        yield Found(conf.told(_HEAP), conf.at(_HEAP), _HEAP, f"{_HEAP}=0.0")
+        yield Found(
+            f"{conf.told(_HEAP)}: garbage that is not collected yet counts as load",
+            conf.at(_HEAP),
+            _HEAP,
+            f"{_HEAP}=0.0",
+        )
 
 
 def heeds_weights(conf: Conf) -> bool:

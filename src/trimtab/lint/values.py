@@ -28,8 +28,6 @@ class _Least:
     evidence: tuple[str, ...]
 
 
-_SIMPLE = "the load manager cannot start, and before 5.0 SimpleLoadManagerImpl takes its place"
-
 _LEASTS = (
     _Least(
         "statsUpdateFrequencyInSecs",
@@ -40,8 +38,8 @@ _LEASTS = (
     _Least(
         "loadBalancerHostUsageCheckIntervalMinutes",
         1,
-        f"CPU and network cannot be sampled at that interval: {_SIMPLE}",
-        ("LinuxBrokerHostUsageImpl", "#26031"),
+        "CPU and network cannot be sampled at that interval, and the broker does not start",
+        ("LinuxBrokerHostUsageImpl",),
     ),
     _Least(
         "loadBalancerReportUpdateMinIntervalMillis",
@@ -52,7 +50,7 @@ _LEASTS = (
     _Least(
         "loadBalancerResourceQuotaUpdateIntervalMinutes",
         1,
-        "the leader's tasks cannot be scheduled at that interval",
+        "whoever becomes leader fails where it would schedule the storing of averages",
         ("PulsarService",),
     ),
     _Least(
@@ -258,7 +256,7 @@ RULES: tuple[Rule[Conf], ...] = (
         Severity.ERROR,
         "an interval of nothing, or less",
         "Nothing can be scheduled at such an interval.",
-        ("#26031",),
+        ("#1084", "java.util.concurrent.ScheduledExecutorService"),
         "the default",
         _too_small,
     ),
