@@ -105,6 +105,24 @@ def _default_flips(upgrade: Upgrade) -> Iterator[Found]:
             )
 
 
+def _keeps_old_default(upgrade: Upgrade) -> Iterator[Found]:
+    before, after = upgrade.before, upgrade.after
+    for name in _written(upgrade):
+        key = KEYS[name]
+        old, new = key.default(before.release), key.default(after.release)
+        if old is None or new is None or _is_within(key, old, new):
+            continue
+        if before.value(name) == old and is_heeded(after, name):
+            yield Found(
+                f"{after.told(name)}, the default of {before.release}; that of {after.release} "
+                f"is {simple_name(_spelled(new))}",
+                after.at(name),
+                name,
+                f"{name}={_spelled(new)}, or no line, once the new value is wanted",
+                evidence=_FLIPPED_BY.get(name, ()),
+            )
+
+
 def _is_within(key: Key, old: Value, new: Value) -> bool:
     """Whether whoever had the old default has all of it in the new one."""
     if key.kind is Kind.LIST:
@@ -193,6 +211,16 @@ RULES: tuple[Rule[Upgrade], ...] = (
         ("ServiceConfiguration",),
         "the old value, until the new one is wanted",
         _default_flips,
+    ),
+    Rule(
+        "keeps-old-default",
+        Severity.NOTE,
+        "a key that is set to a default which changes with the upgrade",
+        "A broker.conf that is carried over spells out the defaults of the release that it came "
+        "with, and keeps them whether anybody wanted that or not.",
+        ("ServiceConfiguration",),
+        "the new default, or no line, once it is wanted",
+        _keeps_old_default,
     ),
     Rule(
         "key-vanishes",
