@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,24 @@ def test_a_gzipped_conf_a_byte_order_mark_and_line_ends_of_windows(tmp_path: Pat
     assert codes(str(path), "--release", "5.0.1") == []
 
 
+def test_an_archive_is_a_recording(tmp_path: Path) -> None:
+    archive = tmp_path / "night.tar.gz"
+    with tarfile.open(archive, "w:gz") as packed:
+        packed.add(RECORDINGS / "avg" / "conf", "night/conf")
+        packed.add(RECORDINGS / "avg" / "recording.toml", "night/recording.toml")
+
+    assert codes(str(archive)) == ["avg-shedder-lost-plans"]
+
+
+def test_in_the_folder_of_pulsars_confs_only_the_brokers_is_read(tmp_path: Path) -> None:
+    for name in ("bookkeeper", "broker", "client", "proxy", "standalone", "zookeeper"):
+        (tmp_path / f"{name}.conf").write_text("loadBalancerEnable=1\n", encoding="utf-8")
+
+    read = found(str(tmp_path), "--release", "5.0.1")
+
+    assert [Path(name).name for name in read["files"]] == ["broker.conf"]
+
+
 def test_several_files_are_judged_one_by_one(tmp_path: Path) -> None:
     for name, text in (("a.conf", AVG), ("b.conf", "")):
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -274,7 +293,7 @@ def test_wrong_use_is_told_in_one_line(arguments: list[str], expected: str) -> N
         (b'{"loadBalancerEnabled": ', "not JSON"),
         (b"{}", "found an empty object"),
         (b"{" * 100_000, "not JSON"),
-        (b"#" * (16 * 1024 * 1024 + 1), "found more than 16,777,216 bytes"),
+        (b"#" * (2 * 1024 * 1024 + 1), "found more than 2,097,152 bytes"),
     ],
 )
 def test_what_is_no_conf_is_refused(content: bytes, expected: str) -> None:

@@ -22,7 +22,18 @@ STANDARD_INPUT = "stdin"
 _ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 _GZIP = b"\x1f\x8b"
 #: A conf is some 100 kB; what is larger by far is something else.
-_BYTES_MAX = 16 * 1024 * 1024
+_BYTES_MAX = 2 * 1024 * 1024
+#: Confs of other programs, which lie beside a broker.conf in Pulsar's own folder.
+_OF_OTHERS = {
+    "bookkeeper",
+    "client",
+    "discovery",
+    "global_zookeeper",
+    "proxy",
+    "standalone",
+    "websocket",
+    "zookeeper",
+}
 #: Pulsar's images write variables of the environment that begin so into the file.
 _PREFIX = "PULSAR_PREFIX_"
 #: As brokers tell optional values, and lists: Optional[0.01], [a, b].
@@ -132,7 +143,11 @@ def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
 
 
 def _by_broker(path: Path, files: Iterable[RecordedFile]) -> dict[str, Conf]:
-    return {file.log_broker: _read_file(f"{path}/{file.name}", file.path) for file in files}
+    return {
+        file.log_broker: _read_file(f"{path}/{file.name}", file.path)
+        for file in files
+        if file.log_broker not in _OF_OTHERS
+    }
 
 
 def _read_file(source: str, path: Path) -> Conf:
