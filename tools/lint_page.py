@@ -68,11 +68,21 @@ def sample(command: str) -> str:
 
 
 def _part(rule: Rule[Any]) -> str:
-    evidence = ", ".join(_ISSUE.sub(_linked, it) for it in rule.evidence)
+    evidence = _cited(rule.evidence)
     return (
         f"\n### {rule.code}\n\n{rule.title[:1].upper()}{rule.title[1:]}.\n\n{rule.why}\n\n"
         f"- Instead: {rule.instead}.\n- Releases: {_releases(rule)}.\n- Evidence: {evidence}.\n"
+        f"{_cases(rule)}"
     )
+
+
+def _cases(rule: Rule[Any]) -> str:
+    rows = [(code(it.key), it.why, _cited(it.evidence)) for it in rule.cases]
+    return "\n" + table(("key", "when, and why", "evidence"), rows) if rows else ""
+
+
+def _cited(evidence: tuple[str, ...]) -> str:
+    return ", ".join(_ISSUE.sub(_linked, it) for it in evidence)
 
 
 def _linked(found: re.Match[str]) -> str:

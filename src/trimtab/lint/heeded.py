@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trimtab.lint.conf import EXTENSIBLE, MODULAR, SIMPLE, Conf
-from trimtab.lint.rule import Found, Rule, Severity
+from trimtab.lint.rule import Case, Found, Rule, Severity
 from trimtab.lint.usage import heeds_weights
 
 
@@ -133,8 +133,12 @@ def _readers(conf: Conf, key: str) -> str:
         return "strategies that weigh resources in this release"
     if key == _HEAP:
         return "the extensible load manager, and before 3.0"
+    return _named(READERS[key])
+
+
+def _named(readers: Readers) -> str:
     managers = (MODULAR, EXTENSIBLE, SIMPLE)
-    names = [f"the {it} load manager" if it in managers else it for it in READERS[key].names]
+    names = [f"the {it} load manager" if it in managers else it for it in readers.names]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
@@ -151,5 +155,9 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#15904",),
         "no line for the key, or the class that reads it",
         _not_heeded,
+        cases=tuple(
+            Case(key, f"read by {_named(readers)}", readers.evidence)
+            for key, readers in READERS.items()
+        ),
     ),
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trimtab.keys import KEYS
 from trimtab.lint.conf import SHEDDER_KEY, Conf
-from trimtab.lint.rule import Found, Rule, Severity
+from trimtab.lint.rule import Case, Found, Rule, Severity
 
 _WEIGHTS = (
     "loadBalancerCPUResourceWeight",
@@ -29,6 +29,8 @@ class _Never:
     shedders: tuple[str, ...]
     key: str
     is_never: Callable[[float], bool]
+    #: The same in words.
+    when: str
     #: Why; ends without a full stop.
     why: str
     evidence: tuple[str, ...]
@@ -39,6 +41,7 @@ _NEVERS = (
         ("ThresholdShedder",),
         "loadBalancerBrokerThresholdShedderPercentage",
         lambda value: value >= 100,
+        "100 or more",
         "it is added to the average, and usage passes 100 % only where a limit is misread",
         ("#6772", "#15905"),
     ),
@@ -46,6 +49,7 @@ _NEVERS = (
         ("ThresholdShedder",),
         "loadBalancerHistoryResourcePercentage",
         lambda value: value == 1,
+        "1",
         "each score stays at the first usage that was seen, whatever happens",
         ("#13119",),
     ),
@@ -53,6 +57,7 @@ _NEVERS = (
         ("OverloadShedder",),
         "loadBalancerBrokerOverloadedThresholdPercentage",
         lambda value: value > 100,
+        "above 100",
         "usage passes 100 % only where a limit is misread",
         ("#6772",),
     ),
@@ -60,6 +65,7 @@ _NEVERS = (
         ("AvgShedder",),
         "loadBalancerAvgShedderLowThreshold",
         lambda value: value > 100,
+        "above 100",
         "scores are usage in percent, which passes 100 only where a limit is misread",
         ("PIP-364",),
     ),
@@ -67,6 +73,7 @@ _NEVERS = (
         ("UniformLoadShedder", "AvgShedder"),
         "maxUnloadPercentage",
         lambda value: value <= 0,
+        "0 or less",
         "that is the share of the difference that may be moved",
         ("#13915",),
     ),
@@ -74,6 +81,7 @@ _NEVERS = (
         ("UniformLoadShedder",),
         "maxUnloadBundleNumPerShedding",
         lambda value: value == 0 or value < -1,
+        "0, or below -1",
         "-1 alone is no limit; with 0, and any other number below, no bundle goes",
         ("#16409",),
     ),
@@ -81,6 +89,7 @@ _NEVERS = (
         ("TransferShedder",),
         "loadBalancerMaxNumberOfBrokerSheddingPerCycle",
         lambda value: value <= 0,
+        "0 or less",
         "that is how many brokers may be relieved in a round",
         ("#19813",),
     ),
@@ -88,6 +97,7 @@ _NEVERS = (
         ("TransferShedder",),
         "loadBalancerMaxNumberOfBundlesInBundleLoadReport",
         lambda value: value == 1,
+        "1",
         "a broker that publishes a single bundle is passed over: one always has to stay",
         ("PIP-220", "#19813"),
     ),
@@ -159,6 +169,10 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#15905",),
         "the default, or a value that can be reached",
         _never_sheds,
+        cases=tuple(
+            Case(row.key, f"{row.when}, {' and '.join(row.shedders)}: {row.why}", row.evidence)
+            for row in _NEVERS
+        ),
     ),
     Rule(
         "uniform-both-off",

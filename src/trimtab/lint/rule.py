@@ -49,6 +49,16 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Case:
+    """One key of a rule that has a table of them."""
+
+    key: str
+    #: When, and what comes of it; ends without a full stop.
+    why: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Rule(Generic[Subject]):
     """One rule, and what there is to say of it."""
 
@@ -67,6 +77,8 @@ class Rule(Generic[Subject]):
     find: Callable[[Subject], Iterable[Found]]
     #: Releases in which it holds.
     spans: tuple[Span, ...] = ALWAYS
+    #: Its table, if it has one.
+    cases: tuple[Case, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

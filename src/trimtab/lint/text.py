@@ -11,6 +11,7 @@ from trimtab.lint.rule import Finding, Severity
 
 _WIDTH = 96
 _INDENT = "    "
+_NO_BREAK = "\u00a0"
 
 
 def told(
@@ -61,11 +62,13 @@ def counted(findings: Sequence[Finding]) -> str:
 
 
 def _paragraph(name: str, text: str) -> list[str]:
-    return textwrap.wrap(
-        f"{name}: {text}",
+    # What begins with a long word shall not leave its name alone on a line.
+    lines = textwrap.wrap(
+        f"{name}:{_NO_BREAK}{text}",
         _WIDTH,
         initial_indent=_INDENT,
         subsequent_indent=_INDENT + " " * (len(name) + 2),
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return [lines[0].replace(_NO_BREAK, " ", 1), *lines[1:]]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from trimtab.keys import KEYS, Kind
 from trimtab.lint.conf import Conf, shown
-from trimtab.lint.rule import Found, Rule, Severity
+from trimtab.lint.rule import Case, Found, Rule, Severity
 from trimtab.settings import SettingError, setting
 
 _JAVA_FLOAT = re.compile(r"(?<=[\d.])[dDfF]$")
@@ -228,6 +228,12 @@ def _wrong_unit(conf: Conf) -> Iterator[Found]:
             )
 
 
+def _range(row: _Unit) -> str:
+    if row.until == _INFINITE:
+        return f"from {row.since:,.0f} on"
+    return f"below {row.until:,.0f}"
+
+
 def _plain(number: float) -> str:
     return str(int(number)) if number == int(number) else f"{number:g}"
 
@@ -259,6 +265,9 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#1084", "java.util.concurrent.ScheduledExecutorService"),
         "the default",
         _too_small,
+        cases=tuple(
+            Case(row.key, f"below {row.least:g}: {row.otherwise}", row.evidence) for row in _LEASTS
+        ),
     ),
     Rule(
         "percent-for-fraction",
@@ -269,6 +278,7 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#6772",),
         "the fraction",
         _percent_for_fraction,
+        cases=tuple(Case(key, "from above 1 to 100", evidence) for key, evidence in _FRACTIONS),
     ),
     Rule(
         "wrong-unit",
@@ -279,5 +289,9 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#21299",),
         "the number in the unit of the key",
         _wrong_unit,
+        cases=tuple(
+            Case(row.key, f"{_range(row)}: probably meant {row.meant}", row.evidence)
+            for row in _UNITS
+        ),
     ),
 )
