@@ -137,6 +137,17 @@ def test_recordings_tell_their_release_and_brokers_share_findings(
     assert all(len(it["also"]) == 3 for it in read["findings"])
 
 
+@pytest.mark.parametrize(
+    ("conf", "expected"),
+    [
+        ("extensible.conf", ["not-heeded", "transfer-debug-mode"]),
+        ("three-brokers.conf", ["even-distribution"]),
+    ],
+)
+def test_confs_of_real_brokers_raise_no_false_alarm(conf: str, expected: list[str]) -> None:
+    assert codes(str(TESTDATA / conf), "--release", "4.0.8") == expected
+
+
 def test_brokers_of_a_recording_are_held_against_each_other(tmp_path: Path) -> None:
     shutil.copytree(RECORDINGS / "avg" / "conf", tmp_path / "night" / "conf")
     (tmp_path / "night" / "recording.toml").write_text('pulsar = "4.0.8"\n', encoding="utf-8")
@@ -273,7 +284,7 @@ def test_why_and_evidence_are_told_when_asked() -> None:
         (["-", "--from", "4.0.8", "--to", "5.0", "--release", "4.0.8"], "--release does not go"),
         (["-", "--release", "4.0.8", "--ignore", "mixed"], "--ignore: found 'mixed'"),
         (["nowhere.conf", "--release", "4.0.8"], "nowhere.conf: No such file"),
-        ([str(TESTDATA), "--release", "4.0.8"], "nothing to read"),
+        ([str(ROOT / "docs" / "findings"), "--release", "4.0.8"], "nothing to read"),
         ([str(RECORDINGS / "seed-001")], "found no settings"),
     ],
 )

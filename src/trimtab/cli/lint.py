@@ -69,6 +69,7 @@ def lint(
       trimtab lint broker.conf --release 4.0.8 --format sarif > lint.sarif
     """
     from trimtab.lint import RULES
+    from trimtab.lint.conf import shown
     from trimtab.linting import LintError, Releases, look
 
     try:
@@ -77,7 +78,7 @@ def lint(
             raise LintError(f"--ignore: found {unknown[0]!r}, expected a rule of docs/lint.md")
         looked = look(broker_conf, Releases(release.strip(), before.strip(), after.strip()))
     except LintError as error:
-        click.echo(f"trimtab: {error}", err=True)
+        click.echo(f"trimtab: {shown(str(error), 1000)}", err=True)
         sys.exit(2)
     findings = [it for it in looked.findings if _is_asked(it, asked)]
     if asked["output_format"] == "plain":

@@ -186,14 +186,16 @@ def _compared_with_wrong_key(conf: Conf) -> Iterator[Found]:
 
 
 def _placer_in_wrong_key(conf: Conf) -> Iterator[Found]:
-    name = conf.text(_SIMPLE_PLACER_KEY)
+    name = conf.text(_SIMPLE_PLACER_KEY).strip()
+    is_class = "." in name or f"{IMPL}{name}" in _PLACERS
     is_needed = holds_in(_WRONG_KEY, conf.release) and simple_name(name) == _AVG
-    if conf.manager == MODULAR and "." in name and name != conf.text(PLACER_KEY) and not is_needed:
+    is_other = name != conf.text(PLACER_KEY)
+    if conf.manager == MODULAR and is_class and is_other and not is_needed:
         yield Found(
             f"{conf.told(_SIMPLE_PLACER_KEY)} is not asked; {conf.told(PLACER_KEY)}",
             conf.at(_SIMPLE_PLACER_KEY),
             _SIMPLE_PLACER_KEY,
-            f"{PLACER_KEY}={shown(name)}",
+            f"{PLACER_KEY}={shown(name if '.' in name else IMPL + name)}",
         )
 
 

@@ -148,7 +148,7 @@ def _slow_scores(conf: Conf) -> Iterator[Found]:
 
 def _history_out_of_range(conf: Conf) -> Iterator[Found]:
     history = conf.number(_HISTORY)
-    if history is not None and (history < 0 or history > 100):
+    if history is not None and history < 0:
         yield Found(
             f"{conf.told(_HISTORY)}: expected a fraction from 0 to below 1",
             conf.at(_HISTORY),
@@ -289,9 +289,9 @@ RULES: tuple[Rule[Conf], ...] = (
     Rule(
         "history-out-of-range",
         Severity.ERROR,
-        "a history below 0 or far above 1",
-        "Scores are the old one times this and the new usage times the rest: beyond 0 to 1 they "
-        "swing, or grow without bound.",
+        "a history below 0",
+        "Scores are the old one times this and the new usage times the rest: below 0 they swing "
+        "around the usage.",
         ("#6772",),
         f"{_HISTORY}=0.5",
         _history_out_of_range,

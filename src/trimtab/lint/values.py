@@ -205,12 +205,13 @@ def _too_small(conf: Conf) -> Iterator[Found]:
 def _percent_for_fraction(conf: Conf) -> Iterator[Found]:
     for key, evidence in _FRACTIONS:
         value = conf.number(key)
-        if value is not None and 1 < value <= 100:
+        if value is not None and value > 1:
+            fraction = f"{value / 100:g}" if value < 100 else KEYS[key].default(conf.release)
             yield Found(
-                f"{conf.told(key)}: expected a fraction such as {value / 100:g}",
+                f"{conf.told(key)}: expected a fraction such as {fraction}",
                 conf.at(key),
                 key,
-                f"{key}={value / 100:g}",
+                f"{key}={fraction}",
                 evidence=evidence,
             )
 
@@ -278,7 +279,7 @@ RULES: tuple[Rule[Conf], ...] = (
         ("#6772",),
         "the fraction",
         _percent_for_fraction,
-        cases=tuple(Case(key, "from above 1 to 100", evidence) for key, evidence in _FRACTIONS),
+        cases=tuple(Case(key, "above 1", evidence) for key, evidence in _FRACTIONS),
     ),
     Rule(
         "wrong-unit",
