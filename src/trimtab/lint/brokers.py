@@ -70,7 +70,7 @@ CONF_RULES: tuple[Rule[Conf], ...] = (
         "a key that the broker goes by in another way than its file says",
         "Dynamic settings are kept in the metadata store and overrule the file, on every broker "
         "and after every restart; changing the file changes nothing.",
-        ("#725", "#15904"),
+        ("#725",),
         "the value in one place: pulsar-admin brokers delete-dynamic-config, or no line here",
         _overruled,
     ),

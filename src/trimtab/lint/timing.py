@@ -129,7 +129,7 @@ RULES: tuple[Rule[Conf], ...] = (
         "rounds that come faster than new measurements",
         "A round that comes before the effect of the last one has been measured sheds the same "
         "load once more.",
-        ("#1488", "#21299"),
+        ("#1488", "PulsarStats"),
         "an interval of rounds no shorter than the slowest measurement",
         _stale_inputs,
     ),

@@ -117,7 +117,7 @@ _UNITS = (
         10_000,
         _INFINITE,
         "in milliseconds; it is in seconds, and so rates are hours old",
-        ("#21299",),
+        ("PulsarStats",),
         0.001,
     ),
     _Unit(
