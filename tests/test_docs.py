@@ -82,6 +82,16 @@ def test_every_setting_is_documented() -> None:
     assert [key for key in KEYS if f"| `{key}` |" not in text] == []
 
 
+def test_every_rule_is_in_the_table_and_has_its_section() -> None:
+    from trimtab.lint import RULES
+
+    text = (DOCS / "lint.md").read_text(encoding="utf-8")
+
+    assert RULES
+    assert set(RULES) == set(re.findall(r"(?m)^### (\S+)$", text))
+    assert [code for code in RULES if f"| [{code}](#{code}) |" not in text] == []
+
+
 def test_every_log_message_is_documented() -> None:
     from trimtab.ingest.messages import MESSAGES
 

@@ -9,6 +9,7 @@ from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.explain import explain
 from trimtab.cli.ingest import ingest
+from trimtab.cli.lint import lint
 from trimtab.cli.rate import rate
 from trimtab.cli.reproduce import reproduce
 from trimtab.cli.simulate import simulate
@@ -26,5 +27,5 @@ def main() -> None:
     """
 
 
-for _command in (explain, decide, simulate, compare, sweep, reproduce, rate, ingest):
+for _command in (explain, lint, decide, simulate, compare, sweep, reproduce, rate, ingest):
     main.add_command(_command)

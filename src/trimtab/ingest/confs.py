@@ -3,38 +3,21 @@
 from __future__ import annotations
 
 import json
-import re
 
+from trimtab.confs import ConfError, conf_entry, runtime_entries
 from trimtab.ingest.entries import MalformedError, Row, decode
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
 
-#: `loadBalancerEnabled=true`, or as Helm values have it: `  loadBalancerEnabled: "true"`.
-_SETTING = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(=|:(?=\s|$))\s*(.*?)\s*")
-#: A YAML value behind which a comment may stand: `"true"  # why`.
-_YAML_VALUE = re.compile(r"""(?:"([^"]*)"|'([^']*)'|(.*?))(?:(?:^|\s+)#.*)?""")
-
 
 def conf_line(text: str, origin: Origin) -> Outcome:
-    """Read one line of a broker.conf, or of the same settings as YAML.
-
-    Quirks:
-        The value is kept as it is written: `10 * 1024 * 1024`, which no broker accepts,
-        is a row, so that it can be seen.  In the `key=value` form a `#` behind the value
-        is part of it, as it is for the broker.  A YAML key without a value is a heading.
-    """
-    text = text.removeprefix("\ufeff")
-    if not text.strip() or text.lstrip().startswith(("#", "!")):
+    """Read one line of a broker.conf, or of the same settings as YAML."""
+    try:
+        entry = conf_entry(text)
+    except ConfError as error:
+        return Rejected(str(error))
+    if entry is None:
         return OTHER
-    found = _SETTING.fullmatch(text)
-    if found is None:
-        return Rejected(f"found {text.strip()[:80]!r}, expected key=value")
-    key, separator, value = found.groups()
-    if separator == ":":
-        written = _YAML_VALUE.fullmatch(value)
-        value = next((group for group in written.groups() if group), "") if written else value
-        if not value and '""' not in text and "''" not in text:
-            return OTHER
-    return Rows((_setting(origin, key, value, "conf"),))
+    return Rows((_setting(origin, entry.key, entry.value, "conf"),))
 
 
 def runtime_config(text: str, origin: Origin) -> Outcome:
@@ -42,23 +25,18 @@ def runtime_config(text: str, origin: Origin) -> Outcome:
 
     The rows say in `line` where in the document their key stands.
     """
+    text = text.removeprefix("\ufeff")
     try:
-        found = decode(text.removeprefix("\ufeff"))
+        found = decode(text)
     except MalformedError as error:
         return Rejected(str(error))
     if not isinstance(found, dict) or not found:
         shown = json.dumps(found)
         return Rejected(f"found {shown[:80]}, expected an object of settings")
     rows = []
-    place = 0
-    for key, value in found.items():
-        # Keys come in the document's order, so each is searched for behind the last one.
-        at = re.compile(re.escape(json.dumps(key)) + r"\s*:").search(text, place)
-        place = at.end() if at else place
-        table, row = _setting(
-            origin, key, value if isinstance(value, str) else json.dumps(value), "runtime"
-        )
-        rows.append((table, row | {"line": text.count("\n", 0, place) + 1}))
+    for key, value, line in runtime_entries(found, text):
+        table, row = _setting(origin, key, value, "runtime")
+        rows.append((table, row | {"line": line}))
     return Rows(tuple(rows))
 
 

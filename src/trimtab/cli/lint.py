@@ -1,0 +1,129 @@
+"""The command `trimtab lint`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, TypedDict, Unpack
+
+import click
+
+from trimtab import __version__
+
+if TYPE_CHECKING:
+    from trimtab.lint import Finding, Severity
+    from trimtab.linting import Looked
+
+_COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
+
+
+class _Asked(TypedDict):
+    """The options that do not say which release it is."""
+
+    output_format: str
+    severity: str
+    ignore: tuple[str, ...]
+    explain: bool
+
+
+@click.command()
+@click.argument("broker_conf", nargs=-1, required=True, type=click.Path(allow_dash=True))
+@click.option("--release", metavar="RELEASE", default="", help="The Pulsar that it is for.")
+@click.option("--from", "before", metavar="RELEASE", default="", help="Upgrade: the Pulsar before.")
+@click.option("--to", "after", metavar="RELEASE", default="", help="Upgrade: the Pulsar after.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["plain", "json", "sarif"]),
+    default="plain",
+    show_default=True,
+    help="For people, for programs, or SARIF 2.1.0 for code hosts.",
+)
+@click.option(
+    "--severity",
+    type=click.Choice(["error", "warning", "note"]),
+    default="note",
+    show_default=True,
+    help="Leave out what is less bad than this.",
+)
+@click.option("--ignore", metavar="CODE", multiple=True, help="Leave out one rule; may come again.")
+@click.option("--explain", is_flag=True, help="Say why each bites, and the evidence.")
+def lint(
+    broker_conf: tuple[str, ...], release: str, before: str, after: str, **asked: Unpack[_Asked]
+) -> None:
+    """Check the load balancer's settings for traps, slips and defaults that bite.
+
+    BROKER_CONF is a broker.conf, Helm values, what a broker tells of its settings (JSON), a
+    recording, whose brokers are compared with each other as well, or - for the standard
+    input.  With --from and --to it is an upgrade that is checked: which defaults flip,
+    which keys go or come, and what to write to keep what you have.  docs/lint.md lists the
+    rules.
+
+    Exits with 1 when anything is found, and with 2 when something cannot be read.
+
+    \b
+    Examples:
+      trimtab lint broker.conf --release 4.0.8 --explain
+      trimtab lint recordings/threshold
+      trimtab lint broker.conf --from 3.0.7 --to 5.0.1
+      trimtab lint broker.conf --release 4.0.8 --format sarif > lint.sarif
+    """
+    from trimtab.lint import RULES
+    from trimtab.lint.conf import shown
+    from trimtab.linting import LintError, Releases, look
+
+    try:
+        unknown = [code for code in asked["ignore"] if code not in RULES]
+        if unknown:
+            raise LintError(f"--ignore: found {unknown[0]!r}, expected a rule of docs/lint.md")
+        looked = look(broker_conf, Releases(release.strip(), before.strip(), after.strip()))
+    except LintError as error:
+        click.echo(f"trimtab: {shown(str(error), 1000)}", err=True)
+        sys.exit(2)
+    findings = [it for it in looked.findings if _is_asked(it, asked)]
+    if asked["output_format"] == "plain":
+        _tell(findings, looked, before, asked["explain"])
+    else:
+        click.echo(
+            json.dumps(_laid_out(findings, looked, before, asked["output_format"]), indent=2)
+        )
+    if findings:
+        sys.exit(1)
+
+
+def _is_asked(finding: Finding, asked: _Asked) -> bool:
+    order = list(_COLOURS)
+    is_bad_enough = order.index(finding.severity.value) <= order.index(asked["severity"])
+    return is_bad_enough and finding.code not in asked["ignore"]
+
+
+def _tell(findings: list[Finding], looked: Looked, before: str, is_explained: bool) -> None:
+    """Print findings for people, and a line that sums them up."""
+    from trimtab.lint.text import counted, told
+
+    for line in told(findings, _paint, explains=is_explained):
+        click.echo(line)
+    release = f"from {before} to {looked.release}" if before else f"release {looked.release}"
+    files = looked.files[0] if len(looked.files) == 1 else f"{len(looked.files)} files"
+    hint = "" if is_explained or not findings else "; --explain says why"
+    click.echo(f"{files}, {release}: {counted(findings)}{hint}")
+
+
+def _paint(text: str, severity: Severity | None) -> str:
+    if severity is None:
+        return click.style(text, bold=True)
+    return click.style(text, fg=_COLOURS[severity.value], bold=True)
+
+
+def _laid_out(
+    findings: list[Finding], looked: Looked, before: str, output_format: str
+) -> dict[str, object]:
+    """Lay findings out for programs."""
+    from trimtab.lint import RULES
+    from trimtab.lint.document import document
+    from trimtab.lint.sarif import sarif
+
+    if output_format == "sarif":
+        return sarif(findings, RULES, __version__)
+    releases = {"from": before, "to": looked.release} if before else {"release": looked.release}
+    return document(findings, looked.files, releases)
