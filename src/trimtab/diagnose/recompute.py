@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from trimtab.diagnose.leader_view import METRICS
+from trimtab.diagnose.leader_averages import METRICS
 from trimtab.diagnose.replay import Script, replay
 from trimtab.diagnose.store_source import Span, best_told
 from trimtab.settings import LoadManagerSettings, ResourceWeights

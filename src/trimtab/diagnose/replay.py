@@ -13,17 +13,11 @@ from typing import Any
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
-from trimtab.diagnose.leader_view import (
-    METRICS,
-    Average,
-    LeaderView,
-    Report,
-    broker_load,
-    cluster_load,
-)
+from trimtab.diagnose.leader_averages import METRICS, Average
+from trimtab.diagnose.leader_load import broker_load, cluster_load
+from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.store_source import is_logged
-from trimtab.map_order import hash_map_order
 from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
@@ -125,7 +119,7 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
             if flushed is None or time - flushed > _FLUSH:
                 view.recompute()
             flushed = time
-            view.store(thing["bundle"], stored_average(thing))
+            view.store((thing["bundle"],), stored_average(thing))
         else:
             _learn(view, memory, script, (time, what, thing))
 
@@ -178,11 +172,12 @@ def missed_writes(
 def stored_average(row: Mapping[str, Any]) -> Average:
     """Return what a row of `bundle_averages` holds."""
     return Average(
-        short_samples=row["short_samples"],
-        short=np.array([row[f"short_{metric}"] for metric in METRICS]),
-        long_samples=row["long_samples"],
-        long=np.array([row[f"long_{metric}"] for metric in METRICS]),
-        topics=float(row["topics"] or 0),
+        short_samples=np.array([row["short_samples"]]),
+        short=np.array([[row[f"short_{metric}"] for metric in METRICS]]),
+        long_samples=np.array([row["long_samples"]]),
+        long=np.array([[row[f"long_{metric}"] for metric in METRICS]]),
+        topics=np.array([float(row["topics"] or 0)]),
+        number=np.zeros(1, np.int64),
     )
 
 
@@ -218,7 +213,8 @@ def _hear(view: LeaderView, memory: _Memory, script: Script, row: Mapping[str, A
                 limit=measures(row, "limit"),
                 totals=np.array([row[metric] for metric in METRICS]),
                 bundles=tuple(row["bundles"]),
-                stats=row["stats"],
+                measured=tuple(row["stats"]),
+                samples=np.array(list(row["stats"].values())).reshape(-1, 5),
             )
         )
         return
@@ -338,7 +334,7 @@ def _place(
     names = (
         view.brokers_with_fewest(namespace(event["bundle"]))
         if script.manager.distributes_evenly
-        else hash_map_order(view.reports)
+        else view.set_order()
     )
     position = {broker: i for i, broker in enumerate(load.brokers)}
     candidates = np.array([position[name] for name in names], np.int64)
