@@ -72,7 +72,7 @@ def test_every_round_of_a_recording_is_decided_again(
     assert found["undecidable"] == []
     told = [(row["bundle"], row["source"], row["told"]) for row in truth(root, "move")]
     assert len(unloads) >= 5
-    assert {(row["bundle"], row["from"], row["to"]) for row in unloads} <= set(told)
+    assert {(row["bundle"], row["source"], row["target"]) for row in unloads} <= set(told)
 
 
 def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:

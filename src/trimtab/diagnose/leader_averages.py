@@ -184,17 +184,18 @@ class LeaderAverages:
         for column, old in zip(self._fed(), kept, strict=True):
             column[..., but] = old
 
-    def feed_one(self, row: int, sample: Floats) -> None:
-        """Feed a row a sample, (5,) with topics."""
+    def feed_rows(self, rows: Ints, samples: Floats) -> None:
+        """Feed some rows, each once, a sample each, (n, 5) with topics."""
         now = self._now
         self.version += 1
-        for average, samples, most in (
+        for average, counts, most in (
             (now.short, now.short_samples, SHORT_SAMPLES),
             (now.long, now.long_samples, LONG_SAMPLES),
         ):
-            samples[row] = min(int(samples[row]) + 1, most)
-            average[:, row] = averaged(average[:, row], int(samples[row]), sample[:4])
-        now.topics[row] = sample[4]
+            taken = np.minimum(counts[rows] + 1, most)
+            counts[rows] = taken
+            average[:, rows] = averaged(average[:, rows].T, taken[:, None], samples[:, :4]).T
+        now.topics[rows] = samples[:, 4]
 
     def store(self, bundles: Sequence[str], averages: Average) -> None:
         """Set bundles' averages to what the leader itself wrote to the metadata store."""

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import numpy as np
 
 from trimtab.diagnose.leader_view import LeaderView
-from trimtab.load_data.bundle_averages import DEFAULT_STATS
 from trimtab.map_order import concurrent_hash_map_order, concurrent_hash_map_walk, hash_map_walk
-from trimtab.model import ClusterLoad, Flags, Floats, Ints, Preallocations
+from trimtab.model import ClusterLoad, Flags, Ints, Preallocations
 
 
 def broker_load(view: LeaderView) -> ClusterLoad:
@@ -47,20 +46,18 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
 
 
 def _load(view: LeaderView, rows: Ints, owners: Ints) -> ClusterLoad:
-    brokers, averages = view.order(), view.averages
-    reports = [view.reports[broker] for broker in brokers]
-    totals = np.array([report.totals for report in reports]).reshape(-1, 4)
+    averages, told = view.averages, view.told()
     short = averages.of(rows).short
-    long_in, long_out = _long_rates(view)
+    long_in, long_out = view.long_rates()
     return ClusterLoad(
-        brokers=brokers,
-        resource_usage=np.array([report.usage for report in reports]).reshape(-1, 5),
-        resource_limit=np.array([report.limit for report in reports]).reshape(-1, 5),
-        rate_in=totals[:, 0],
-        rate_out=totals[:, 1],
-        throughput_in=totals[:, 2],
-        throughput_out=totals[:, 3],
-        bundle_count=np.array([len(report.bundles) for report in reports], np.int64),
+        brokers=view.order(),
+        resource_usage=told.usage,
+        resource_limit=told.limit,
+        rate_in=told.totals[:, 0],
+        rate_out=told.totals[:, 1],
+        throughput_in=told.totals[:, 2],
+        throughput_out=told.totals[:, 3],
+        bundle_count=told.bundles,
         bundles=tuple(averages.names[row] for row in rows.tolist()),
         bundle_broker=owners,
         bundle_rate_in=short[:, 0],
@@ -82,23 +79,13 @@ def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:
     return ~recent[rows]
 
 
-def _long_rates(view: LeaderView) -> tuple[Floats, Floats]:
-    """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`)."""
-    measured, averages = view.measured(), view.averages
-    long, is_known = averages.of(measured.rows).long, averages.is_known[measured.rows]
-    rates = (np.where(is_known, long[:, i], DEFAULT_STATS[i]) for i in range(2))
-    # It adds one after the other, as the Java does.
-    summed = [np.bincount(measured.brokers, rate, len(view.reports)) for rate in rates]
-    # Without any broker they are counts, and whole numbers.
-    return summed[0].astype(np.float64), summed[1].astype(np.float64)
-
-
 def _preallocations(view: LeaderView) -> Preallocations:
     """Lay out what was given, in the order in which the leader's maps are walked."""
     found = []
     averages = view.averages
-    for i, broker in enumerate(view.order() if view.given else ()):
-        given = view.given.get(broker, {})
+    place = {broker: i for i, broker in enumerate(view.order())} if view.given else {}
+    for broker in sorted(view.given.keys() & place.keys(), key=place.__getitem__):
+        i, given = place[broker], view.given[broker]
         for bundle in concurrent_hash_map_order(given):
             rates = given[bundle].long_rates
             row = averages.known.get(bundle)

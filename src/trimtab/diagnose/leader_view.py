@@ -14,6 +14,7 @@ import numpy as np
 from trimtab.bundles import namespace
 from trimtab.candidates.fewest import fewest
 from trimtab.diagnose.leader_averages import Average, LeaderAverages
+from trimtab.load_data.bundle_averages import DEFAULT_STATS
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.model import Floats, Ints
 
@@ -51,6 +52,19 @@ class Listed:
     brokers: Ints
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the brokers' reports say of themselves, in `LeaderView.order`."""
+
+    #: (n_brokers, 5) usage and limit, columns RESOURCES.
+    usage: Floats
+    limit: Floats
+    #: (n_brokers, 4) METRICS.
+    totals: Floats
+    #: (n_brokers,) how many they have.
+    bundles: Ints
+
+
 @dataclass(slots=True)
 class LeaderView:
     """The leader's maps, as far as strategies read them.
@@ -84,6 +98,11 @@ class LeaderView:
     #: What `listed` and `measured` gave last.
     _listed: Listed | None = None
     _measured: Listed | None = None
+    _told: Told | None = None
+    #: What `long_rates` gave last, and of which averages.
+    _long: tuple[int, tuple[Floats, Floats]] | None = None
+    #: Rows that several brokers report, turn by turn, with the samples of each turn.
+    _turns: list[tuple[Ints, Floats]] | None = None
 
     # -------------------------------------------------------------- what it hears
 
@@ -113,13 +132,15 @@ class LeaderView:
         self.averages.sample[:, rows] = report.samples[:, :4].T
         self.averages.sample_topics[rows] = report.samples[:, 4]
         self._reports[report.broker] = report
+        self._told = None
+        self._turns = None if self._doubled else self._turns
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
         self.given.pop(broker, None)
         report = self._reports.pop(broker, None)
         if report is not None:
-            self._order = self._set_order = self._listed = None
+            self._order = self._set_order = self._listed = self._told = None
             self._let_go(broker, report.measured)
             for _ in range(2):
                 self.recompute()
@@ -222,6 +243,35 @@ class LeaderView:
             self._measured = self._laid_out([self._reports[b].measured for b in self.order()])
         return self._measured
 
+    def told(self) -> Told:
+        """Return what the brokers say of themselves."""
+        if self._told is None:
+            reports = [self._reports[broker] for broker in self.order()]
+            self._told = Told(
+                usage=np.array([report.usage for report in reports]).reshape(-1, 5),
+                limit=np.array([report.limit for report in reports]).reshape(-1, 5),
+                totals=np.array([report.totals for report in reports]).reshape(-1, 4),
+                bundles=np.array([len(report.bundles) for report in reports], np.int64),
+            )
+        return self._told
+
+    def long_rates(self) -> tuple[Floats, Floats]:
+        """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`)."""
+        averages = self.averages
+        if self._long is None or self._long[0] != averages.version:
+            measured = self.measured()
+            is_known = averages.is_known[measured.rows]
+            long = averages.of(measured.rows).long
+            rates = (np.where(is_known, long[:, i], DEFAULT_STATS[i]) for i in range(2))
+            # It adds one after the other, as the Java does; without any broker they are
+            # counts, and whole numbers.
+            into, out = (
+                np.bincount(measured.brokers, rate, len(self._reports)).astype(np.float64)
+                for rate in rates
+            )
+            self._long = averages.version, (into, out)
+        return self._long[1]
+
     def brokers_with_fewest(self, wanted: str) -> tuple[str, ...]:
         """Return the brokers with the fewest bundles of a namespace, in set order.
 
@@ -251,7 +301,7 @@ class LeaderView:
 
     def _let_go(self, broker: str, measured: tuple[str, ...]) -> None:
         """Have a broker report no bundle any more."""
-        self._measured = None
+        self._measured = self._turns = self._long = None
         rows = self.averages.rows(measured)
         self.averages.reported[rows] -= 1
         for bundle, row in zip(measured, rows.tolist(), strict=True):
@@ -293,11 +343,20 @@ class LeaderView:
 
     def _feed_doubled(self) -> None:
         """Feed bundles that several brokers report a sample of each, in the order of the walk."""
-        rank = {broker: i for i, broker in enumerate(self.order())}
-        for row in self._doubled:
-            for broker in sorted(self._holders[row], key=rank.__getitem__):
-                sample = self._reports[broker].samples[self._holders[row][broker]]
-                self.averages.feed_one(row, sample)
+        if self._turns is None:
+            rank = {broker: i for i, broker in enumerate(self.order())}
+            turns: dict[int, list[tuple[int, Floats]]] = {}
+            for row in self._doubled:
+                holders = self._holders[row]
+                for turn, broker in enumerate(sorted(holders, key=rank.__getitem__)):
+                    sample = self._reports[broker].samples[holders[broker]]
+                    turns.setdefault(turn, []).append((row, sample))
+            self._turns = [
+                (np.array([row for row, _ in fed]), np.array([sample for _, sample in fed]))
+                for _, fed in sorted(turns.items())
+            ]
+        for rows, samples in self._turns:
+            self.averages.feed_rows(rows, samples)
 
     def _forget(self, bundle: str) -> None:
         self._keep_given(bundle)
