@@ -7,9 +7,6 @@ maps that a reader of the recording holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
-
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
@@ -17,6 +14,7 @@ from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.model import ClusterLoad, Decision, Flags, Floats, Ints, LostRoundError
 from trimtab.record.clock import LeaderClock
+from trimtab.record.listener import Listener, Selected, Unloading, Write
 from trimtab.record.shedder_lines import Shed
 from trimtab.simulate.leader import Leader
 from trimtab.simulate.placing import Chosen, Placing
@@ -29,71 +27,6 @@ from trimtab.simulate.windows import Counted
 # What a broker reports of memory it has, MiB, and of its CPU, percent of a core.
 _MEMORY_MIB, _DIRECT_MIB, _CPU_PERCENT = 4096.0, 8192.0, 800.0
 _KBIT = 8.0 / 1000.0
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """A load report, written."""
-
-    time_ms: int
-    broker: int
-    report: Report
-
-
-@dataclass(frozen=True, slots=True)
-class Selected:
-    """A broker was selected for a bundle."""
-
-    time_ms: int
-    bundle: int
-    #: For each time the placer was asked: how many there were, and whether it drew among all.
-    asked: tuple[tuple[int, bool], ...]
-    #: None if nobody was there.
-    broker: int | None
-    is_lookup: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Unloading:
-    """The leader begins to unload a bundle."""
-
-    time_ms: int
-    bundle: int
-    source: int
-    #: None for a release that leaves the choice to the next lookup.
-    target: int | None
-    took_s: float
-
-
-class Listener(Protocol):
-    """Whoever writes it down."""
-
-    def wrote(self, write: Write) -> None:
-        """Hear of a report."""
-
-    def left(self, time_ms: int, broker: int) -> None:
-        """Hear that a broker's node is gone."""
-
-    def elected(self, time_ms: int, broker: int) -> None:
-        """Hear that a broker leads."""
-
-    def flushed(self, time_ms: int, view: LeaderView) -> None:
-        """Hear that the leader stores its averages."""
-
-    def decided(self, time_ms: int, shed: Shed) -> None:
-        """Hear what a shedder decides."""
-
-    def selected(self, selected: Selected) -> None:
-        """Hear of a placement."""
-
-    def unloading(self, unloading: Unloading) -> None:
-        """Hear that an unload begins."""
-
-    def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
-        """Hear that a bundle changes hands; -1 is nobody."""
-
-    def passed(self, time_s: float) -> None:
-        """Hear that time has passed, and how far."""
 
 
 class HeardTimetable(Timetable):

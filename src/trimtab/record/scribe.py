@@ -10,7 +10,8 @@ from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.model import Floats, Reason
 from trimtab.record import documents, lines
 from trimtab.record.files import Files, Logs, iso
-from trimtab.record.heard import HeardLeader, Selected, Unloading, Write
+from trimtab.record.heard import HeardLeader
+from trimtab.record.listener import Selected, Unloading, Write
 from trimtab.record.metrics import Exports, Scraped, Scrapes, broker_metrics
 from trimtab.record.noise import Noise
 from trimtab.record.options import Options
