@@ -100,8 +100,8 @@ vectors: $(READY) ## ask every vector of tests/golden of its release again, and 
 	@PYTHONPATH=pulsar $(RUN) oracle.golden
 
 .PHONY: bench
-bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part)
-	@PYTHONPATH=pulsar $(RUN) bench $(if $(ONLY),--only $(ONLY))
+bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part; BROKERS=..., HOURS=... of a night)
+	@PYTHONPATH=pulsar $(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(HOURS),--hours $(HOURS))
 
 ##@ Seldom
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import click
 from oracle.java import OracleError
 
 from bench.lost_rack import lost_rack
+from bench.night import LARGE, Size, night
 from bench.page import PAGE, write
 from bench.simulation import simulation
 from bench.strategies import strategies
@@ -24,6 +26,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "simulation": simulation,
     "sweep": sweep,
     "zookeeper": zookeeper,
+    "night": night,
 }
 
 
@@ -31,13 +34,17 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
 @click.option(
     "--only", multiple=True, type=click.Choice(list(BENCHMARKS)), help="A benchmark; all if none."
 )
-def main(only: tuple[str, ...]) -> None:
+@click.option("--brokers", default=LARGE.brokers, help="Brokers of the night.")
+@click.option("--hours", default=LARGE.hours, help="Hours of the night.")
+def main(only: tuple[str, ...], brokers: int, hours: float) -> None:
     """Measure, and put the figures on record in docs/performance.md."""
     titles = [_title(name) for name in BENCHMARKS]
+    asked = Size(brokers, brokers * LARGE.bundles // LARGE.brokers, hours)
+    benchmarks: dict[str, Callable[[], Table]] = {**BENCHMARKS, "night": partial(night, asked)}
     for name in only or BENCHMARKS:
         began = time.monotonic()
         try:
-            table = BENCHMARKS[name]()
+            table = benchmarks[name]()
         except (DifferenceError, OracleError) as error:
             raise click.ClickException(f"{name}: {error}") from error
         write(_title(name), table, titles)

@@ -35,9 +35,9 @@ def simulation() -> Table:
 
 def _rows() -> Iterator[tuple[str, ...]]:
     for brokers, bundles in _SIZES:
-        world = _world(brokers, bundles)
+        made = world(brokers, bundles)
         began = time.process_time()
-        run = simulated(world, _BALANCER, Parameters())
+        run = simulated(made, _BALANCER, Parameters())
         took_s = time.process_time() - began
         peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         moves, reports = run.moves.time_s.size, run.counts["reports"]
@@ -45,7 +45,8 @@ def _rows() -> Iterator[tuple[str, ...]]:
         yield (f"{brokers:,}", f"{bundles:,}", *figures)
 
 
-def _world(brokers: int, bundles: int) -> World:
+def world(brokers: int, bundles: int) -> World:
+    """Make a cluster whose bundles are of very different weights, dealt out at random."""
     random = np.random.default_rng(_SEED)
     rate = np.minimum(random.lognormal(0.0, 1.1, bundles), 9.0)
     # A thousand messages/s of 1 KiB with a consumer are about 1.3 points of CPU.

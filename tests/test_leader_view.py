@@ -2,44 +2,59 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.diagnose.leader_view import Average, LeaderView, Report, broker_load, cluster_load
+from tests import leader_one_by_one
+from trimtab.diagnose.leader_averages import Average
+from trimtab.diagnose.leader_load import broker_load, cluster_load
+from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.replay import missed_writes
+from trimtab.model import ClusterLoad
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
 
 
 def report(broker: str, **throughputs: float) -> Report:
-    stats = {
-        f"t/n/{name}": np.array([1.0, 1.0, value, value, 3.0])
-        for name, value in throughputs.items()
-    }
+    names = tuple(f"t/n/{name}" for name in throughputs)
+    samples = [[1.0, 1.0, value, value, 3.0] for value in throughputs.values()]
     return Report(
         broker=broker,
         usage=np.full(5, 10.0),
         limit=np.full(5, 100.0),
         totals=np.full(4, sum(throughputs.values())),
-        bundles=tuple(stats),
-        stats=stats,
+        bundles=names,
+        measured=names,
+        samples=np.array(samples).reshape(-1, 5),
     )
 
 
+def average(view: LeaderView, bundle: str) -> Average:
+    return view.averages.of(np.array([view.averages.known[bundle]]))
+
+
+def stored(*, short: float, long: float) -> Average:
+    ten, twenty, number = (np.array([count]) for count in (10, 20, 0))
+    return Average(ten, np.full((1, 4), short), twenty, np.full((1, 4), long), number, number)
+
+
 def averages(view: LeaderView) -> dict[str, float]:
-    return {bundle: float(average.short[2]) for bundle, average in view.averages.items()}
+    return {bundle: float(average(view, bundle).short[0, 2]) for bundle in view.averages.known}
 
 
 def test_a_new_broker_notifies_twice_and_a_write_once() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
-    assert view.averages["t/n/a"].short_samples == 2
+    assert average(view, "t/n/a").short_samples[0] == 2
     view.take(report("b1:8080", a=400.0))
-    assert view.averages["t/n/a"].short_samples == 3
+    assert average(view, "t/n/a").short_samples[0] == 3
     assert averages(view) == {"t/n/a": (100.0 + 100.0 + 400.0) / 3}
 
 
@@ -47,14 +62,14 @@ def test_any_brokers_write_feeds_every_bundle() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
     view.take(report("b2:8080", b=7.0))
-    assert view.averages["t/n/a"].short_samples == 4
+    assert average(view, "t/n/a").short_samples[0] == 4
 
 
 def test_a_bundle_that_nobody_reports_loses_its_average() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0, b=50.0))
     view.take(report("b1:8080", b=50.0))
-    assert set(view.averages) == {"t/n/b"}
+    assert set(view.averages.known) == {"t/n/b"}
 
 
 def test_short_averages_forget_after_ten_samples() -> None:
@@ -62,29 +77,29 @@ def test_short_averages_forget_after_ten_samples() -> None:
     view.take(report("b1:8080", a=0.0))
     for _ in range(20):
         view.take(report("b1:8080", a=1000.0))
-    assert view.averages["t/n/a"].short_samples == 10
+    assert average(view, "t/n/a").short_samples[0] == 10
     assert 800.0 < averages(view)["t/n/a"] < 1000.0
 
 
 def test_a_restarted_leader_begins_with_the_stored_averages() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
-    view.store("t/n/a", Average(10, np.full(4, 500.0), 20, np.full(4, 400.0), 3.0))
+    view.store(("t/n/a",), stored(short=500.0, long=400.0))
     for _ in range(5):
         view.take(report("b1:8080", a=100.0))
     view.start()
     assert averages(view) == {"t/n/a": (9 * 500.0 + 100.0) / 10}
-    assert view.averages["t/n/a"].long[2] == (20 * 400.0 + 100.0) / 21
+    assert average(view, "t/n/a").long[0, 2] == (20 * 400.0 + 100.0) / 21
 
 
 def test_a_bundle_forgotten_and_met_again_is_another_object() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0, b=50.0))
-    before = view.averages["t/n/a"].number
+    before = average(view, "t/n/a").number[0]
     view.take(report("b1:8080", b=50.0))
     view.take(report("b1:8080", a=100.0, b=50.0))
-    assert view.averages["t/n/a"].number > before
-    assert view.averages["t/n/a"].short_samples == 1
+    assert average(view, "t/n/a").number[0] > before
+    assert average(view, "t/n/a").short_samples[0] == 1
 
 
 def test_long_rates_of_a_broker_are_those_of_its_bundles() -> None:
@@ -99,8 +114,9 @@ def test_long_rates_of_a_broker_are_those_of_its_bundles() -> None:
 
 def test_a_bundle_placed_before_anyone_reports_it_has_the_defaults() -> None:
     view = LeaderView()
-    assert view.meet("t/n/new").short.tolist() == [50.0, 50.0, 50_000.0, 50_000.0]
-    assert view.averages["t/n/new"].short_samples == 0
+    view.meet("t/n/new")
+    assert average(view, "t/n/new").short.tolist() == [[50.0, 50.0, 50_000.0, 50_000.0]]
+    assert average(view, "t/n/new").short_samples[0] == 0
 
 
 def test_a_bundle_reported_twice_stands_twice_in_the_load() -> None:
@@ -131,6 +147,62 @@ def test_the_filter_keeps_exactly_the_brokers_with_the_fewest(counts: dict[str, 
     fewest = min(counts.values())
     kept = view.brokers_with_fewest("t/n")
     assert set(kept) == {broker for broker, count in counts.items() if count == fewest}
+
+
+# ------------------------------------------- the same as one bundle after the other
+
+
+def _both(random: np.random.Generator, steps: int) -> Iterator[tuple[LeaderView, Any]]:
+    """Let random things happen to both leaders."""
+    view, plain = LeaderView(), leader_one_by_one.LeaderView()
+    for _ in range(steps):
+        what = random.choice(["take"] * 6 + ["drop", "recompute", "store", "start", "give", "own"])
+        broker, bundle = (f"{x}{random.integers(9)}" for x in ("b", "t/n0/x"))
+        if what == "take":
+            count = int(random.integers(0, 12))
+            names = [f"t/n{i % 3}/x{i}" for i in random.permutation(60)[:count].tolist()]
+            usage, totals, samples = random.random(5), random.random(4), random.random((count, 5))
+            listed = tuple(names[: count - int(random.integers(2))])
+            args = (broker, usage, np.full(5, 100.0), totals, listed)
+            view.take(Report(*args, tuple(names), samples))
+            stats = dict(zip(names, samples, strict=True))
+            plain.take(leader_one_by_one.Report(*args, stats))
+        elif what == "store":
+            short, long = random.random((2, 1, 4))
+            counts = np.array([7]), np.array([70])
+            nothing = np.zeros(1)
+            kept = Average(counts[0], short, counts[1], long, nothing, nothing.astype(np.int64))
+            view.store((bundle,), kept)
+            plain.store(bundle, leader_one_by_one.Average(7, short[0], 70, long[0], 0.0))
+        elif what == "own":
+            view.own ^= {bundle}
+            plain.own ^= {bundle}
+            view.recently_unloaded[bundle] = plain.recently_unloaded[bundle] = 1.0
+        else:
+            told = {"drop": (broker,), "give": (bundle, broker)}.get(what, ())
+            getattr(view, what)(*told)
+            getattr(plain, what)(*told)
+        yield view, plain
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
+    compared = 0
+    for view, plain in _both(np.random.default_rng(seed), 150):
+        loads = cluster_load(view, _is_system), leader_one_by_one.cluster_load(plain, _is_system)
+        for column in fields(ClusterLoad):
+            mine, other = (getattr(load, column.name) for load in loads)
+            if is_dataclass(mine):
+                mine, other = asdict(mine), asdict(other)
+            np.testing.assert_equal(mine, other, err_msg=column.name)
+        for wanted in ("t/n0", "t/n1", "t/other"):
+            assert view.brokers_with_fewest(wanted) == plain.brokers_with_fewest(wanted)
+        compared += len(loads[0].bundles)
+    assert compared > 1000
+
+
+def _is_system(bundle: str) -> bool:
+    return bundle.endswith("5")
 
 
 def row(second: int, version: int | None, *, is_gone: bool = False) -> dict[str, Any]:

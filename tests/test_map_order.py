@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,8 +19,11 @@ from trimtab.map_order import (
     ConcurrentHashMapKeys,
     HashMapKeys,
     concurrent_hash_map_order,
+    concurrent_hash_map_walk,
     hash_map_order,
     hash_map_size,
+    hash_map_walk,
+    spreads,
     string_hash,
 )
 from trimtab.sequences import Round, sequence
@@ -145,3 +149,14 @@ def orders(
         if "after_random" not in found:
             order = found.get("candidate_order", list(selection.candidates))
             yield "candidates", order, list(hash_map_order(selection.candidates))
+
+
+@pytest.mark.parametrize("count", [0, 1, 12, 13, 47, 48, 49, 95, 96, 97, 1000, 6143, 6144])
+def test_many_keys_at_once_are_walked_as_one_after_the_other(count: int) -> None:
+    random = np.random.default_rng(count)
+    keys = [f"t/n{i % 7}/0x{n:08x}" for i, n in enumerate(random.integers(0, 1 << 32, count))]
+    keys = list(dict.fromkeys(keys))
+    walked = concurrent_hash_map_walk(keys, spreads(keys))
+    assert tuple(keys[i] for i in walked.tolist()) == concurrent_hash_map_order(keys)
+    walked = hash_map_walk(keys, spreads(keys))
+    assert tuple(keys[i] for i in walked.tolist()) == hash_map_order(keys)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.leader_one_by_one import LeaderView, Report, cluster_load
 from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
-from trimtab.diagnose.leader_view import LeaderView, Report, cluster_load
 from trimtab.load_data import report_gate
 from trimtab.load_data.bundle_averages import averaged
 from trimtab.model import ClusterLoad, Ints

@@ -15,7 +15,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from trimtab.diagnose.diagnosis import diagnose
-from trimtab.diagnose.leader_view import LeaderView, Report, broker_load
+from trimtab.diagnose.leader_load import broker_load
+from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.lookups import answer, is_lookup, owners
 from trimtab.diagnose.store_source import best_told, covered, is_logged
 from trimtab.ingest import ingest, open_recording
@@ -127,10 +128,9 @@ def test_an_answer_is_the_only_candidate_or_the_next_owner() -> None:
 def view_of(**bundles: tuple[str, ...]) -> LeaderView:
     view = LeaderView()
     for broker, names in bundles.items():
-        stats = {name: np.array([10.0, 10.0, 1.0, 1.0, 1.0]) for name in names}
-        view.take(
-            Report(broker, np.full(5, 10.0), np.full(5, 100.0), np.full(4, 1.0), names, stats)
-        )
+        samples = np.tile([10.0, 10.0, 1.0, 1.0, 1.0], (len(names), 1))
+        usage, limit, totals = np.full(5, 10.0), np.full(5, 100.0), np.full(4, 1.0)
+        view.take(Report(broker, usage, limit, totals, names, names, samples))
     return view
 
 

@@ -11,6 +11,7 @@ from trimtab.cli.explain import explain
 from trimtab.cli.ingest import ingest
 from trimtab.cli.lint import lint
 from trimtab.cli.rate import rate
+from trimtab.cli.record import record
 from trimtab.cli.reproduce import reproduce
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
@@ -27,5 +28,16 @@ def main() -> None:
     """
 
 
-for _command in (explain, lint, decide, simulate, compare, sweep, reproduce, rate, ingest):
+for _command in (
+    explain,
+    lint,
+    decide,
+    simulate,
+    record,
+    compare,
+    sweep,
+    reproduce,
+    rate,
+    ingest,
+):
     main.add_command(_command)

@@ -76,8 +76,9 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
     asked = _tenures(tenures, ran, names) if open_question is None else []
     replayed = recompute(spark, tables, asked, spans)
     _write(tables, replayed)
+    again = _Replayed(replayed)
     known = tuple(
-        _known(each, replayed, ran, open_question) for tenure in tenures for each in tenure.rounds
+        _known(each, again, ran, open_question) for tenure in tenures for each in tenure.rounds
     )
     night = Night(
         rounds=tuple(sorted(known, key=lambda each: each.number)),
@@ -224,9 +225,33 @@ def _tenures(found: Sequence[Term], ran: Deployment, names: Mapping[str, str]) -
     ]
 
 
+class _Replayed:
+    """What was decided again, looked up a row at a time: whole tables would not fit."""
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        """Note where each row is."""
+        self._rounds, self._placements = (tables[name] for name in DIAGNOSED)
+        self._round_at = {n: i for i, n in enumerate(self._rounds["round"].to_pylist()) if n}
+        lines = zip(
+            self._placements["file"].to_pylist(), self._placements["line"].to_pylist(), strict=True
+        )
+        self._placement_at = {line: i for i, line in enumerate(lines)}
+
+    def round(self, number: int) -> dict[str, Any] | None:
+        """Return the row of a round."""
+        at = self._round_at.get(number)
+        return None if at is None else self._rounds.slice(at, 1).to_pylist()[0]
+
+    def placements(self, events: Sequence[Event]) -> dict[tuple[str, int], dict[str, Any]]:
+        """Return the rows of the selections that some lines tell of."""
+        lines = [(event.file, event.line) for event in events]
+        at = {line: self._placement_at[line] for line in lines if line in self._placement_at}
+        return {line: self._placements.slice(i, 1).to_pylist()[0] for line, i in at.items()}
+
+
 def _known(
     logged: Round,
-    replayed: Mapping[str, Sequence[Mapping[str, Any]]],
+    replayed: _Replayed,
     ran: Deployment,
     covered: Undecidable | None,
 ) -> Round:
@@ -239,21 +264,20 @@ def _known(
         for move in logged.moves
     )
     logged = replace(logged, moves=moves)
-    row = next((r for r in replayed["replayed_rounds"] if r["round"] == logged.number), None)
+    row = replayed.round(logged.number)
     if row is None:
         checked = checked_against_print(logged)
         if checked.recomputed.why or covered is None:
             return checked
         return replace(checked, recomputed=Recomputed(None, covered.why))
-    placements = {(r["file"], r["line"]): r for r in replayed["replayed_placements"]}
-    return compared(logged, row, placements, ran.threshold_shedder.threshold)
+    drawn = [e for move in logged.moves if move.draw is not None for e in move.draw.evidence]
+    return compared(logged, row, replayed.placements(drawn), ran.threshold_shedder.threshold)
 
 
-def _write(tables: Path, replayed: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    for name, rows in replayed.items():
+def _write(tables: Path, replayed: Mapping[str, pa.Table]) -> None:
+    for name, table in replayed.items():
         folder = tables / name
         folder.mkdir(exist_ok=True)
-        table = pa.Table.from_pylist([dict(row) for row in rows], schema=DIAGNOSED[name])
         pq.write_table(table, folder / "part-00000.parquet")
 
 

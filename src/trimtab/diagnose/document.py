@@ -8,6 +8,9 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from trimtab import __version__
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.deployment import Deployment
@@ -57,23 +60,25 @@ def findings_document(
 
 
 def picture(
-    night: Night, replayed: Sequence[Mapping[str, Any]], actions: Sequence[Mapping[str, Any]]
+    night: Night, replayed: pa.Table, actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Lay out the series that the report draws."""
-    smoothed = [
-        {"time": row["time"], "broker": broker["broker"], "usage": broker["score"]}
-        for row in replayed
-        if row["is_smoothed"]
-        for broker in row["brokers"]
-    ] or [
+    """Lay out the series that the report draws.
+
+    Args:
+        night: the night.
+        replayed: the table `replayed_rounds`.
+        actions: rows of `actions`.
+    """
+    replayed = replayed.filter(replayed["is_smoothed"])
+    smoothed = _smoothed(replayed) or [
         {"time": logged.time, "broker": broker, "usage": state.smoothed}
         for logged in night.rounds
         for broker, state in logged.brokers.items()
         if state.smoothed is not None
     ]
-    bands = [(row["time"], row["average"]) for row in replayed if row["is_smoothed"]] or [
-        (logged.time, logged.average) for logged in night.rounds if logged.average is not None
-    ]
+    bands = list(
+        zip(replayed["time"].to_pylist(), replayed["average"].to_pylist(), strict=True)
+    ) or [(logged.time, logged.average) for logged in night.rounds if logged.average is not None]
     series = {
         "usage": [
             {"time": usage.time, "broker": usage.broker, "usage": usage.usage, "kind": "raw"}
@@ -99,6 +104,18 @@ def picture(
     }
     plain: dict[str, Any] = _plain(series)
     return plain
+
+
+def _smoothed(replayed: pa.Table) -> list[dict[str, Any]]:
+    """Give every broker's smoothed usage in every round that was decided again."""
+    lists = replayed["brokers"].combine_chunks()
+    states = pc.list_flatten(lists)
+    times = replayed["time"].take(pc.list_parent_indices(lists))
+    brokers, scores = (pc.struct_field(states, name).to_pylist() for name in ("broker", "score"))
+    return [
+        {"time": time, "broker": broker, "usage": score}
+        for time, broker, score in zip(times.to_pylist(), brokers, scores, strict=True)
+    ]
 
 
 def _said(action: Mapping[str, Any]) -> str:

@@ -6,24 +6,17 @@ numbers that the leader's own maps held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from trimtab.bundles import namespace
 from trimtab.candidates.fewest import fewest
-from trimtab.load_data.bundle_averages import (
-    DEFAULT_STATS,
-    LONG_SAMPLES,
-    SHORT_SAMPLES,
-    averaged,
-)
+from trimtab.diagnose.leader_averages import Average, LeaderAverages
+from trimtab.load_data.bundle_averages import DEFAULT_STATS
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
-from trimtab.model import BundleData, ClusterLoad, Floats, Preallocations
-
-#: The four numbers averaged for each bundle.
-METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
+from trimtab.model import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +30,39 @@ class Report:
     #: (4,) METRICS of the broker.
     totals: Floats
     bundles: tuple[str, ...]
-    #: Bundle → (5,) METRICS and topics.
-    stats: Mapping[str, Floats]
+    #: Bundles with statistics (Pulsar: `lastStats`), and (n, 5) their METRICS and topics.
+    measured: tuple[str, ...]
+    samples: Floats
 
 
-@dataclass(slots=True)
-class Average:
-    """A bundle's averages (Pulsar: `BundleData`)."""
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A bundle's averages as they were when it was given away, or forgotten since."""
 
-    short_samples: int
-    #: (4,) METRICS.
-    short: Floats
-    long_samples: int
-    #: (4,) METRICS.
-    long: Floats
-    topics: float
-    #: Which object it is: a bundle forgotten and met again has another.
-    number: int = 0
+    number: int
+    #: Long-term averages, messages/s in and out.
+    long_rates: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Rows of the bundles of all reports, and positions in `LeaderView.order` of the brokers."""
+
+    rows: Ints
+    brokers: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the brokers' reports say of themselves, in `LeaderView.order`."""
+
+    #: (n_brokers, 5) usage and limit, columns RESOURCES.
+    usage: Floats
+    limit: Floats
+    #: (n_brokers, 4) METRICS.
+    totals: Floats
+    #: (n_brokers,) how many they have.
+    bundles: Ints
 
 
 @dataclass(slots=True)
@@ -70,29 +79,69 @@ class LeaderView:
         impl/ModularLoadManagerImpl.java updateAll, updateBundleData; 4.0.8
     """
 
-    reports: dict[str, Report] = field(default_factory=dict)
-    averages: dict[str, Average] = field(default_factory=dict)
-    stored: dict[str, Average] = field(default_factory=dict)
-    #: Objects made so far.
-    made: int = 0
+    averages: LeaderAverages = field(default_factory=LeaderAverages)
     recently_unloaded: dict[str, float] = field(default_factory=dict)
     #: Broker → bundles given to it at lookups since, with their averages (Pulsar:
     #: `BrokerData.preallocatedBundleData`).
-    given: dict[str, dict[str, Average]] = field(default_factory=dict)
+    given: dict[str, dict[str, Given]] = field(default_factory=dict)
     #: Bundles that the leader itself owns.
     own: set[str] = field(default_factory=set)
+    _reports: dict[str, Report] = field(default_factory=dict)
+    #: Row → brokers that report it, each with its place in their report.
+    _holders: dict[int, dict[str, int]] = field(default_factory=dict)
+    #: Rows that two brokers report, that are known and not reported, and the other way round.
+    _doubled: set[int] = field(default_factory=set)
+    _unreported: set[str] = field(default_factory=set)
+    _unmet: set[int] = field(default_factory=set)
+    _order: tuple[str, ...] | None = None
+    _set_order: tuple[str, ...] | None = None
+    #: What `listed` and `measured` gave last.
+    _listed: Listed | None = None
+    _measured: Listed | None = None
+    _told: Told | None = None
+    #: What `long_rates` gave last, and of which averages.
+    _long: tuple[int, tuple[Floats, Floats]] | None = None
+    #: Rows that several brokers report, turn by turn, with the samples of each turn.
+    _turns: list[tuple[Ints, Floats]] | None = None
+
+    # -------------------------------------------------------------- what it hears
+
+    @property
+    def reports(self) -> Mapping[str, Report]:
+        """The newest report of each broker."""
+        return self._reports
 
     def take(self, report: Report) -> None:
         """Take a broker's write."""
-        notifications = 1 if report.broker in self.reports else 2
-        self.reports[report.broker] = report
+        notifications = 1 if report.broker in self._reports else 2
+        self.put(report)
         for _ in range(notifications):
             self.recompute()
+
+    def put(self, report: Report) -> None:
+        """Have a broker's report without looking at it yet."""
+        before = self._reports.get(report.broker)
+        if before is None:
+            self._order = self._set_order = None
+        if before is None or before.measured != report.measured:
+            self._let_go(report.broker, () if before is None else before.measured)
+            self._hold(report)
+        if before is None or before.bundles != report.bundles:
+            self._listed = None
+        rows = self.averages.rows(report.measured)
+        self.averages.sample[:, rows] = report.samples[:, :4].T
+        self.averages.sample_topics[rows] = report.samples[:, 4]
+        self._reports[report.broker] = report
+        self._told = None
+        self._turns = None if self._doubled else self._turns
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
         self.given.pop(broker, None)
-        if self.reports.pop(broker, None) is not None:
+        report = self._reports.pop(broker, None)
+        if report is not None:
+            self._order = self._set_order = self._listed = self._told = None
+            self._let_go(broker, report.measured)
             for _ in range(2):
                 self.recompute()
 
@@ -102,42 +151,63 @@ class LeaderView:
         What was given at lookups is forgotten too, unless the leader itself owns it and
         does not report it yet.
         """
-        active: set[str] = set()
-        for broker in self.order():
-            for bundle, sample in self.reports[broker].stats.items():
-                active.add(bundle)
-                self._feed(bundle, sample)
-        for bundle in self.averages.keys() - active:
-            del self.averages[bundle]
-        for broker, bundles in self.given.items():
-            reported = self.reports[broker].bundles if broker in self.reports else ()
-            for bundle in bundles.keys() - (self.own - set(reported)):
-                del bundles[bundle]
+        if self._unmet:
+            self._meet_reported()
+        self.averages.feed()
+        if self._doubled:
+            self._feed_doubled()
+        for bundle in self._unreported:
+            if bundle in self.averages.known:
+                self._forget(bundle)
+        self._unreported.clear()
+        if self.given:
+            self._take_back()
 
-    def store(self, bundle: str, average: Average) -> None:
-        """Set a bundle's averages to what the leader itself wrote to the metadata store."""
-        known = self.averages.get(bundle)
-        self.stored[bundle] = average
-        self.averages[bundle] = replace(average, number=known.number if known else self._next())
+    def store(self, bundles: tuple[str, ...], averages: Average) -> None:
+        """Set bundles' averages to what the leader itself wrote to the metadata store."""
+        self.averages.store(bundles, averages)
+        for bundle, row in zip(bundles, self.averages.rows(bundles).tolist(), strict=True):
+            self._unmet.discard(row)
+            if not self._holders.get(row):
+                self._unreported.add(bundle)
 
-    def meet(self, bundle: str) -> Average:
-        """Return a bundle's averages; one not known begins with Pulsar's defaults."""
-        average = self.averages.get(bundle)
-        if average is None:
-            short, long = np.array(DEFAULT_STATS), np.array(DEFAULT_STATS)
-            average = self.averages[bundle] = Average(0, short, 0, long, 0.0, self._next())
-        return average
+    def meet(self, bundle: str) -> int:
+        """Have averages of a bundle, of Pulsar's defaults if it is not known; return its row."""
+        row = self.averages.meet(bundle)
+        self._unmet.discard(row)
+        if not self._holders.get(row):
+            self._unreported.add(bundle)
+        return row
+
+    def forget(self, bundle: str) -> None:
+        """Drop a bundle that is no more, out of all reports, too."""
+        for report in list(self._reports.values()):
+            if bundle in report.bundles or bundle in report.measured:
+                at = [i for i, name in enumerate(report.measured) if name != bundle]
+                self.put(
+                    Report(
+                        report.broker,
+                        report.usage,
+                        report.limit,
+                        report.totals,
+                        tuple(name for name in report.bundles if name != bundle),
+                        tuple(report.measured[i] for i in at),
+                        report.samples[at],
+                    )
+                )
+        if bundle in self.averages.known:
+            self._forget(bundle)
 
     def start(self) -> None:
         """Begin as the leader's process did: with the averages that were in the store."""
-        self.averages = {
-            bundle: replace(average, number=self._next()) for bundle, average in self.stored.items()
-        }
+        for bundle in self.averages.known if self.given else ():
+            self._keep_given(bundle)
+        self.averages.start()
+        known = self.averages.known
+        reported = {row for row, holders in self._holders.items() if holders}
+        self._unmet = {row for row in reported if not self.averages.is_known[row]}
+        self._unreported = {bundle for bundle, row in known.items() if row not in reported}
         self.recompute()
-
-    def order(self) -> tuple[str, ...]:
-        """Return the brokers in the order in which the leader's map walks them."""
-        return concurrent_hash_map_order(self.reports)
 
     def forget_unloads_before(self, time_s: float) -> None:
         """Drop the unloads whose grace period is over; one exactly over stays, as in the Java."""
@@ -145,7 +215,62 @@ class LeaderView:
 
     def give(self, bundle: str, broker: str) -> None:
         """Take the news that a lookup gave a bundle to a broker."""
-        self.given.setdefault(broker, {})[bundle] = self.meet(bundle)
+        self.given.setdefault(broker, {})[bundle] = self._given(self.meet(bundle))
+
+    # -------------------------------------------------------------- what it shows
+
+    def order(self) -> tuple[str, ...]:
+        """Return the brokers in the order in which the leader's map walks them."""
+        if self._order is None:
+            self._order = concurrent_hash_map_order(self._reports)
+        return self._order
+
+    def set_order(self) -> tuple[str, ...]:
+        """Return the brokers in the order in which a set of them is walked."""
+        if self._set_order is None:
+            self._set_order = hash_map_order(self._reports)
+        return self._set_order
+
+    def listed(self) -> Listed:
+        """Return which bundles which brokers say that they have, broker by broker."""
+        if self._listed is None:
+            self._listed = self._laid_out([self._reports[b].bundles for b in self.order()])
+        return self._listed
+
+    def measured(self) -> Listed:
+        """Return of which bundles which brokers give numbers, broker by broker."""
+        if self._measured is None:
+            self._measured = self._laid_out([self._reports[b].measured for b in self.order()])
+        return self._measured
+
+    def told(self) -> Told:
+        """Return what the brokers say of themselves."""
+        if self._told is None:
+            reports = [self._reports[broker] for broker in self.order()]
+            self._told = Told(
+                usage=np.array([report.usage for report in reports]).reshape(-1, 5),
+                limit=np.array([report.limit for report in reports]).reshape(-1, 5),
+                totals=np.array([report.totals for report in reports]).reshape(-1, 4),
+                bundles=np.array([len(report.bundles) for report in reports], np.int64),
+            )
+        return self._told
+
+    def long_rates(self) -> tuple[Floats, Floats]:
+        """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`)."""
+        averages = self.averages
+        if self._long is None or self._long[0] != averages.version:
+            measured = self.measured()
+            is_known = averages.is_known[measured.rows]
+            long = averages.of(measured.rows).long
+            rates = (np.where(is_known, long[:, i], DEFAULT_STATS[i]) for i in range(2))
+            # It adds one after the other, as the Java does; without any broker they are
+            # counts, and whole numbers.
+            into, out = (
+                np.bincount(measured.brokers, rate, len(self._reports)).astype(np.float64)
+                for rate in rates
+            )
+            self._long = averages.version, (into, out)
+        return self._long[1]
 
     def brokers_with_fewest(self, wanted: str) -> tuple[str, ...]:
         """Return the brokers with the fewest bundles of a namespace, in set order.
@@ -155,125 +280,105 @@ class LeaderView:
         Source:
             impl/LoadManagerShared.java removeMostServicingBrokersForNamespace; 4.0.8
         """
-        brokers = hash_map_order(self.reports)
-        counts = [
-            sum(namespace(bundle) == wanted for bundle in self._served(broker))
-            for broker in brokers
-        ]
-        kept = fewest(np.arange(len(brokers)), np.array(counts, dtype=np.int64))
-        return tuple(brokers[i] for i in kept.tolist())
+        listed, brokers = self.listed(), self.order()
+        members = self.averages.of_namespace(wanted)
+        counts = np.bincount(listed.brokers[members[listed.rows]], minlength=len(brokers))
+        place = {broker: i for i, broker in enumerate(brokers)}
+        for broker, bundles in self.given.items():
+            if broker in place:
+                new = set(bundles) - set(self._reports[broker].bundles)
+                counts[place[broker]] += sum(namespace(bundle) == wanted for bundle in new)
+        in_set = np.array([place[broker] for broker in self.set_order()], np.int64)
+        return tuple(brokers[i] for i in fewest(in_set, counts).tolist())
 
-    def _served(self, broker: str) -> set[str]:
-        return {*self.reports[broker].bundles, *self.given.get(broker, ())}
+    # -------------------------------------------------------------- how it keeps it
 
-    def _feed(self, bundle: str, sample: Floats) -> None:
-        average = self.meet(bundle)
-        average.short_samples = min(average.short_samples + 1, SHORT_SAMPLES)
-        average.short = averaged(average.short, average.short_samples, sample[:4])
-        average.long_samples = min(average.long_samples + 1, LONG_SAMPLES)
-        average.long = averaged(average.long, average.long_samples, sample[:4])
-        average.topics = float(sample[4])
+    def _laid_out(self, reported: list[tuple[str, ...]]) -> Listed:
+        rows = [self.averages.rows(bundles) for bundles in reported]
+        sizes = np.array([mine.size for mine in rows], np.int64)
+        empty = np.empty(0, np.int64)
+        return Listed(np.concatenate([empty, *rows]), np.repeat(np.arange(sizes.size), sizes))
 
-    def _next(self) -> int:
-        self.made += 1
-        return self.made
+    def _let_go(self, broker: str, measured: tuple[str, ...]) -> None:
+        """Have a broker report no bundle any more."""
+        self._measured = self._turns = self._long = None
+        rows = self.averages.rows(measured)
+        self.averages.reported[rows] -= 1
+        for bundle, row in zip(measured, rows.tolist(), strict=True):
+            holders = self._holders[row]
+            del holders[broker]
+            if not holders:
+                self._unmet.discard(row)
+                self._unreported.add(bundle)
+            elif len(holders) == 1:
+                self._doubled.discard(row)
+                ((other, place),) = holders.items()
+                sample = self._reports[other].samples[place]
+                self.averages.sample[:, row] = sample[:4]
+                self.averages.sample_topics[row] = sample[4]
 
+    def _hold(self, report: Report) -> None:
+        """Have a broker report bundles."""
+        rows = self.averages.rows(report.measured)
+        self.averages.reported[rows] += 1
+        for place, (bundle, row) in enumerate(zip(report.measured, rows.tolist(), strict=True)):
+            holders = self._holders.setdefault(row, {})
+            holders[report.broker] = place
+            self._unreported.discard(bundle)
+            if len(holders) > 1:
+                self._doubled.add(row)
+            if bundle not in self.averages.known:
+                self._unmet.add(row)
 
-def broker_load(view: LeaderView) -> ClusterLoad:
-    """Return the brokers' part of the view as arrays, without bundles."""
-    return _load(view, (), np.empty(0, np.int64), np.empty((0, 4)), np.empty(0, np.bool_))
+    def _meet_reported(self) -> None:
+        """Make averages of what is reported and not known, in the order of the walk."""
+        rank = {broker: i for i, broker in enumerate(self.order())}
+        found = []
+        for row in self._unmet:
+            broker, place = min(self._holders[row].items(), key=lambda held: rank[held[0]])
+            found.append((rank[broker], place, self._reports[broker].measured[place]))
+        for _, _, bundle in sorted(found):
+            self.averages.meet(bundle)
+        self._unmet.clear()
 
+    def _feed_doubled(self) -> None:
+        """Feed bundles that several brokers report a sample of each, in the order of the walk."""
+        if self._turns is None:
+            rank = {broker: i for i, broker in enumerate(self.order())}
+            turns: dict[int, list[tuple[int, Floats]]] = {}
+            for row in self._doubled:
+                holders = self._holders[row]
+                for turn, broker in enumerate(sorted(holders, key=rank.__getitem__)):
+                    sample = self._reports[broker].samples[holders[broker]]
+                    turns.setdefault(turn, []).append((row, sample))
+            self._turns = [
+                (np.array([row for row, _ in fed]), np.array([sample for _, sample in fed]))
+                for _, fed in sorted(turns.items())
+            ]
+        for rows, samples in self._turns:
+            self.averages.feed_rows(rows, samples)
 
-def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
-    """Return the whole view as arrays.
+    def _forget(self, bundle: str) -> None:
+        self._keep_given(bundle)
+        self.averages.forget(bundle)
 
-    Args:
-        view: the leader's maps.
-        is_system: tells heartbeat and SLA bundles, which no shedder touches.
-    """
-    brokers = view.order()
-    walked = concurrent_hash_map_order(view.averages)
-    pool = hash_map_order(bundle for bundle in walked if not is_system(bundle))
-    rank = {bundle: i for i, bundle in enumerate(pool)}
-    pairs = sorted(
-        (rank[bundle], bundle, i)
-        for i, broker in enumerate(brokers)
-        for bundle in view.reports[broker].bundles
-        if bundle in rank
-    )
-    names = tuple(bundle for _, bundle, _ in pairs)
-    values = np.array([view.averages[bundle].short for bundle in names]).reshape(-1, 4)
-    sheddable = np.array([bundle not in view.recently_unloaded for bundle in names], np.bool_)
-    owners = np.array([i for _, _, i in pairs], np.int64)
-    return _load(view, names, owners, values, sheddable)
+    def _keep_given(self, bundle: str) -> None:
+        """Let whoever was given averages keep the numbers that they have now."""
+        for bundles in self.given.values():
+            if bundle in bundles:
+                now = self._given(self.averages.known[bundle])
+                if bundles[bundle].number == now.number:
+                    bundles[bundle] = now
 
+    def _given(self, row: int) -> Given:
+        average = self.averages.of(np.array([row]))
+        rate_in, rate_out = average.long[0, :2].tolist()
+        return Given(int(average.number[0]), (rate_in, rate_out))
 
-def _load(
-    view: LeaderView,
-    bundles: Sequence[str],
-    owners: np.ndarray[tuple[int], np.dtype[np.int64]],
-    averages: Floats,
-    sheddable: np.ndarray[tuple[int], np.dtype[np.bool_]],
-) -> ClusterLoad:
-    brokers = view.order()
-    reports = [view.reports[broker] for broker in brokers]
-    totals = np.array([report.totals for report in reports]).reshape(-1, 4)
-    return ClusterLoad(
-        brokers=brokers,
-        resource_usage=np.array([report.usage for report in reports]).reshape(-1, 5),
-        resource_limit=np.array([report.limit for report in reports]).reshape(-1, 5),
-        rate_in=totals[:, 0],
-        rate_out=totals[:, 1],
-        throughput_in=totals[:, 2],
-        throughput_out=totals[:, 3],
-        bundle_count=np.array([len(report.bundles) for report in reports], np.int64),
-        bundles=tuple(bundles),
-        bundle_broker=owners,
-        bundle_rate_in=averages[:, 0],
-        bundle_rate_out=averages[:, 1],
-        bundle_throughput_in=averages[:, 2],
-        bundle_throughput_out=averages[:, 3],
-        bundle_is_sheddable=sheddable,
-        long_rate_in=np.array([_long_rate(view, report, 0) for report in reports]),
-        long_rate_out=np.array([_long_rate(view, report, 1) for report in reports]),
-        bundle_data=_bundle_data(view),
-        preallocations=_preallocations(view, brokers),
-    )
-
-
-def _long_rate(view: LeaderView, report: Report, metric: int) -> float:
-    """Add up the long-term rates of a broker's bundles (Pulsar: `TimeAverageBrokerData`)."""
-    total = 0.0
-    for bundle in report.stats:
-        average = view.averages.get(bundle)
-        total += DEFAULT_STATS[metric] if average is None else float(average.long[metric])
-    return total
-
-
-def _preallocations(view: LeaderView, brokers: Sequence[str]) -> Preallocations:
-    """Lay out what was given, in the order in which the leader's maps are walked."""
-    found = []
-    for i, broker in enumerate(brokers):
-        given = view.given.get(broker, {})
-        for bundle in concurrent_hash_map_order(given):
-            now = view.averages.get(bundle)
-            # An object that the leader has forgotten keeps the numbers that it had last.
-            average = now if now and now.number == given[bundle].number else given[bundle]
-            found.append((i, *average.long[:2]))
-    rows = np.array(found, np.float64).reshape(-1, 3)
-    return Preallocations(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2])
-
-
-def _bundle_data(view: LeaderView) -> BundleData:
-    known = view.averages.values()
-    return BundleData(
-        rows={bundle: i for i, bundle in enumerate(view.averages)},
-        numbers=np.array([average.number for average in known], np.int64),
-        values=np.array([_contents(average) for average in known]).reshape(-1, 11),
-    )
-
-
-def _contents(average: Average) -> list[float]:
-    """Return all that makes two objects of averages equal, in the order of `BundleData`."""
-    short, long = average.short.tolist(), average.long.tolist()
-    return [*short, average.short_samples, *long, average.long_samples, average.topics]
+    def _take_back(self) -> None:
+        for broker, bundles in list(self.given.items()):
+            reported = self._reports[broker].bundles if broker in self._reports else ()
+            for bundle in bundles.keys() - (self.own - set(reported)):
+                del bundles[bundle]
+            if not bundles:
+                del self.given[broker]

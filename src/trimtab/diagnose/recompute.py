@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from trimtab.diagnose.leader_view import METRICS
 from trimtab.diagnose.replay import Script, replay
 from trimtab.diagnose.store_source import Span, best_told
+from trimtab.diagnose.stored import stored_averages, stored_reports
 from trimtab.settings import LoadManagerSettings, ResourceWeights
 from trimtab.tables import DIAGNOSED
+
+#: Rows that travel together; a round of a large cluster is thousands of numbers.
+_ROWS = 64
 
 #: One nullable struct a table, so that one job gives the rows of all.
 _ENVELOPE = pa.schema([pa.field(name, pa.struct(list(s))) for name, s in DIAGNOSED.items()])
@@ -48,7 +52,7 @@ class Tenure:
 
 def recompute(
     spark: SparkSession, tables: Path, tenures: Sequence[Tenure], spans: Sequence[Span]
-) -> dict[str, list[dict[str, Any]]]:
+) -> dict[str, pa.Table]:
     """Decide every tenure again, one task a tenure.
 
     Args:
@@ -58,31 +62,35 @@ def recompute(
         spans: when ZooKeeper's logs tell of every write.
 
     Returns:
-        Rows of each table of DIAGNOSED, in order of tenure and time.
+        Each table of DIAGNOSED, in order of tenure and time.
     """
     if not tenures:
-        return {name: [] for name in DIAGNOSED}
+        return {name: schema.empty_table() for name, schema in DIAGNOSED.items()}
     folder, listed, logged = str(tables), list(tenures), tuple(spans)
 
     def play(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for i in batch.column(0).to_pylist():
-                rows = list(replay(_script(folder, listed[i], logged)))
-                if rows:
-                    yield _envelope(rows)
+                rows = replay(_script(folder, listed[i], logged))
+                while some := list(islice(rows, _ROWS)):
+                    yield _envelope(some)
 
     frame = spark.range(0, len(listed), 1, len(listed)).mapInArrow(
         play, from_arrow_schema(_ENVELOPE)
     )
-    found: dict[str, list[dict[str, Any]]] = {name: [] for name in DIAGNOSED}
-    for row in frame.toArrow().to_pylist():
-        for name, value in row.items():
-            if value is not None:
-                found[name].append(value)
-    for name, rows in found.items():
-        rows.sort(key=lambda row: (row["term"], row["time"], row.get("line", 0)))
-        found[name] = rows
-    return found
+    found = frame.toArrow()
+    return {name: _ordered(found[name], schema) for name, schema in DIAGNOSED.items()}
+
+
+def _ordered(column: pa.ChunkedArray, schema: pa.Schema) -> pa.Table:
+    """Take one table's rows out of the envelopes, and put them in order."""
+    chunks = [chunk.drop_null() for chunk in column.chunks]
+    batches = [pa.RecordBatch.from_struct_array(chunk) for chunk in chunks if len(chunk)]
+    if not batches:
+        return schema.empty_table()
+    table = pa.Table.from_batches(batches).cast(schema)
+    by = [(name, "ascending") for name in ("term", "time", "line") if name in schema.names]
+    return table.take(pc.sort_indices(table, sort_keys=by))
 
 
 def _envelope(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> pa.RecordBatch:
@@ -95,12 +103,11 @@ def _envelope(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> pa.RecordBatch:
 
 def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
     """Read one tenure's rows; runs in the worker."""
-    reports = best_told(_reports(folder, tenure.end), spans)
-    averages = _rows(f"{folder}/bundle_averages", ds.field("written") <= tenure.end)
+    reports = stored_reports(folder, tenure.end, spans)
     ownership = _rows(f"{folder}/ownership", ds.field("time") <= tenure.end)
     starts = [
         row["started"]
-        for row in reports
+        for row in reports.rows
         if row["broker"] == tenure.leader_id
         and row["started"] is not None
         and (tenure.start is None or row["started"] <= tenure.start)
@@ -115,7 +122,7 @@ def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
         manager=tenure.manager,
         weights=tenure.weights,
         reports=reports,
-        averages=best_told(averages, spans),
+        averages=stored_averages(folder, tenure.end, spans),
         ticks=tenure.ticks,
         selections=_selections(folder, tenure),
         unloads=tenure.unloads,
@@ -131,18 +138,6 @@ def _rows(path: str, condition: ds.Expression) -> list[dict[str, Any]]:
         ds.dataset(path, format="parquet").to_table(filter=condition).to_pylist()
     )
     return rows
-
-
-def _reports(folder: str, end: datetime) -> list[dict[str, Any]]:
-    in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
-    reports = _rows(f"{folder}/load_reports", in_store)
-    stats: dict[tuple[str, int], dict[str, Any]] = {}
-    for row in _rows(f"{folder}/bundle_reports", in_store):
-        values = np.array([*(row[metric] for metric in METRICS), row["topics"] or 0])
-        stats.setdefault((row["file"], row["line"]), {})[row["bundle"]] = values
-    for report in reports:
-        report["stats"] = stats.get((report["file"], report["line"]), {})
-    return reports
 
 
 def _selections(folder: str, tenure: Tenure) -> list[dict[str, Any]]:

@@ -13,17 +13,11 @@ from typing import Any
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
-from trimtab.diagnose.leader_view import (
-    METRICS,
-    Average,
-    LeaderView,
-    Report,
-    broker_load,
-    cluster_load,
-)
+from trimtab.diagnose.leader_load import broker_load, cluster_load
+from trimtab.diagnose.leader_view import LeaderView
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.store_source import is_logged
-from trimtab.map_order import hash_map_order
+from trimtab.diagnose.stored import StoredAverages, StoredReports
 from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
@@ -61,10 +55,8 @@ class Script:
     conf: Mapping[str, str]
     manager: LoadManagerSettings
     weights: ResourceWeights
-    #: Rows of `load_reports` from the store, with `stats`: bundle → (4,) METRICS.
-    reports: Sequence[Mapping[str, Any]]
-    #: Rows of `bundle_averages`.
-    averages: Sequence[Mapping[str, Any]]
+    reports: StoredReports
+    averages: StoredAverages
     #: (time, round number or None for a silent round).
     ticks: Sequence[tuple[datetime, int | None]]
     #: Rows of `log_events` of kind candidates-considered.
@@ -112,8 +104,8 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     placing = _placer(script)
     view = LeaderView()
     memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
-    gaps = missed_writes(script.reports)
-    departures = tuple(row for row in script.reports if row["is_gone"] and not is_logged(row))
+    gaps = missed_writes(script.reports.rows)
+    departures = tuple(row for row in script.reports.rows if row["is_gone"] and not is_logged(row))
     soon = owners(script.ownership)
     flushed: datetime | None = None
     for time, what, thing in _timeline(script):
@@ -125,7 +117,7 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
             if flushed is None or time - flushed > _FLUSH:
                 view.recompute()
             flushed = time
-            view.store(thing["bundle"], stored_average(thing))
+            view.store(*thing)
         else:
             _learn(view, memory, script, (time, what, thing))
 
@@ -175,17 +167,6 @@ def missed_writes(
     return tuple(gaps)
 
 
-def stored_average(row: Mapping[str, Any]) -> Average:
-    """Return what a row of `bundle_averages` holds."""
-    return Average(
-        short_samples=row["short_samples"],
-        short=np.array([row[f"short_{metric}"] for metric in METRICS]),
-        long_samples=row["long_samples"],
-        long=np.array([row[f"long_{metric}"] for metric in METRICS]),
-        topics=float(row["topics"] or 0),
-    )
-
-
 def measures(row: Mapping[str, Any], which: str) -> Any:
     """Return a report's five usages or limits; one that is absent is -1, as in the Java."""
     values = (row[f"{resource}_{which}"] for resource in RESOURCES)
@@ -198,8 +179,10 @@ def _heard(row: Mapping[str, Any]) -> datetime:
 
 
 def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
-    found: list[tuple[datetime, int, Any]] = [(_heard(row), _REPORT, row) for row in script.reports]
-    found += [(row["written"], _STORED, row) for row in script.averages]
+    found: list[tuple[datetime, int, Any]] = [
+        (_heard(row), _REPORT, row) for row in script.reports.rows
+    ]
+    found += [(written, _STORED, told) for written, *told in script.averages.flushes()]
     found += [] if script.since is None else [(script.since, _STARTED, None)]
     found += [(row["time"], _OWNED, row) for row in script.ownership if row["bundle"]]
     found += [(time, _ROUND, number) for time, number in script.ticks]
@@ -208,19 +191,10 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     return sorted(found, key=lambda entry: entry[:2])
 
 
-def _hear(view: LeaderView, memory: _Memory, script: Script, row: Mapping[str, Any]) -> None:
+def _hear(view: LeaderView, memory: _Memory, script: Script, row: dict[str, Any]) -> None:
     broker = row["broker"]
     if not row["is_gone"]:
-        view.take(
-            Report(
-                broker=broker,
-                usage=measures(row, "usage"),
-                limit=measures(row, "limit"),
-                totals=np.array([row[metric] for metric in METRICS]),
-                bundles=tuple(row["bundles"]),
-                stats=row["stats"],
-            )
-        )
+        view.take(script.reports.report(row))
         return
     view.drop(broker)
     active = frozenset(view.reports)
@@ -338,7 +312,7 @@ def _place(
     names = (
         view.brokers_with_fewest(namespace(event["bundle"]))
         if script.manager.distributes_evenly
-        else hash_map_order(view.reports)
+        else view.set_order()
     )
     position = {broker: i for i, broker in enumerate(load.brokers)}
     candidates = np.array([position[name] for name in names], np.int64)

@@ -23,6 +23,10 @@ class Writes:
     broker: Ints
     #: The bundle stats in it are of a window that closed in this stretch.
     is_fresh: Flags
+    #: (n_writes, 3) percent of CPU, NIC in and NIC out, and (n_writes, 4) messages/s in and
+    #: out, bytes/s in and out.
+    usage: Floats
+    totals: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +141,7 @@ class Reports:
         due[2][~reports | (late >= end)] = _NEVER
         order = np.argsort(due, axis=0, kind="stable")
         due.sort(axis=0)
-        found: list[tuple[Ints, Ints, Flags]] = []
+        found: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
         fresh = np.zeros(self.n_brokers, np.bool_)
         for turn in range(3):
             comes = due[turn] < _NEVER
@@ -153,7 +157,8 @@ class Reports:
             who = np.flatnonzero(looks & self._is_due(due[turn]))
             if who.size:
                 self._write(who, due[turn][who])
-                found.append((due[turn][who], who, fresh[who]))
+                said = self.usage[who], self.totals[who]
+                found.append((due[turn][who], who, fresh[who], *said))
         return _in_order(found)
 
     def _is_due(self, tick: Ints) -> Flags:
@@ -188,11 +193,12 @@ class Reports:
         self._limit[who] = limit
 
 
-def _in_order(found: list[tuple[Ints, Ints, Flags]]) -> Writes:
+def _in_order(found: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:
     """Put writes in order of time, those of one tick in the order of the brokers."""
     if not found:
         nothing = np.empty(0, np.int64)
-        return Writes(nothing, nothing, np.empty(0, np.bool_))
-    tick, broker, fresh = (np.concatenate(part) for part in zip(*found, strict=True))
+        empty = np.empty((0, 3)), np.empty((0, 4))
+        return Writes(nothing, nothing, np.empty(0, np.bool_), *empty)
+    tick, broker, fresh, usage, totals = (np.concatenate(part) for part in zip(*found, strict=True))
     order = np.lexsort((broker, tick))
-    return Writes(tick[order], broker[order], fresh[order])
+    return Writes(tick[order], broker[order], fresh[order], usage[order], totals[order])

@@ -1,0 +1,140 @@
+"""The command `trimtab record`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+
+class _Asked(TypedDict):
+    """The options: what is simulated, and what the cluster leaves."""
+
+    strategy: str
+    placement: str | None
+    release: str | None
+    settings: tuple[str, ...]
+    seed: int
+    minutes: float | None
+    noise: float
+    metrics_s: float
+    rest_s: float
+    export: bool
+    gzip: bool
+
+
+@click.command()
+@click.argument("scenario")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to write into; must be empty or not there yet.",
+)
+@click.option(
+    "--strategy",
+    metavar="CLASS",
+    required=True,
+    help="Who sheds: a class of Pulsar's, or none.  Shedder+Placer names both.",
+)
+@click.option(
+    "--placement",
+    metavar="CLASS",
+    help="Who places.  [default: the shedder if it does, else LeastLongTermMessageRate]",
+)
+@click.option(
+    "--release", metavar="RELEASE", help="Decide as this release.  [default: the scenario's]"
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="A key of broker.conf; may come again for another.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="What chance brings."
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(0, min_open=True),
+    metavar="M",
+    help="Simulate for so long.  [default: as the scenario has it]",
+)
+@click.option(
+    "--noise",
+    type=click.FloatRange(0),
+    default=600.0,
+    show_default=True,
+    help="Lines an hour that each broker logs of other things.",
+)
+@click.option(
+    "--metrics-s",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds between two scrapes of metrics; 0 for none.",
+)
+@click.option(
+    "--rest-s",
+    type=click.FloatRange(0),
+    default=60.0,
+    show_default=True,
+    help="Seconds between two load reports asked for over REST; 0 for none.",
+)
+@click.option("--export", is_flag=True, help="Metrics as Prometheus exports them.")
+@click.option("--gzip", is_flag=True, help="Pack logs, reports and metrics.")
+def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
+    """Simulate a cluster, and write the recording that it would have left.
+
+    SCENARIO is the name of one that trimtab brings (trimtab simulate --list), or the path
+    of a TOML file.  Writes logs, load reports, the metadata store, settings and metrics as
+    docs/recording.md has them, and what really happened into lab/truth.jsonl.  The same
+    command with the same seed writes the same bytes.
+
+    \b
+    Examples:
+      trimtab record S05 --strategy AvgShedder -o night
+      trimtab explain night
+      trimtab record mine.toml --strategy ThresholdShedder+LeastResourceUsageWithWeight \\
+        --minutes 1440 --noise 2000 --metrics-s 300 --export --gzip -o night
+    """
+    from trimtab.experiment.question import Question, posed
+    from trimtab.fields import FieldError
+    from trimtab.record import Options
+    from trimtab.record import record as recorded
+    from trimtab.settings import SettingError
+    from trimtab.simulate.scenario import ScenarioError
+
+    question = Question(
+        scenario,
+        strategy=asked["strategy"],
+        placement=asked["placement"],
+        release=asked["release"],
+        settings=asked["settings"],
+        seed=asked["seed"],
+        minutes=asked["minutes"],
+    )
+    options = Options(
+        noise_per_hour=asked["noise"],
+        metrics_s=asked["metrics_s"],
+        rest_s=asked["rest_s"],
+        are_exported=asked["export"],
+        is_packed=asked["gzip"],
+    )
+    try:
+        experiment = posed(question)
+        parameters = experiment.scenario.parameters
+        run = recorded(experiment.world, experiment.balancer, parameters, output, options).run
+    except (FieldError, OSError, ScenarioError, SettingError) as error:
+        click.echo(f"trimtab: {error}", err=True)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        click.echo("trimtab: stopped", err=True)
+        sys.exit(130)
+    rounds = int((run.rounds.moved > 0).sum())
+    click.echo(f"{run.moves.time_s.size} bundles were moved, in {rounds} rounds that shed.")
+    click.echo(f"Recording: {output}")

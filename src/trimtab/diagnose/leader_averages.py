@@ -1,0 +1,269 @@
+"""The leader's averages of all bundles as arrays, fed to the last bit as Pulsar feeds them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.bundles import namespace
+from trimtab.load_data.bundle_averages import (
+    DEFAULT_STATS,
+    LONG_SAMPLES,
+    SHORT_SAMPLES,
+    averaged,
+)
+from trimtab.map_order import spreads
+from trimtab.model import BundleData, Flags, Floats, Ints
+
+#: The four numbers averaged for each bundle.
+METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """Averages of some bundles, a row each (Pulsar: `BundleData`)."""
+
+    short_samples: Ints
+    #: (n, 4) METRICS.
+    short: Floats
+    long_samples: Ints
+    #: (n, 4) METRICS.
+    long: Floats
+    topics: Floats
+    #: Which objects they are: a bundle forgotten and met again has another.
+    number: Ints
+
+    def part(self, rows: Ints) -> Average:
+        """Take some of them."""
+        return Average(
+            self.short_samples[rows],
+            self.short[rows],
+            self.long_samples[rows],
+            self.long[rows],
+            self.topics[rows],
+            self.number[rows],
+        )
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Room for averages; rows are the last axis, so that feeding walks through memory."""
+
+    size: int
+    short: Floats = field(init=False)
+    long: Floats = field(init=False)
+    short_samples: Ints = field(init=False)
+    long_samples: Ints = field(init=False)
+    topics: Floats = field(init=False)
+    numbers: Ints = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Fill it with Pulsar's defaults."""
+        self.short, self.long = np.tile(np.array(DEFAULT_STATS)[:, None], (2, 1, self.size))
+        self.short_samples, self.long_samples, self.numbers = np.zeros((3, self.size), np.int64)
+        self.topics = np.zeros(self.size)
+
+    def enlarged(self, size: int) -> _Columns:
+        """Return the same with more room behind."""
+        larger, rows = _Columns(size), slice(self.size)
+        larger.short[:, rows], larger.long[:, rows] = self.short, self.long
+        larger.short_samples[rows], larger.long_samples[rows] = (
+            self.short_samples,
+            self.long_samples,
+        )
+        larger.topics[rows], larger.numbers[rows] = self.topics, self.numbers
+        return larger
+
+    def put(self, rows: Ints, averages: Average) -> None:
+        """Set rows, but for their numbers."""
+        self.short[:, rows], self.long[:, rows] = averages.short.T, averages.long.T
+        self.short_samples[rows] = averages.short_samples
+        self.long_samples[rows] = averages.long_samples
+        self.topics[rows] = averages.topics
+
+
+@dataclass(slots=True)
+class LeaderAverages:
+    """What the leader remembers of bundles; a bundle has a row from when it is named first.
+
+    Properties:
+        The numbers are those of as many calls of `averaged`, to the last bit.
+    """
+
+    #: Bundle → row.
+    at: dict[str, int] = field(default_factory=dict)
+    #: Row → bundle.
+    names: list[str] = field(default_factory=list)
+    #: Bundles that are known, in the order in which they were met → row.
+    known: dict[str, int] = field(default_factory=dict)
+    #: Bundles with averages in the metadata store, in the order in which they got them → row.
+    stored: dict[str, int] = field(default_factory=dict)
+    #: Objects made so far.
+    made: int = 0
+    #: Grows whenever anything changes.
+    version: int = 0
+    #: (4, n_rows) what the newest report says, and its topics.
+    sample: Floats = field(default_factory=lambda: np.zeros((4, 0)))
+    sample_topics: Floats = field(default_factory=lambda: np.zeros(0))
+    #: (n_rows,) is known, and the hash of the name as Java's maps spread it.
+    is_known: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    spread: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    #: (n_rows,) reports that give numbers of it, and which namespace it is of.
+    reported: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    _namespace: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
+    _namespaces: dict[str, int] = field(default_factory=dict)
+    _system: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    _now: _Columns = field(default_factory=lambda: _Columns(0))
+    _store: _Columns = field(default_factory=lambda: _Columns(0))
+    _shown: tuple[int, BundleData] | None = None
+
+    def rows(self, bundles: Sequence[str]) -> Ints:
+        """Return the rows of bundles; those not named before get new ones."""
+        at = self.at
+        new = [bundle for bundle in bundles if bundle not in at]
+        if new:
+            first = len(at)
+            new = list(dict.fromkeys(new))
+            at.update(zip(new, range(first, first + len(new)), strict=True))
+            self.names += new
+            self._make_room(len(at))
+            self.spread[first : len(at)] = spreads(new)
+            for row, bundle in enumerate(new, first):
+                number = len(self._namespaces)
+                self._namespace[row] = self._namespaces.setdefault(namespace(bundle), number)
+        return np.fromiter((at[bundle] for bundle in bundles), np.int64, len(bundles))
+
+    def of_namespace(self, name: str) -> Flags:
+        """Tell which rows are of a namespace, (n_rows,)."""
+        return np.asarray(self._namespace[: len(self.at)] == self._namespaces.get(name, -1))
+
+    def are_system(self, is_system: Callable[[str], bool]) -> Flags:
+        """Tell which rows are of Pulsar's own bundles, (n_rows,), asking once a row."""
+        new = self.names[self._system.size :]
+        if new:
+            told = np.array([is_system(bundle) for bundle in new])
+            self._system = np.append(self._system, told)
+        return self._system
+
+    def meet(self, bundle: str) -> int:
+        """Make averages of a bundle that is not known, of Pulsar's defaults; return its row."""
+        row = int(self.rows([bundle])[0])
+        if bundle not in self.known:
+            self._know(bundle, row)
+            self._now.short[:, row] = self._now.long[:, row] = DEFAULT_STATS
+            self._now.short_samples[row] = self._now.long_samples[row] = 0
+            self._now.topics[row] = 0.0
+        return row
+
+    def forget(self, bundle: str) -> None:
+        """Drop a bundle."""
+        self.is_known[self.known.pop(bundle)] = False
+        self.version += 1
+
+    def feed(self) -> None:
+        """Feed every bundle of which one report gives numbers its newest sample."""
+        count, now = len(self.at), self._now
+        self.version += 1
+        but = np.flatnonzero(self.reported[:count] != 1)
+        kept = [column[..., but].copy() for column in self._fed()]
+        with np.errstate(all="ignore"):
+            for average, samples, most in (
+                (now.short, now.short_samples, SHORT_SAMPLES),
+                (now.long, now.long_samples, LONG_SAMPLES),
+            ):
+                taken, values = samples[:count], average[:, :count]
+                np.minimum(taken + 1, most, out=taken)
+                # As `averaged` has it, in place.
+                divisor = taken.astype(np.float64)
+                values *= divisor - np.float64(1.0)
+                values += self.sample[:, :count]
+                values /= divisor
+        now.topics[:count] = self.sample_topics[:count]
+        for column, old in zip(self._fed(), kept, strict=True):
+            column[..., but] = old
+
+    def feed_rows(self, rows: Ints, samples: Floats) -> None:
+        """Feed some rows, each once, a sample each, (n, 5) with topics."""
+        now = self._now
+        self.version += 1
+        for average, counts, most in (
+            (now.short, now.short_samples, SHORT_SAMPLES),
+            (now.long, now.long_samples, LONG_SAMPLES),
+        ):
+            taken = np.minimum(counts[rows] + 1, most)
+            counts[rows] = taken
+            average[:, rows] = averaged(average[:, rows].T, taken[:, None], samples[:, :4]).T
+        now.topics[rows] = samples[:, 4]
+
+    def store(self, bundles: Sequence[str], averages: Average) -> None:
+        """Set bundles' averages to what the leader itself wrote to the metadata store."""
+        rows = self.rows(bundles)
+        self._store.put(rows, averages)
+        self.stored.update(zip(bundles, rows.tolist(), strict=True))
+        self._now.put(rows, averages)
+        for bundle, row in zip(bundles, rows.tolist(), strict=True):
+            if bundle not in self.known:
+                self._know(bundle, row)
+        self.version += 1
+
+    def start(self) -> None:
+        """Know what is in the metadata store, and nothing else."""
+        self.is_known[:] = False
+        self.known = {}
+        self._now = self._store.enlarged(self._store.size)
+        for bundle, row in self.stored.items():
+            self._know(bundle, row)
+        self.version += 1
+
+    def of(self, rows: Ints) -> Average:
+        """Return the averages of some rows."""
+        now = self._now
+        return Average(
+            now.short_samples[rows],
+            now.short[:, rows].T,
+            now.long_samples[rows],
+            now.long[:, rows].T,
+            now.topics[rows],
+            now.numbers[rows],
+        )
+
+    def bundle_data(self) -> BundleData:
+        """Lay out what is known, as strategies read it."""
+        if self._shown is None or self._shown[0] != self.version:
+            known = self.of(np.fromiter(self.known.values(), np.int64, len(self.known)))
+            columns = (
+                known.short,
+                known.short_samples[:, None],
+                known.long,
+                known.long_samples[:, None],
+                known.topics[:, None],
+            )
+            rows = {bundle: i for i, bundle in enumerate(self.known)}
+            self._shown = self.version, BundleData(rows, known.number, np.hstack(columns))
+        return self._shown[1]
+
+    def _fed(self) -> tuple[Floats, Floats, Ints, Ints, Floats]:
+        now = self._now
+        return now.short, now.long, now.short_samples, now.long_samples, now.topics
+
+    def _know(self, bundle: str, row: int) -> None:
+        self.made += 1
+        self.known[bundle] = row
+        self.is_known[row] = True
+        self._now.numbers[row] = self.made
+        self.version += 1
+
+    def _make_room(self, count: int) -> None:
+        if count <= self.is_known.size:
+            return
+        size, held = max(16, 2 * count), self.is_known.size
+        self._now, self._store = self._now.enlarged(size), self._store.enlarged(size)
+        more = size - held
+        self.sample = np.pad(self.sample, ((0, 0), (0, more)))
+        self.sample_topics = np.pad(self.sample_topics, (0, more))
+        self.is_known = np.pad(self.is_known, (0, more))
+        self.reported = np.pad(self.reported, (0, more))
+        self._namespace = np.pad(self._namespace, (0, more))
+        self.spread = np.pad(self.spread, (0, more))

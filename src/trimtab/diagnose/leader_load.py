@@ -1,0 +1,97 @@
+"""The leader's maps laid out as a round's load, in the order in which the leader walks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from trimtab.diagnose.leader_view import LeaderView
+from trimtab.map_order import concurrent_hash_map_order, concurrent_hash_map_walk, hash_map_walk
+from trimtab.model import ClusterLoad, Flags, Ints, Preallocations
+
+
+def broker_load(view: LeaderView) -> ClusterLoad:
+    """Return the brokers' part of the view as arrays, without bundles."""
+    nothing = np.empty(0, np.int64)
+    return _load(view, nothing, nothing)
+
+
+def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
+    """Return the whole view as arrays.
+
+    Args:
+        view: the leader's maps.
+        is_system: tells heartbeat and SLA bundles, which no shedder touches.
+    """
+    averages, listed = view.averages, view.listed()
+    ranked = _pool(view, is_system)
+    rank = np.full(len(averages.at), -1)
+    rank[ranked] = np.arange(ranked.size)
+    in_pool = rank[listed.rows] >= 0
+    rows, brokers = listed.rows[in_pool], listed.brokers[in_pool]
+    order = np.lexsort((brokers, rank[rows]))
+    return _load(view, rows[order], brokers[order])
+
+
+def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
+    """Order what is known as the copy of the leader's map is walked that shedders get."""
+    averages = view.averages
+    names = list(averages.known)
+    rows = np.fromiter(averages.known.values(), np.int64, len(names))
+    walked = rows[concurrent_hash_map_walk(names, averages.spread[rows])]
+    pool = walked[~averages.are_system(is_system)[walked]]
+    bundles = averages.names
+    return pool[hash_map_walk([bundles[row] for row in pool.tolist()], averages.spread[pool])]
+
+
+def _load(view: LeaderView, rows: Ints, owners: Ints) -> ClusterLoad:
+    averages, told = view.averages, view.told()
+    short = averages.of(rows).short
+    long_in, long_out = view.long_rates()
+    return ClusterLoad(
+        brokers=view.order(),
+        resource_usage=told.usage,
+        resource_limit=told.limit,
+        rate_in=told.totals[:, 0],
+        rate_out=told.totals[:, 1],
+        throughput_in=told.totals[:, 2],
+        throughput_out=told.totals[:, 3],
+        bundle_count=told.bundles,
+        bundles=tuple(averages.names[row] for row in rows.tolist()),
+        bundle_broker=owners,
+        bundle_rate_in=short[:, 0],
+        bundle_rate_out=short[:, 1],
+        bundle_throughput_in=short[:, 2],
+        bundle_throughput_out=short[:, 3],
+        bundle_is_sheddable=_are_sheddable(view, rows),
+        long_rate_in=long_in,
+        long_rate_out=long_out,
+        bundle_data=averages.bundle_data(),
+        preallocations=_preallocations(view),
+    )
+
+
+def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:
+    recent = np.zeros(len(view.averages.at), np.bool_)
+    at = view.averages.at
+    recent[[at[bundle] for bundle in view.recently_unloaded if bundle in at]] = True
+    return ~recent[rows]
+
+
+def _preallocations(view: LeaderView) -> Preallocations:
+    """Lay out what was given, in the order in which the leader's maps are walked."""
+    found = []
+    averages = view.averages
+    place = {broker: i for i, broker in enumerate(view.order())} if view.given else {}
+    for broker in sorted(view.given.keys() & place.keys(), key=place.__getitem__):
+        i, given = place[broker], view.given[broker]
+        for bundle in concurrent_hash_map_order(given):
+            rates = given[bundle].long_rates
+            row = averages.known.get(bundle)
+            # An object that the leader has forgotten keeps the numbers that it had last.
+            if row is not None and averages.of(np.array([row])).number[0] == given[bundle].number:
+                rates = tuple(averages.of(np.array([row])).long[0, :2].tolist())
+            found.append((i, *rates))
+    rows = np.array(found, np.float64).reshape(-1, 3)
+    return Preallocations(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2])

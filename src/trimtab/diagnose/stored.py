@@ -1,0 +1,182 @@
+"""What the metadata store was told, read from the tables as columns; runs in the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from trimtab.diagnose.leader_averages import METRICS, Average
+from trimtab.diagnose.leader_view import Report
+from trimtab.diagnose.store_source import Span, best_told, is_logged
+from trimtab.model import RESOURCES, Floats, Ints
+
+#: Columns that tell one write from another, and when it counts.
+_LEAN = ("time", "broker", "version", "written", "is_gone", "started", "file", "line")
+_LEAN_AVERAGES = ("time", "bundle", "written", "file")
+# More lines than a file may have.
+_LINES = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A column of names: each name once, and which of them stands where."""
+
+    known: list[str]
+    codes: Ints
+
+    def part(self, start: int, end: int) -> tuple[str, ...]:
+        """Return the names of a stretch."""
+        return tuple([self.known[code] for code in self.codes[start:end].tolist()])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReports:
+    """Load reports that brokers wrote to the store."""
+
+    #: What says which write it was, and `at`: its position in the columns.
+    rows: Sequence[dict[str, Any]]
+    #: (n, 5) usage and limit, columns RESOURCES; -1 where one is absent, as in the Java.
+    usage: Floats
+    limit: Floats
+    #: (n, 4) METRICS.
+    totals: Floats
+    #: (n + 1,) where each report's bundles begin in `bundles`.
+    offsets: Ints
+    bundles: Names
+    #: (n,) where each report's statistics begin and end in `measured` and `samples`.
+    starts: Ints
+    ends: Ints
+    measured: Names
+    #: (n_measured, 5) METRICS and topics.
+    samples: Floats
+
+    def report(self, row: dict[str, Any]) -> Report:
+        """Return what a row of `rows` says."""
+        at = row["at"]
+        start, end = int(self.starts[at]), int(self.ends[at])
+        return Report(
+            broker=row["broker"],
+            usage=self.usage[at],
+            limit=self.limit[at],
+            totals=self.totals[at],
+            bundles=self.bundles.part(int(self.offsets[at]), int(self.offsets[at + 1])),
+            measured=self.measured.part(start, end),
+            samples=self.samples[start:end],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAverages:
+    """Averages that leaders wrote to the store, in order of time."""
+
+    written: Sequence[datetime]
+    bundles: Names
+    #: A row each.
+    averages: Average
+
+    def flushes(self) -> Iterator[tuple[datetime, tuple[str, ...], Average]]:
+        """Yield what was written at a time together."""
+        start = 0
+        for end in range(1, len(self.written) + 1):
+            if end == len(self.written) or self.written[end] != self.written[start]:
+                rows = np.arange(start, end)
+                names = self.bundles.part(start, end)
+                yield self.written[start], names, self.averages.part(rows)
+                start = end
+
+
+def stored_reports(folder: str, end: datetime, spans: Sequence[Span]) -> StoredReports:
+    """Read the reports that were written until a time."""
+    in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
+    table = ds.dataset(f"{folder}/load_reports", format="parquet").to_table(filter=in_store)
+    rows = table.select(_LEAN).to_pylist()
+    for at, row in enumerate(rows):
+        row["at"] = at
+    usage, limit = (
+        np.stack([_floats(table, f"{resource}_{which}", -1.0) for resource in RESOURCES], axis=1)
+        for which in ("usage", "limit")
+    )
+    lists = pa.chunked_array(table["bundles"]).combine_chunks()
+    offsets = np.append(0, np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()))
+    stats = ds.dataset(f"{folder}/bundle_reports", format="parquet").to_table(
+        columns=["file", "line", "bundle", *METRICS, "topics"], filter=in_store
+    )
+    files = pc.unique(table["file"])
+    mine, theirs = _places(table, files), _places(stats, files)
+    order = np.argsort(theirs, kind="stable")
+    theirs = theirs[order]
+    samples = np.stack([_floats(stats, name, 0.0) for name in (*METRICS, "topics")], axis=1)
+    return StoredReports(
+        rows=best_told(rows, spans),
+        usage=usage,
+        limit=limit,
+        totals=np.stack([_floats(table, metric, np.nan) for metric in METRICS], axis=1),
+        offsets=offsets.astype(np.int64),
+        bundles=_names(pc.list_flatten(lists)),
+        starts=np.searchsorted(theirs, mine, side="left"),
+        ends=np.searchsorted(theirs, mine, side="right"),
+        measured=_names(stats["bundle"], order),
+        samples=samples[order],
+    )
+
+
+def stored_averages(folder: str, end: datetime, spans: Sequence[Span]) -> StoredAverages:
+    """Read the averages that were written until a time."""
+    until = ds.field("written") <= end
+    table = ds.dataset(f"{folder}/bundle_averages", format="parquet").to_table(filter=until)
+    files = pc.unique(table["file"]).to_pylist()
+    if spans or any(is_logged({"file": file}) for file in files):
+        rows = table.select(_LEAN_AVERAGES).to_pylist()
+        for at, row in enumerate(rows):
+            row["at"] = at
+        table = table.take(pa.array([row["at"] for row in best_told(rows, spans)], pa.int64()))
+    order = np.argsort(table["written"].cast(pa.int64()).to_numpy(), kind="stable")
+    terms = [
+        np.stack([_floats(table, f"{term}_{metric}", np.nan) for metric in METRICS], axis=1)
+        for term in ("short", "long")
+    ]
+    counts = [
+        table[f"{term}_samples"].to_numpy().astype(np.int64)[order] for term in ("short", "long")
+    ]
+    return StoredAverages(
+        written=table["written"].take(pa.array(order)).to_pylist(),
+        bundles=_names(table["bundle"], order),
+        averages=Average(
+            short_samples=counts[0],
+            short=terms[0][order],
+            long_samples=counts[1],
+            long=terms[1][order],
+            topics=_floats(table, "topics", 0.0)[order],
+            number=np.zeros(order.size, np.int64),
+        ),
+    )
+
+
+def _floats(table: pa.Table, name: str, absent: float) -> Floats:
+    values: Floats = pc.fill_null(table[name].cast(pa.float64()), absent).to_numpy()
+    return values
+
+
+def _names(column: Any, order: Ints | None = None) -> Names:
+    """Take a column of names apart."""
+    found = pa.chunked_array(column) if isinstance(column, pa.Array) else column
+    encoded = found.combine_chunks().dictionary_encode()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = encoded.combine_chunks()
+    codes = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return Names(encoded.dictionary.to_pylist(), codes if order is None else codes[order])
+
+
+def _places(table: pa.Table, files: pa.Array) -> Ints:
+    """Number the lines that rows come from."""
+    file = pc.index_in(table["file"], value_set=files).to_numpy()
+    line = table["line"].to_numpy()
+    places: Ints = file.astype(np.int64) * _LINES + line
+    return places

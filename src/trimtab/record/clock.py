@@ -1,0 +1,54 @@
+"""When the things happened that the leader goes by, in milliseconds that tell them apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+# Writes keep clear of a round that comes, by as much as its time may be in doubt for a reader.
+_CLEAR_MS = 50
+
+
+@dataclass(slots=True)
+class LeaderClock:
+    """Stamps what the leader hears and does.
+
+    A reader of the recording puts things in order by these stamps, and decides again what
+    the leader decided; so they stand in the order in which the simulation did them, and no
+    two are the same.
+    """
+
+    #: Epoch milliseconds at which the simulation begins.
+    start_ms: int
+    now_ms: int
+    #: s at which the next round is due.
+    round_s: float = math.inf
+    #: What passes between the last line of a round and its end: a reader who sees no line of
+    #: a round takes it to be an interval after the last line.
+    unseen_ms: int = 0
+
+    def happens(self, time_s: float) -> int:
+        """Stamp something that the leader does or hears of."""
+        self.now_ms = max(self.ms(time_s), self.now_ms + 1)
+        return self.now_ms
+
+    def is_written(self, end_s: float, early_ms: int) -> int:
+        """Stamp a write that the simulation makes at the end of a tick.
+
+        Args:
+            end_s: of the tick.
+            early_ms: by how much sooner its broker writes.
+
+        Quirks:
+            What a broker writes while a round goes on is stamped behind the round, which
+            saw none of it.
+        """
+        wanted = self.ms(end_s) - early_ms
+        if end_s <= self.round_s < math.inf:
+            wanted = min(wanted, self.ms(self.round_s) - self.unseen_ms - _CLEAR_MS)
+        self.now_ms = max(wanted, self.now_ms + 1)
+        return self.now_ms
+
+    def ms(self, time_s: float) -> int:
+        """Turn s of the simulation into epoch milliseconds."""
+        return self.start_ms + round(time_s * 1000.0)

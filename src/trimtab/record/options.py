@@ -1,0 +1,23 @@
+"""What a recording is to hold, beside what must be in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What somebody chose."""
+
+    #: The cluster's name.
+    cluster: str = "lab"
+    #: Lines an hour that each broker logs of other things than its balancer's.
+    noise_per_hour: float = 600.0
+    #: s from one scrape of a broker's metrics to the next, and from one load report asked
+    #: for over REST; 0 for none.
+    metrics_s: float = 60.0
+    rest_s: float = 60.0
+    #: Metrics come as Prometheus exports them, not as files of one scrape.
+    are_exported: bool = False
+    #: Everything but recording.toml and settings is packed.
+    is_packed: bool = False
