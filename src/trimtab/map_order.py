@@ -65,7 +65,7 @@ class HashMapKeys:
         return tuple(sorted(self._keys, key=self._bin))
 
     def _bin(self, key: str) -> int:
-        return _spread(key) & (self.table_size - 1)
+        return spread(key) & (self.table_size - 1)
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class ConcurrentHashMapKeys:
         return tuple(key for chain in self._bins for key in chain)
 
     def _bin(self, key: str) -> list[str]:
-        return self._bins[_spread(key) & (len(self._bins) - 1)]
+        return self._bins[spread(key) & (len(self._bins) - 1)]
 
 
 def hash_map_order(keys: Iterable[str], table_size: int = 0) -> tuple[str, ...]:
@@ -172,8 +172,14 @@ def concurrent_hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1 << 17)
-def _spread(key: str) -> int:
-    """Hash a key once, though it is put into one map after the other."""
+def spread(key: str) -> int:
+    """Hash a key as both maps do, of which a table of n slots takes the remainder by n.
+
+    Done once, though a key is put into one map after the other.
+
+    Source:
+        java.util.HashMap.hash, java.util.concurrent.ConcurrentHashMap.spread, JDK 17
+    """
     value = string_hash(key)
     return value ^ (value >> 16)
 
@@ -189,7 +195,7 @@ def _doubled(bins: list[list[str]]) -> list[list[str]]:
     for i, chain in enumerate(bins):
         if not chain:
             continue
-        sides = [_spread(key) & size for key in chain]
+        sides = [spread(key) & size for key in chain]
         tail = len(chain) - 1
         while tail > 0 and sides[tail - 1] == sides[tail]:
             tail -= 1
