@@ -11,6 +11,7 @@ from trimtab.cli.explain import explain
 from trimtab.cli.ingest import ingest
 from trimtab.cli.rate import rate
 from trimtab.cli.reproduce import reproduce
+from trimtab.cli.rerun import rerun
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
 
@@ -26,5 +27,5 @@ def main() -> None:
     """
 
 
-for _command in (explain, decide, simulate, compare, sweep, reproduce, rate, ingest):
+for _command in (explain, decide, simulate, compare, sweep, reproduce, rate, rerun, ingest):
     main.add_command(_command)
