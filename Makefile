@@ -62,6 +62,10 @@ docs: $(READY) ## rewrite what is generated in docs/
 ci: $(READY) ## all of the following, the tests and oracle-check, with the time of each
 	@$(RUN) tools.stages lint types layers docs-check test oracle-check
 
+.PHONY: fidelity
+fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
+	@$(RUN) tools.fidelity
+
 .PHONY: lint
 lint: $(READY) ## style, format and spelling
 	@$(RUN) ruff check .

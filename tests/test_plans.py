@@ -95,3 +95,18 @@ def test_bundle_without_averages_is_refused() -> None:
 
     with pytest.raises(ValueError, match="no averages of t/n/z"):
         destination(plans, "t/n/z", BY_VALUE)
+
+
+def test_plans_made_one_by_one_are_those_made_at_once() -> None:
+    targets = [(f"n/{i % 700}", f"b{i}") for i in range(1500)]
+    seen = averages({f"n/{i}": (i, float(i)) for i in range(700)})
+    for keys in (BY_VALUE, BY_IDENTITY):
+        start = noticed(Plans(), seen, keys)
+        one_by_one = [start]
+        for target in targets:
+            one_by_one.append(planned(one_by_one[-1], [target], keys))
+        for count in (0, 1, 255, 256, 257, 600, 1300, 1500):
+            at_once = planned(start, targets[:count], keys)
+            assert list(one_by_one[count].entries.items()) == list(at_once.entries.items())
+        again = averages({f"n/{i}": (i, float(i + 1)) for i in range(600)})
+        assert noticed(one_by_one[-1], again, keys) == noticed(at_once, again, keys)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from tests.leader_one_by_one import LeaderView, Report, cluster_load
 from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
+from trimtab.bundles import namespace
 from trimtab.load_data import report_gate
 from trimtab.load_data.bundle_averages import averaged
 from trimtab.model import ClusterLoad, Ints
@@ -25,7 +28,7 @@ SEEDS = range(2000, 2080)
 class Shadowed(Leader):
     """A leader with another beside it, to whom each report is told as a whole."""
 
-    compared = 0
+    compared = counted = 0
 
     def _begin(self) -> None:
         self.shadow = LeaderView()
@@ -34,6 +37,8 @@ class Shadowed(Leader):
         #: Bundles that two reports listed at a time: each gives the shadow a sample.
         self.doubled: set[str] = set()
         self.has_split = False
+        #: Bundle → broker, on their way.
+        self.given: dict[int, int] = {}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -89,9 +94,23 @@ class Shadowed(Leader):
         super().meet(bundle)
         self.shadow.meet(self.cluster.bundles.names[bundle])
 
-    def load(self, unloaded_before_s: float) -> ClusterLoad:
-        load = super().load(unloaded_before_s)
+    def preallocate(self, bundle: int, broker: int) -> None:
+        super().preallocate(bundle, broker)
+        self.given[bundle] = broker
+
+    def _recomputes(self) -> None:
+        super()._recomputes()
+        self.given = {}
+
+    def start_anew(self) -> None:
+        super().start_anew()
+        self.given = {}
+
+    def load_for_placement(self) -> ClusterLoad:
+        load = super().load_for_placement()
         self._compare(load)
+        self._compare_with_one_laid_out_anew(load)
+        self._compare_counts()
         return load
 
     def _name(self, broker: int) -> str:
@@ -141,12 +160,51 @@ class Shadowed(Leader):
         counts = {b: len(r.bundles) for b, r in self.shadow.reports.items()}
         assert dict(zip(load.brokers, load.bundle_count.tolist(), strict=True)) == counts
 
+    def _compare_with_one_laid_out_anew(self, load: ClusterLoad) -> None:
+        """What has only been brought up to date is what it would be from the beginning."""
+        anew = self._layout_of_now().load
+        for field in dataclasses.fields(load):
+            if field.name not in ("preallocations", "bundle_data"):
+                mine, wanted = (getattr(one, field.name) for one in (load, anew))
+                assert np.array_equal(mine, wanted), field.name
+        if load.bundle_data is not None and anew.bundle_data is not None:
+            assert load.bundle_data.rows == anew.bundle_data.rows
+            rows = list(anew.bundle_data.rows.values())
+            for name in ("numbers", "values"):
+                mine, wanted = (getattr(one.bundle_data, name)[rows] for one in (load, anew))
+                assert np.array_equal(mine, wanted), name
+        bundles, long = list(self.given), self.averages.long
+        ahead = load.preallocations
+        mine = [load.brokers[i] for i in ahead.broker.tolist()]
+        assert mine == [self._name(broker) for broker in self.given.values()]
+        assert ahead.rate_in.tolist() == long.rate_in[bundles].tolist()
+        assert ahead.rate_out.tolist() == long.rate_out[bundles].tolist()
+
+    def _compare_counts(self) -> None:
+        """Bundles are counted by namespace as the leader does: one by one, from all it knows."""
+        names = self.cluster.bundles.names
+        counts: dict[str, dict[int, int]] = {namespace(name): {} for name in names}
+        reported = zip(self.cluster.owner.tolist(), names, self.listings.is_written, strict=True)
+        found = [(broker, name) for broker, name, is_written in reported if is_written]
+        found += [(broker, names[bundle]) for bundle, broker in self.given.items()]
+        found = list(dict.fromkeys(found))
+        formers = (f for formers in self.listings.formers.values() for f in formers)
+        found += [(f.broker, names[f.bundle]) for f in formers if f.is_written]
+        for broker, name in found:
+            of = counts[namespace(name)]
+            of[broker] = of.get(broker, 0) + 1
+        for bundle, name in enumerate(names):
+            mine = self.by_namespace.beside(bundle)
+            wanted = counts[namespace(name)]
+            assert mine.tolist() == [wanted.get(i, 0) for i in range(self.cluster.nobody)]
+            Shadowed.counted += 1
+
 
 def test_the_leader_knows_what_it_would_from_one_notification_after_the_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(simulation_module, "Leader", Shadowed)
-    Shadowed.compared = 0
+    Shadowed.compared = Shadowed.counted = 0
     for seed in SEEDS:
         try:
             simulated(drawn_world(seed), drawn_balancer(seed), drawn_parameters(seed))
@@ -154,6 +212,7 @@ def test_the_leader_knows_what_it_would_from_one_notification_after_the_other(
             error.add_note(f"seed {seed}")
             raise
     assert Shadowed.compared > 100 * len(SEEDS)
+    assert Shadowed.counted > 100 * len(SEEDS)
 
 
 def test_many_equal_samples_are_as_many_updates() -> None:

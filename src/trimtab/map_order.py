@@ -68,7 +68,7 @@ class HashMapKeys:
         return tuple(sorted(self._keys, key=self._bin))
 
     def _bin(self, key: str) -> int:
-        return _spread(key) & (self.table_size - 1)
+        return spread(key) & (self.table_size - 1)
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ class ConcurrentHashMapKeys:
         return tuple(key for chain in self._bins for key in chain)
 
     def _bin(self, key: str) -> list[str]:
-        return self._bins[_spread(key) & (len(self._bins) - 1)]
+        return self._bins[spread(key) & (len(self._bins) - 1)]
 
 
 def hash_map_order(keys: Iterable[str], table_size: int = 0) -> tuple[str, ...]:
@@ -181,7 +181,7 @@ def concurrent_hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
 
 def spreads(keys: Sequence[str]) -> NDArray[np.int64]:
     """Hash keys as Java's maps do, of which the low bits name the bin."""
-    return np.fromiter((_spread(key) for key in keys), np.int64, len(keys))
+    return np.fromiter((spread(key) for key in keys), np.int64, len(keys))
 
 
 def hash_map_walk(keys: Sequence[str], spread: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -253,8 +253,14 @@ def _walked_doubled(
 
 
 @lru_cache(maxsize=1 << 17)
-def _spread(key: str) -> int:
-    """Hash a key once, though it is put into one map after the other."""
+def spread(key: str) -> int:
+    """Hash a key as both maps do, of which a table of n slots takes the remainder by n.
+
+    Done once, though a key is put into one map after the other.
+
+    Source:
+        java.util.HashMap.hash, java.util.concurrent.ConcurrentHashMap.spread, JDK 17
+    """
     value = string_hash(key)
     return value ^ (value >> 16)
 
@@ -270,7 +276,7 @@ def _doubled(bins: list[list[str]]) -> list[list[str]]:
     for i, chain in enumerate(bins):
         if not chain:
             continue
-        sides = [_spread(key) & size for key in chain]
+        sides = [spread(key) & size for key in chain]
         tail = len(chain) - 1
         while tail > 0 and sides[tail - 1] == sides[tail]:
             tail -= 1

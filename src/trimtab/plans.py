@@ -6,12 +6,16 @@ it was when the key was put in, then compares it with what the key holds now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trimtab.model import BundleData, Plan, Plans
+
+# Entries that are copied whenever one is put in; older ones are shared.
+_COPIED = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +35,21 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
         Noticing the same averages twice changes nothing more.
         Entries that nothing can find any more are dropped.
     """
-    if averages is None or averages is plans.seen:
-        return replace(plans, seen=averages)
-    known = _known(plans, averages)
-    contents = keys.contents(averages, [bundle for bundle, _ in known])
-    now = dict(zip(known, contents, strict=True))
+    if averages is plans.seen:
+        return plans
+    if averages is None or not plans.entries:
+        return Plans(plans.entries, averages)
+    now = iter(_contents_now(plans, averages, keys))
     entries = {}
     for inserted, found in plans.entries.items():
-        updated = [_updated(plan, now) for plan in found]
-        left = tuple(p for p in updated if not p.is_forgotten or keys.outlives(inserted, p))
+        left = []
+        for old in found:
+            # One that was forgotten changes no more.
+            plan = old if old.is_forgotten else _updated(old, next(now))
+            if not plan.is_forgotten or keys.outlives(inserted, plan):
+                left.append(plan)
         if left:
-            entries[inserted] = left
+            entries[inserted] = tuple(left)
     return Plans(entries, averages)
 
 
@@ -60,8 +68,10 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     Quirks:
         If an equal key is there it stays, and its destination is replaced.
     """
-    entries = dict(plans.entries)
     pairs = list(targets)
+    if not pairs:
+        return plans
+    entries = _copied(plans.entries)
     contents = keys.contents(plans.seen, [bundle for bundle, _ in pairs])
     for (bundle, broker), content in zip(pairs, contents, strict=True):
         found = list(entries.get(content, ()))
@@ -72,6 +82,18 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     return replace(plans, entries=entries)
 
 
+def _copied(
+    entries: Mapping[bytes, tuple[Plan, ...]],
+) -> MutableMapping[bytes, tuple[Plan, ...]]:
+    """Copy entries to put some in, at a cost that hardly grows with how many there are."""
+    if not isinstance(entries, ChainMap):
+        return dict(entries) if len(entries) < _COPIED else ChainMap({}, dict(entries))
+    latest, older = entries.maps
+    if len(latest) < _COPIED:
+        return ChainMap(dict(latest), older)
+    return ChainMap({}, dict(older) | dict(latest))
+
+
 def _values(averages: BundleData | None, bundles: Sequence[str]) -> list[bytes]:
     """Return everything by which two objects are equal, or the names if it is not known."""
     if averages is None:
@@ -80,7 +102,9 @@ def _values(averages: BundleData | None, bundles: Sequence[str]) -> list[bytes]:
         raise ValueError(f"no averages of {unknown[0]}: expected it in ClusterLoad.bundle_data")
     values = averages.values[[averages.rows[bundle] for bundle in bundles]]
     # As Double.compare has it: all NaN are one number, 0.0 and -0.0 are two.
-    return [row.tobytes() for row in np.where(np.isnan(values), np.nan, values)]
+    contents = np.where(np.isnan(values), np.nan, values).tobytes()
+    width = values.itemsize * values.shape[1]
+    return [contents[at : at + width] for at in range(0, len(contents), width)]
 
 
 def _identities(averages: BundleData | None, bundles: Sequence[str]) -> list[bytes]:
@@ -109,23 +133,21 @@ def _number(averages: BundleData | None, bundle: str) -> int:
     return 0 if averages is None or row is None else int(averages.numbers[row])
 
 
-def _known(plans: Plans, averages: BundleData) -> list[tuple[str, int]]:
-    """List bundle and number of the keys that are objects which the leader still has."""
+def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes | None]:
+    """Say what each key that was not forgotten holds now, in order; None: it is forgotten."""
     alive = [plan for found in plans.entries.values() for plan in found if not plan.is_forgotten]
     rows = [averages.rows.get(plan.bundle, -1) for plan in alive]
-    if not rows:
-        return []
     # A row of -1 gives some number, and is left out by itself.
     numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)
     same = zip(alive, rows, numbers, strict=True)
-    return [(p.bundle, number) for p, row, number in same if row >= 0 and number == p.number]
+    is_known = [row >= 0 and number == plan.number for plan, row, number in same]
+    known = [plan.bundle for plan, is_it in zip(alive, is_known, strict=True) if is_it]
+    contents = iter(keys.contents(averages, known))
+    return [next(contents) if is_it else None for is_it in is_known]
 
 
-def _updated(plan: Plan, now: Mapping[tuple[str, int], bytes]) -> Plan:
-    """Let a key hold what the leader's object does; one that was forgotten changes no more."""
-    if plan.is_forgotten:
-        return plan
-    content = now.get((plan.bundle, plan.number))
+def _updated(plan: Plan, content: bytes | None) -> Plan:
+    """Let a key hold what the leader's object does, or what it held when it was forgotten."""
     if content == plan.content:
         return plan
     if content is None:

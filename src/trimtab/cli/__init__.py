@@ -13,6 +13,7 @@ from trimtab.cli.lint import lint
 from trimtab.cli.rate import rate
 from trimtab.cli.record import record
 from trimtab.cli.reproduce import reproduce
+from trimtab.cli.rerun import rerun
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
 
@@ -31,6 +32,7 @@ def main() -> None:
 for _command in (
     explain,
     lint,
+    rerun,
     decide,
     simulate,
     record,

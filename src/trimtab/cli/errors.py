@@ -16,7 +16,9 @@ def clear_errors() -> Iterator[None]:
     from trimtab.fields import FieldError
     from trimtab.ingest import IngestError, RecordingError
     from trimtab.rate.definition import RatingError
+    from trimtab.reconstruct.cluster import NothingToSimulateError
     from trimtab.reproduce.definition import DefinitionError
+    from trimtab.rerun.question import QuestionError
     from trimtab.simulate.scenario import ScenarioError
     from trimtab.spark import JavaError, SparkError
     from trimtab.sweep.grid import GridError
@@ -31,6 +33,8 @@ def clear_errors() -> Iterator[None]:
         IngestError,
         JavaError,
         NothingReadableError,
+        NothingToSimulateError,
+        QuestionError,
         RatingError,
         RecordingError,
         ScenarioError,

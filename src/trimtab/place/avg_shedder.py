@@ -175,7 +175,7 @@ def _placed(
         average=math.nan,
         is_fallback=is_fallback,
     )
-    return placement, replace(memory, plans=plans)
+    return placement, memory if plans is memory.plans else replace(memory, plans=plans)
 
 
 def _check_known(load: ClusterLoad, candidates: Ints, memory: AvgShedderMemory) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -204,7 +205,7 @@ def _decided(
     table_size = hash_map_size(len(load.brokers), memory.table_size)
     memory = replace(memory, table_size=table_size, plans=plans)
     try:
-        ranked = order(_walked(load, table_size), scores)
+        ranked = order(_walked(load.brokers, table_size), scores)
     except ContradictionError as error:
         raise LostRoundError(str(error), memory, "java.lang.IllegalArgumentException") from error
     hits = _Hits(dict(memory.hits_low), dict(memory.hits_high))
@@ -228,11 +229,13 @@ def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
         return weighted_usage(load, settings.weights) * 100
 
 
-def _walked(load: ClusterLoad, table_size: int) -> Ints:
-    """Order the brokers as the Java's map of scores walks them."""
-    position = {broker: i for i, broker in enumerate(load.brokers)}
-    walked = hash_map_order(load.brokers, table_size)
-    return np.array([position[broker] for broker in walked], dtype=np.int64)
+@lru_cache(maxsize=4)
+def _walked(brokers: tuple[str, ...], table_size: int) -> Ints:
+    """Order the brokers as the Java's map of scores walks them, the same round after round."""
+    position = {broker: i for i, broker in enumerate(brokers)}
+    walked = np.array([position[name] for name in hash_map_order(brokers, table_size)], np.int64)
+    walked.flags.writeable = False
+    return walked
 
 
 def _by_score(walked: Ints, scores: Floats) -> Ints:
@@ -305,6 +308,9 @@ def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) ->
 def _shares(load: ClusterLoad, ripe: Sequence[_Pair], settings: AvgShedderSettings) -> _Shares:
     """Work out what each pair's hotter broker is to lose."""
     count = len(load.brokers)
+    shares = _Shares(np.full(count, np.nan), np.zeros(count, np.bool_), np.zeros(count, np.bool_))
+    if not ripe:
+        return shares
     colder, hotter = np.array(ripe, dtype=np.int64).reshape(-1, 2).T
     with np.errstate(all="ignore"):
         rate, throughput = (
@@ -314,7 +320,6 @@ def _shares(load: ClusterLoad, ripe: Sequence[_Pair], settings: AvgShedderSettin
                 load.throughput_in + load.throughput_out,
             )
         )
-    shares = _Shares(np.full(count, np.nan), np.zeros(count, np.bool_), np.zeros(count, np.bool_))
     by_rate = rate > settings.rate_min
     shares.room[hotter] = np.where(by_rate, rate, throughput)
     shares.by_rate[hotter] = by_rate
@@ -324,6 +329,8 @@ def _shares(load: ClusterLoad, ripe: Sequence[_Pair], settings: AvgShedderSettin
 
 def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple[Unload, ...]:
     """Take each hotter broker's bundles, heaviest first, as far as they fit."""
+    if not ripe:
+        return ()
     owner = load.bundle_broker
     with np.errstate(all="ignore"):
         weight = np.where(

@@ -16,6 +16,11 @@ from trimtab.model import Flags, Floats, Ints
 # The same in and out.
 _DEFAULT_RATE, _, _DEFAULT_THROUGHPUT, _ = DEFAULT_STATS
 
+# What a bundle holds of which there is no sample yet, as `model.BundleData` has it.
+_RATES, _THROUGHPUTS = [_DEFAULT_RATE] * 2, [_DEFAULT_THROUGHPUT] * 2
+WITHOUT_SAMPLES = np.array([*([*_RATES, *_THROUGHPUTS, 0.0] * 2), 0.0])
+WITHOUT_SAMPLES.flags.writeable = False
+
 # What is left of a full average after so many samples; the last stands for all beyond.
 _LEFT = {
     samples: np.power(1.0 - 1.0 / samples, np.arange(80 * samples))
@@ -136,14 +141,14 @@ class Averages:
 
     def contents(self, message_bytes: Floats, topics: Floats) -> Floats:
         """Return all that makes two objects equal, as `model.BundleData` has it."""
-        values = np.empty((self.n_bundles, 11))
+        values = np.empty((11, self.n_bundles))
         for at, average in ((0, self.short), (5, self.long)):
-            values[:, at], values[:, at + 1] = average.rate_in, average.rate_out
-            for i, rate in ((2, average.rate_in), (3, average.rate_out)):
-                values[:, at + i] = throughput(rate, average.samples, message_bytes)
-            values[:, at + 4] = average.samples
-        values[:, 10] = np.where(self.short.samples > 0, topics, 0.0)
-        return values
+            for i, rate in enumerate((average.rate_in, average.rate_out)):
+                values[at + i] = rate
+                values[at + 2 + i] = throughput(rate, average.samples, message_bytes)
+            values[at + 4] = average.samples
+        values[10] = np.where(self.short.samples > 0, topics, 0.0)
+        return values.T
 
 
 def throughput(rate: Floats, samples: Ints, message_bytes: Floats) -> Floats:

@@ -36,6 +36,8 @@ class Cluster:
     server: Ints = field(init=False)
     #: (n_bundles,) s from which its owner serves it.
     serve_from_s: Floats = field(init=False)
+    #: (n_bundles,) bytes a message, as it is now.
+    message_bytes: Floats = field(init=False)
     #: Bundles that have changed hands lately, the latest last; a bundle may stand twice.
     moved: list[int] = field(default_factory=list)
     #: Grows when anybody begins or ends to serve.
@@ -53,6 +55,7 @@ class Cluster:
         has_server = (self.owner >= 0) & self.is_up[self.owner]
         self.server[has_server] = self.owner[has_server]
         self.serve_from_s = np.full(self.owner.size, -np.inf)
+        self.message_bytes = self.bundles.message_bytes
 
     @property
     def nobody(self) -> int:

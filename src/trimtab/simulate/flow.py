@@ -55,6 +55,11 @@ class Flows:
         since = max(0, first - back) // self.step_ticks
         return self.traffic.rows(since, (last - 1) // self.step_ticks + 1)
 
+    def sizes(self, tick: int) -> Floats:
+        """Return bytes a message of each bundle in a tick, (n_bundles,)."""
+        usual = self.cluster.bundles.message_bytes
+        return self.traffic.sizes(tick // self.step_ticks, usual)
+
     def flow(self, rows: Rows, first: int, last: int) -> Flow:
         """Work out what passes in the ticks from `first` up to `last`."""
         cluster, tick_s = self.cluster, self.parameters.measuring.tick_s
@@ -67,9 +72,10 @@ class Flows:
         unserved = sums[1][:, -1] + sums[2][:, -1]
         wanted = tuple(array[:, :-1] for array in sums)
         unserved = unserved + self._hold_back(wanted, rows, step, first)
-        machines = np.stack((cluster.capacity, cluster.machines.nic))
+        machines = np.array((cluster.capacity, cluster.machines.nic))
         background = self.background.ticks(first, last) + cluster.extra
-        np.clip(background, self.background.least, 100.0, out=background)
+        np.maximum(background, self.background.least, out=background)
+        np.minimum(background, 100.0, out=background)
         brokers = loaded(
             (wanted[0], wanted[1], wanted[2]), background, machines, self.parameters.physics
         )
@@ -103,6 +109,8 @@ class Flows:
             (n_ticks,) bytes/s.
         """
         cluster, tick_s = self.cluster, self.parameters.measuring.tick_s
+        if not cluster.moved:
+            return np.zeros(step.size)
         late = [i for i in dict.fromkeys(cluster.moved) if cluster.serve_from_s[i] > first * tick_s]
         bundles = np.array([i for i in late if cluster.server[i] < cluster.nobody], np.int64)
         if bundles.size == 0:
@@ -128,6 +136,8 @@ def served_share(serve_from_s: Floats, end_s: Floats, tick_s: float) -> Floats:
 
 def _beside(brokers: Loaded, network: Floats) -> Loaded:
     """Add what other processes take of the NIC; it holds back no traffic."""
+    if not network.any():
+        return brokers
     into, out = np.clip(brokers.nic_in + network[0], 0, 100), brokers.nic_out + network[1]
     return Loaded(brokers.cpu, into, np.clip(out, 0, 100), brokers.passed)
 

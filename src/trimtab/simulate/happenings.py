@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from trimtab.simulate.moving import lookup_gap_s, unload_s
+from trimtab.simulate.moving import described, gap_s, lookup_gap_s, settled, unload_s
+from trimtab.simulate.placing import Chosen
 from trimtab.simulate.simulation import Simulation
-from trimtab.simulate.timetable import Exit, Flush, Lookup, Round, SessionEnd
+from trimtab.simulate.timetable import Exit, Flush, Handover, Lookup, Round, SessionEnd
 from trimtab.simulate.world import Event, Kind
 
 
@@ -122,11 +124,14 @@ def _deregister(simulation: Simulation, time_s: float, broker: int) -> None:
 def _background(simulation: Simulation, time_s: float, event: Event) -> None:
     del time_s
     simulation.cluster.extra[list(event.subjects)] += event.value
+    # Flows that have been worked out ahead hold no more.
+    simulation.cluster.version += 1
 
 
 def _capacity(simulation: Simulation, time_s: float, event: Event) -> None:
     del time_s
     simulation.cluster.capacity[list(event.subjects)] *= event.value
+    simulation.cluster.version += 1
 
 
 def _lead(simulation: Simulation, time_s: float, event: Event) -> None:
@@ -151,6 +156,22 @@ def _split(simulation: Simulation, time_s: float, event: Event) -> None:
         simulation.records.count("splits")
 
 
+def _unload(simulation: Simulation, time_s: float, event: Event) -> None:
+    """Hand bundles over by hand; the leader does not leave them alone for it."""
+    cluster, target = simulation.cluster, int(event.value)
+    for bundle in event.subjects:
+        source = int(cluster.owner[bundle])
+        is_served = source >= 0 and cluster.is_up[source]
+        if not is_served or not cluster.is_up[target] or source == target:
+            simulation.records.count("unloads by hand in vain")
+            continue
+        gap = max(gap_s(simulation), unload_s(simulation, source))
+        due = Handover(bundle, source, target, gap)
+        move = described(simulation, due, Chosen(target, is_fallback=False), (time_s, -1))
+        settled(simulation, [move])
+        simulation.timetable.enter(time_s, replace(due, move=move))
+
+
 def _shedding(simulation: Simulation, time_s: float, event: Event) -> None:
     del time_s
     simulation.sheds = event.value != 0
@@ -164,5 +185,6 @@ _HAPPENINGS: Mapping[Kind, Callable[[Simulation, float, Event], None]] = {
     Kind.CAPACITY: _capacity,
     Kind.LEADER: _lead,
     Kind.SPLIT: _split,
+    Kind.UNLOAD: _unload,
     Kind.SHEDDING: _shedding,
 }

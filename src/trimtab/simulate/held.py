@@ -15,7 +15,8 @@ import numpy as np
 from trimtab.model import Decision, Floats, LostRoundError
 from trimtab.simulate.run import begin, do
 from trimtab.simulate.simulation import Simulation
-from trimtab.simulate.timetable import Flush, Handover, Lookup, Round
+from trimtab.simulate.timetable import Due, Flush, Handover, Lookup, Round
+from trimtab.simulate.world import Event, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,8 @@ def held(simulation: Simulation, course: Course, until_s: float) -> Iterator[Loo
     """
     begin(simulation, course.elected_s, course.leader)
     told = heapq.merge(
-        ((move.time_s, 0, move) for move in course.moves),
-        ((time_s, 1, None) for time_s in course.round_s),
+        ((time_s, 0, None) for time_s in course.round_s),
+        ((move.time_s, 1, move) for move in course.moves),
         key=lambda entry: entry[:2],
     )
     for time_s, _, move in told:
@@ -87,9 +88,14 @@ def _pass(simulation: Simulation, time_s: float) -> None:
     """Let pass what nobody decides: brokers come and go, leaders are elected."""
     while (due := simulation.timetable.next(time_s)) is not None:
         simulation.pass_until(due[0])
-        if not isinstance(due[1], Round | Lookup | Handover):
+        if not (isinstance(due[1], Round | Lookup | Handover) or _is_unload(due[1])):
             do(simulation, *due)
     simulation.pass_until(time_s)
+
+
+def _is_unload(due: Due) -> bool:
+    """Say whether something is an unload by hand, which is among the moves that are told."""
+    return isinstance(due, Event) and due.kind == Kind.UNLOAD
 
 
 def _give(simulation: Simulation, move: Moved) -> None:
@@ -97,6 +103,7 @@ def _give(simulation: Simulation, move: Moved) -> None:
     cluster, leader = simulation.cluster, simulation.leader
     if move.is_shed:
         leader.unloaded(move.bundle, move.time_s)
+        simulation.unloaded_term = simulation.term
     source = int(cluster.owner[move.bundle])
     if source == move.broker or not cluster.is_up[move.broker]:
         return
@@ -125,8 +132,11 @@ def _let_go(simulation: Simulation, time_s: float, round_s: float | None) -> Non
     settings = simulation.settings
     for bundle in np.flatnonzero(simulation.cluster.owner < 0).tolist():
         simulation.timetable.enter(time_s, Lookup(bundle, -1, time_s, 0.0))
-    # What was entered for the leader that looked on is of a term that is over.
+    # What was entered for the leader that looked on is of a term that is over; if it has
+    # unloaded before, it still has.
+    has_unloaded = simulation.unloaded_term == simulation.term
     simulation.term += 1
+    simulation.unloaded_term = simulation.term if has_unloaded else simulation.unloaded_term
     next_s = time_s + settings.shedding_interval_s if round_s is None else round_s
     simulation.timetable.enter(next_s, Round(simulation.term))
     flush_s = time_s + settings.averages_interval_s

@@ -14,11 +14,14 @@ from trimtab.map_order import (
     concurrent_hash_map_order,
     hash_map_order,
     hash_map_size,
-    string_hash,
+    spread,
 )
-from trimtab.model import BundleData, ClusterLoad, Flags, Floats, Ints, Preallocations
-from trimtab.simulate.averages import Averages, throughput
+from trimtab.model import BundleData, ClusterLoad, Flags, Floats, Ints
+from trimtab.simulate.ahead import Ahead
+from trimtab.simulate.averages import WITHOUT_SAMPLES, Averages, throughput
+from trimtab.simulate.by_namespace import ByNamespace
 from trimtab.simulate.cluster import Cluster
+from trimtab.simulate.layout import Layout
 from trimtab.simulate.listings import Listings, first_writes
 from trimtab.simulate.parameters import Measuring
 from trimtab.simulate.reports import Reports, Writes
@@ -44,30 +47,42 @@ class Leader:
     listings: Listings = field(init=False)
     #: (n_bundles,) s at which it was unloaded last.
     unloaded_s: Floats = field(init=False)
-    #: (bundle, broker) on their way, in the order of preallocation.
-    ahead: dict[int, int] = field(default_factory=dict)
+    ahead: Ahead = field(init=False)
+    by_namespace: ByNamespace = field(init=False)
     #: Bundles that were placed without being known.
     _guests: list[int] = field(default_factory=list)
     _broker_keys: ConcurrentHashMapKeys = field(default_factory=ConcurrentHashMapKeys)
-    #: Positions of the brokers that it knows, in the order of its map and of its set.
+    #: Positions of the brokers that it knows, in the order of its map.
     order: Ints = field(init=False)
-    set_order: Ints = field(init=False)
+    #: Positions in `order`, in the order of its set.
+    in_set: Ints = field(init=False)
+    #: (n_brokers,) positions in `order`, -1 for a broker that it does not know.
+    _place: Ints = field(init=False)
     _set_size: int = 0
     _is_system: Flags = field(init=False)
+    #: All bundles in the order of a map of them, and in that of its copies by their size.
+    _in_map: tuple[str, ...] = ()
     _ranks: dict[int, tuple[Ints, tuple[str, ...]]] = field(default_factory=dict)
     #: Known bundles, as the strategies were given them last.
     _rows: dict[str, int] = field(default_factory=dict)
     _names: NDArray[np.object_] = field(init=False)
-    #: What was laid out last, and the bundles in it, as long as nothing has changed.
-    _shown: tuple[ClusterLoad, Ints] | None = None
+    #: Bundles that were named last, and their names.
+    _named: tuple[Ints, tuple[str, ...]] = field(init=False)
+    #: What was laid out last, as long as no report has changed.
+    _layout: Layout | None = None
+    #: The same with what is on its way now.
+    _shown: ClusterLoad | None = None
 
     def __post_init__(self) -> None:
         """Begin with the brokers that are up, which have written empty reports."""
         names = self.cluster.bundles.names
         self.averages = Averages(len(names))
         self.listings = Listings(len(names), self.averages)
+        self.ahead = Ahead(len(names))
+        self.by_namespace = ByNamespace(self.cluster, self.listings, self.ahead)
         self.unloaded_s = np.full(len(names), -np.inf)
         self._names = np.array(names, dtype=np.object_)
+        self._named = np.empty(0, np.int64), ()
         self._is_system = _are_system(names, self.release)
         for broker in np.flatnonzero(self.cluster.is_registered).tolist():
             self._broker_keys.put(self.cluster.machines.names[broker])
@@ -77,9 +92,11 @@ class Leader:
 
     def take(self, writes: Writes, was_behind: Flags, counted: Counted) -> None:
         """Take what brokers measured and wrote in a stretch; each write is a recomputation."""
+        if not writes.tick.size:
+            self.listings.count(counted)
+            return
         owner, count = self.cluster.owner, self.cluster.nobody
-        if writes.tick.size:
-            self._recomputes()
+        self._recomputes()
         stale = first_writes(writes, self.averages.clock, False, count)
         stale[:-1] *= was_behind
         if stale.any():
@@ -89,7 +106,7 @@ class Leader:
         if fresh.any():
             self.listings.write(owner, fresh)
         self.averages.clock += writes.tick.size
-        self._shown = None if writes.tick.size else self._shown
+        self._anew()
 
     def join(self, broker: int) -> None:
         """Meet a broker: its node and its parent's change."""
@@ -109,25 +126,33 @@ class Leader:
         """Forget a bundle that is no more, with all that anybody said of it."""
         listings = self.listings
         listings.is_listed[bundle] = listings.is_written[bundle] = False
-        listings.formers = [f for f in listings.formers if f.bundle != bundle]
+        listings.formers.pop(bundle, None)
         self.averages.forget(np.array([bundle]))
-        self._shown = None
+        self._anew()
 
     def recompute(self, times: int) -> None:
         """Feed every average so many samples more."""
         self._recomputes()
         self.averages.clock += times
-        self._shown = None
+        self._anew()
 
     def move(self, bundle: int, source: int, target: int) -> None:
         """Note a change of owner, of which nothing is known until somebody reports it."""
+        if bundle in self.listings.formers:
+            # Two reports list it, perhaps, and are walked in another order from now on.
+            self._layout = self._shown = None
+        self.by_namespace.take_out(bundle, source)
         self.listings.move(bundle, source, target)
-        self._shown = None
+        self.by_namespace.put_in(bundle, target)
 
     def preallocate(self, bundle: int, broker: int) -> None:
         """Give a bundle to a broker that does not report it yet."""
         self.meet(bundle)
-        self.ahead[bundle] = broker
+        owner, long = int(self.cluster.owner[bundle]), self.averages.long
+        rates = float(long.rate_in[bundle]), float(long.rate_out[bundle])
+        self.by_namespace.take_out(bundle, owner)
+        self.ahead.put(bundle, broker, int(self._place[broker]), rates)
+        self.by_namespace.put_in(bundle, owner)
         self._shown = None
 
     def meet(self, bundle: int) -> None:
@@ -135,12 +160,12 @@ class Leader:
         if not self.averages.is_known[bundle]:
             self.averages.meet(np.array([bundle]), self.averages.clock)
             self._guests.append(bundle)
-            self._shown = None
+            if self._layout is not None:
+                self._add(self._layout, bundle)
 
     def unloaded(self, bundle: int, time_s: float) -> None:
         """Remember when a bundle was unloaded, for the grace period."""
         self.unloaded_s[bundle] = time_s
-        self._shown = None
 
     def start_anew(self) -> None:
         """Be another broker: reports and averages are everywhere, the rest is lost."""
@@ -162,10 +187,17 @@ class Leader:
         position = {name: i for i, name in enumerate(names)}
         walked = self._broker_keys.walk()
         self.order = np.array([position[name] for name in walked], np.int64)
+        self._place = np.full(self.cluster.nobody, -1)
+        self._place[self.order] = np.arange(self.order.size)
         self._set_size = hash_map_size(len(walked), self._set_size)
         in_set = hash_map_order(walked, self._set_size)
-        self.set_order = np.array([position[name] for name in in_set], np.int64)
-        self._shown = None
+        self.in_set = self._place[np.array([position[name] for name in in_set], np.int64)]
+        self._anew()
+
+    def _anew(self) -> None:
+        """Lay everything out anew when somebody looks: reports have changed, or averages."""
+        self._layout = self._shown = None
+        self.by_namespace.clear()
 
     # -------------------------------------------------------------- what it shows
 
@@ -179,28 +211,41 @@ class Leader:
         Args:
             unloaded_before_s: bundles unloaded at this time or later are left alone.
         """
-        if self._shown is None:
-            self._shown = self._laid_out()
-        load, bundles = self._shown
         can_go = self.averages.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
-        return replace(load, bundle_is_sheddable=can_go[bundles])
+        load = self.load_for_placement()
+        return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))
 
-    def _laid_out(self) -> tuple[ClusterLoad, Ints]:
+    def load_for_placement(self) -> ClusterLoad:
+        """Lay out the same for a placer, which does not ask what may be shed.
+
+        For placements one after the other it is laid out once: a bundle that has been
+        placed is on its way, and changes nothing else.
+        """
+        if self._shown is None:
+            load = self._laid_out().load
+            self._shown = replace(load, preallocations=self.ahead.preallocations())
+        return self._shown
+
+    def _laid_out(self) -> Layout:
+        if self._layout is None:
+            self._layout = self._layout_of_now()
+        return self._layout
+
+    def _layout_of_now(self) -> Layout:
         averages, order, reports = self.averages, self.order, self.reports
         averages.up_to_date()
-        bundles, owner, names = self._entries()
-        place = np.full(self.cluster.nobody, -1)
-        place[order] = np.arange(order.size)
+        known = int(np.count_nonzero(averages.is_known & ~self._is_system))
+        bundles, owner, names = self._entries(hash_map_size(known))
+        size = self.cluster.message_bytes
         short, long = averages.short, averages.long
-        size = self.cluster.bundles.message_bytes
-        rates = [rate[bundles] for rate in (short.rate_in, short.rate_out)]
-        samples, bytes_ = short.samples[bundles], size[bundles]
-        at = place[owner]
+        rates = [rate.take(bundles) for rate in (short.rate_in, short.rate_out)]
+        samples, bytes_ = short.samples.take(bundles), size.take(bundles)
+        at = self._place.take(owner)
         totals = reports.written_totals[order].T
         load = ClusterLoad(
             brokers=self.known(),
-            resource_usage=self._resources(order),
-            resource_limit=np.full((order.size, 5), 100.0),
+            resource_usage=_constant(self._resources(order)),
+            resource_limit=_constant(np.full((order.size, 5), 100.0)),
             rate_in=totals[0],
             rate_out=totals[1],
             throughput_in=totals[2],
@@ -213,18 +258,29 @@ class Leader:
             bundle_throughput_in=throughput(rates[0], samples, bytes_),
             bundle_throughput_out=throughput(rates[1], samples, bytes_),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
-            long_rate_in=_by_broker(at, long.rate_in[bundles], order.size),
-            long_rate_out=_by_broker(at, long.rate_out[bundles], order.size),
-            preallocations=self._preallocations(place),
+            long_rate_in=_by_broker(at, long.rate_in.take(bundles), order.size),
+            long_rate_out=_by_broker(at, long.rate_out.take(bundles), order.size),
             bundle_data=self._bundle_data() if self.shows_averages else None,
         )
-        return load, bundles
+        return Layout(load, bundles, known)
 
-    def _entries(self) -> tuple[Ints, Ints, tuple[str, ...]]:
+    def _add(self, layout: Layout, guest: int) -> None:
+        """Add a bundle that nobody reports to what has been laid out."""
+        table_size = hash_map_size(layout.known)
+        layout.known += not self._is_system[guest]
+        self._shown = None
+        if hash_map_size(layout.known) != table_size:
+            # The leader's map grows, and all bundles are walked in another order.
+            self._layout = None
+        elif self.shows_averages:
+            name, number = self.cluster.bundles.names[guest], int(self.averages.numbers[guest])
+            layout.add(name, guest, number, WITHOUT_SAMPLES)
+
+    def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
         """List (bundle, broker) of all reports in the order in which the leader walks them."""
         listings, owner = self.listings, self.cluster.owner
-        ranked, names = self._ranked()
-        formers = [f for f in listings.formers if f.is_written]
+        ranked, names = self._ranked(table_size)
+        formers = [f for f in listings.all_formers() if f.is_written]
         if listings.is_written.all() and not formers:
             return ranked, owner[ranked], names
         bundles = ranked[listings.is_written[ranked]]
@@ -236,21 +292,28 @@ class Leader:
             brokers = np.append(brokers, [f.broker for f in formers]).astype(np.int64)
             by_rank = np.argsort(rank[bundles], kind="stable")
             bundles, brokers = bundles[by_rank], brokers[by_rank]
-        return bundles, brokers, tuple(self._names[bundles].tolist())
+        if not np.array_equal(bundles, self._named[0]):
+            self._named = bundles, tuple(self._names[bundles].tolist())
+        return bundles, brokers, self._named[1]
 
-    def _ranked(self) -> tuple[Ints, tuple[str, ...]]:
-        """Order all bundles as the copy of the leader's map is walked that shedders get."""
-        known = int(np.count_nonzero(self.averages.is_known & ~self._is_system))
-        size = hash_map_size(known)
-        if size not in self._ranks:
-            names = concurrent_hash_map_order(self.cluster.bundles.names)
-            walked = hash_map_order(names, size)
-            if hash_map_size(len(names)) > size:
-                # The table is as large as what is known makes it, not as all there is would.
-                walked = tuple(sorted(names, key=lambda name: _bin(name, size)))
+    def _ranked(self, table_size: int) -> tuple[Ints, tuple[str, ...]]:
+        """Order all bundles as the copy of the leader's map is walked that shedders get.
+
+        Args:
+            table_size: of the copy, which is as large as what is known makes it, and not as
+                all that there is would.
+        """
+        if table_size not in self._ranks:
+            if not self._in_map:
+                self._in_map = concurrent_hash_map_order(self.cluster.bundles.names)
+            if hash_map_size(len(self._in_map)) > table_size:
+                walked = tuple(sorted(self._in_map, key=lambda name: spread(name) % table_size))
+            else:
+                walked = hash_map_order(self._in_map, table_size)
             position = {name: i for i, name in enumerate(self.cluster.bundles.names)}
-            self._ranks[size] = np.array([position[name] for name in walked], np.int64), walked
-        return self._ranks[size]
+            ranks = np.array([position[name] for name in walked], np.int64)
+            self._ranks[table_size] = ranks, walked
+        return self._ranks[table_size]
 
     def _resources(self, order: Ints) -> Floats:
         usage = self.reports.written_usage[order]
@@ -260,13 +323,6 @@ class Leader:
         resources[:, 2] = self.measuring.direct_memory_percent
         resources[:, 3:] = usage[:, 1:]
         return resources
-
-    def _preallocations(self, place: Ints) -> Preallocations:
-        ahead = [(b, place[broker]) for b, broker in self.ahead.items() if place[broker] >= 0]
-        bundles = np.array([bundle for bundle, _ in ahead], np.int64)
-        brokers = np.array([broker for _, broker in ahead], np.int64)
-        long = self.averages.long
-        return Preallocations(brokers, long.rate_in[bundles], long.rate_out[bundles])
 
     def _bundle_data(self) -> BundleData:
         averages, bundles = self.averages, self.cluster.bundles
@@ -279,26 +335,28 @@ class Leader:
                 else:
                     self._rows.pop(bundles.names[bundle], None)
             averages.changed.clear()
-        values = averages.contents(bundles.message_bytes, bundles.topics)
+        values = averages.contents(self.cluster.message_bytes, bundles.topics)
         return BundleData(self._rows, averages.numbers.copy(), values)
 
 
 def _are_system(names: Sequence[str], release: str) -> Flags:
     """Tell which bundles are Pulsar's own, asking once a namespace."""
     answers: dict[str, bool] = {}
+    found = []
     for name in names:
         owner = namespace(name)
         if owner not in answers:
             answers[owner] = is_system_bundle(name, release)
-    return np.array([answers[namespace(name)] for name in names], np.bool_)
+        found.append(answers[owner])
+    return np.array(found, np.bool_)
+
+
+def _constant(values: Floats) -> Floats:
+    """Let nobody write to an array, so that what comes of it needs to be worked out once."""
+    values.flags.writeable = False
+    return values
 
 
 def _by_broker(broker: Ints, values: Floats, count: int) -> Floats:
     """Add values up by broker."""
     return np.bincount(broker, values, count).astype(np.float64, copy=False)
-
-
-def _bin(name: str, table_size: int) -> int:
-    """Say in which bin of a HashMap a key is."""
-    value = string_hash(name)
-    return (value ^ (value >> 16)) & (table_size - 1)

@@ -43,7 +43,8 @@ class Listings:
     #: (n_bundles,) messages/s of the owner's latest bundle stats.
     rate_in: Floats = field(init=False)
     rate_out: Floats = field(init=False)
-    formers: list[Former] = field(default_factory=list)
+    #: Bundle → what its former owners still say of it.
+    formers: dict[int, list[Former]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Begin with nothing measured."""
@@ -55,25 +56,28 @@ class Listings:
         is_listed, is_written = bool(self.is_listed[bundle]), bool(self.is_written[bundle])
         if source >= 0 and (is_listed or is_written):
             rates = float(self.rate_in[bundle]), float(self.rate_out[bundle])
-            self.formers.append(Former(bundle, source, is_listed, is_written, *rates))
+            former = Former(bundle, source, is_listed, is_written, *rates)
+            self.formers.setdefault(bundle, []).append(former)
         self.is_listed[bundle] = self.is_written[bundle] = False
-        for former in [f for f in self.formers if f.bundle == bundle and f.broker == target]:
+        for former in [f for f in self.formers.get(bundle, ()) if f.broker == target]:
             self.is_listed[bundle] = former.is_listed
             self.is_written[bundle] = former.is_written
             self.rate_in[bundle], self.rate_out[bundle] = former.rate_in, former.rate_out
-            self.formers.remove(former)
+            self._remove(former)
 
     def drop(self, broker: int, owned: Ints) -> None:
         """Forget what a broker said that the leader has dropped."""
         self.is_listed[owned] = self.is_written[owned] = False
-        gone = [former.bundle for former in self.formers if former.broker == broker]
-        self.formers = [former for former in self.formers if former.broker != broker]
-        self.forget_unreported(np.append(owned, gone).astype(np.int64))
+        gone = [former for former in self.all_formers() if former.broker == broker]
+        for former in gone:
+            self._remove(former)
+        lost = [former.bundle for former in gone]
+        self.forget_unreported(np.append(owned, lost).astype(np.int64))
 
     def forget_unreported(self, bundles: Ints) -> None:
         """Let the leader forget those of some bundles that are in nobody's report."""
-        reported = {former.bundle for former in self.formers if former.is_written}
-        lost = [i for i in bundles[~self.is_written[bundles]].tolist() if i not in reported]
+        unwritten = bundles[~self.is_written[bundles]].tolist()
+        lost = [i for i in unwritten if not self._is_in_a_former_report(i)]
         self.averages.forget(np.array(lost, np.int64))
 
     def count(self, counted: Counted) -> None:
@@ -81,7 +85,7 @@ class Listings:
         self.rate_in[counted.bundles] = counted.rate_in
         self.rate_out[counted.bundles] = counted.rate_out
         self.is_listed[counted.bundles] = counted.is_listed
-        for former in self.formers:
+        for former in self.all_formers():
             former.is_listed &= bool(counted.tick[former.broker] < 0)
 
     def write(self, owner: Ints, at: Ints) -> None:
@@ -93,7 +97,7 @@ class Listings:
                 bundle stats counts, 0 if it wrote none.
         """
         clock = at[owner]
-        bundles = np.flatnonzero((clock > 0) & self.is_listed)
+        (bundles,) = ((clock > 0) & self.is_listed).nonzero()
         new = bundles[~self.is_written[bundles]]
         if self.formers:
             self._vanish(at, dict(zip(new.tolist(), clock[new].tolist(), strict=True)))
@@ -103,20 +107,36 @@ class Listings:
 
     def _vanish(self, at: Ints, new: dict[int, int]) -> None:
         """Take bundles out of the reports of former owners, and forget those in no other."""
-        gone = [f for f in self.formers if at[f.broker] > 0 and not f.is_listed]
+        gone = [f for f in self.all_formers() if at[f.broker] > 0 and not f.is_listed]
         for former in gone:
-            self.formers.remove(former)
+            self._remove(former)
             bundle, clock = former.bundle, int(at[former.broker])
             is_elsewhere = (
                 bool(self.is_written[bundle])
                 or new.get(bundle, clock) < clock
-                or any(f.bundle == bundle and f.is_written for f in self.formers)
+                or self._is_in_a_former_report(bundle)
             )
             if former.is_written and not is_elsewhere:
                 self.averages.forget(np.array([bundle]))
-        for former in self.formers:
+        for former in self.all_formers():
             if at[former.broker] > 0:
                 self._write_again(former, int(at[former.broker]))
+
+    def all_formers(self) -> list[Former]:
+        """List all of them, those of a bundle in the order in which they gave it up."""
+        return [former for found in self.formers.values() for former in found]
+
+    def _remove(self, former: Former) -> None:
+        """Let a former owner say nothing more of its bundle."""
+        left = [other for other in self.formers[former.bundle] if other is not former]
+        if left:
+            self.formers[former.bundle] = left
+        else:
+            del self.formers[former.bundle]
+
+    def _is_in_a_former_report(self, bundle: int) -> bool:
+        """Say whether a former owner's report lists a bundle."""
+        return any(former.is_written for former in self.formers.get(bundle, ()))
 
     def _write_again(self, former: Former, clock: int) -> None:
         """Let a former owner that has not noticed yet report a bundle once more."""
@@ -141,6 +161,6 @@ def first_writes(writes: Writes, clock: int, is_fresh: bool, n_brokers: int) -> 
         (n_brokers + 1,), the last stands for nobody.
     """
     at = np.zeros(n_brokers + 1, np.int64)
-    mine = np.flatnonzero(writes.is_fresh == is_fresh)[::-1]
+    mine = (writes.is_fresh == is_fresh).nonzero()[0][::-1]
     at[writes.broker[mine]] = clock + 1 + mine
     return at

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
+from trimtab.model import Floats
 from trimtab.simulate.placing import Chosen
 from trimtab.simulate.records import Move
 from trimtab.simulate.simulation import Simulation
@@ -16,7 +15,7 @@ def unload_s(simulation: Simulation, source: int) -> float:
     """Draw how long the leader waits for an unload; a starved owner is slow."""
     clients = simulation.parameters.clients
     drawn = float(simulation.random.uniform(*clients.unload_s))
-    usage = float(simulation.truth().usage(np.array([source]))[0])
+    usage = float(simulation.truth().usage[source])
     idle, idle_then = 100.0 - usage, 100.0 - clients.starved_from
     factor = idle_then / idle if idle > 0 else math.inf
     took_s = drawn * min(max(factor, 1.0), clients.starved_factor_max)
@@ -48,24 +47,21 @@ def described(
     """
     truth = simulation.truth()
     source, target = at.source, chosen.broker
-    pair = np.array([max(source, 0), target])
-    before = truth.usage(pair)
+    before = _usage(truth.usage, source), float(truth.usage[target])
     truth.move(at.bundle, source, target)
-    after = truth.usage(pair)
-    if source < 0:
-        before[0] = after[0] = math.nan
+    after = _usage(truth.usage, source), float(truth.usage[target])
     return Move(
         time_s=when[0],
         round=when[1],
         bundle=at.bundle,
         source=source,
         target=target,
-        source_before=float(before[0]),
-        source_after=float(after[0]),
-        target_before=float(before[1]),
-        target_after=float(after[1]),
-        source_end=float(after[0]),
-        target_end=float(after[1]),
+        source_before=before[0],
+        source_after=after[0],
+        target_before=before[1],
+        target_after=after[1],
+        source_end=after[0],
+        target_end=after[1],
         mean=math.nan,
         outage_s=at.gap_s,
         traffic_share=truth.share(at.bundle),
@@ -73,10 +69,14 @@ def described(
     )
 
 
+def _usage(usage: Floats, broker: int) -> float:
+    """Look up a broker's usage; that of nobody is not a number."""
+    return float(usage[broker]) if broker >= 0 else math.nan
+
+
 def settled(simulation: Simulation, moves: list[Move]) -> None:
     """Add to moves what usage is when all of them are done."""
-    truth, cluster = simulation.truth(), simulation.cluster
-    usage = truth.usage(np.arange(cluster.nobody))
+    usage, cluster = simulation.truth().usage, simulation.cluster
     mean = float(usage[cluster.is_up].mean()) if cluster.is_up.any() else math.nan
     for move in moves:
         if move.source >= 0:
@@ -110,8 +110,7 @@ def look_up(simulation: Simulation, time_s: float, due: Lookup) -> None:
     chosen = None
     if leader.order.size:
         leader.meet(due.bundle)
-        load = leader.load(time_s - simulation.settings.grace_period_s)
-        chosen = simulation.placing.choose(load, due.bundle)
+        chosen = simulation.placing.choose(leader.load_for_placement(), due.bundle)
     if chosen is None:
         # Clients ask again; a broker that leaves goes without them.
         cluster.give(due.bundle, -1, math.inf)

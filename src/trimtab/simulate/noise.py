@@ -31,6 +31,7 @@ class Noise:
     size: int
     #: What is left of a value after one row.
     kept: float
+    #: The last row.
     _now: NDArray[np.float32] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -42,8 +43,10 @@ class Noise:
         drawn = self.random.standard_normal((count, self.size), dtype=np.float32)
         kept = np.float32(self.kept)
         drawn *= np.sqrt(np.float32(1) - kept * kept)
+        before, left = self._now, np.empty_like(self._now)
         for row in drawn:
-            self._now *= kept
-            self._now += row
-            row[:] = self._now
+            np.multiply(before, kept, left)
+            np.add(row, left, row)
+            before = row
+        self._now = before.copy()
         return drawn

@@ -136,7 +136,7 @@ def loaded(
     demand = cpu_demand(background, passed * work_wanted / capacity, physics)
     passed = passed / np.maximum(demand / 100.0, 1.0)
     return Loaded(
-        cpu=np.clip(demand, 0.0, 100.0),
+        cpu=np.minimum(np.maximum(demand, 0.0), 100.0),
         nic_in=np.minimum(100.0 * into * passed, 100.0),
         nic_out=np.minimum(100.0 * out * passed, 100.0),
         passed=passed,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.bundles import namespace
 from trimtab.candidates.fewest import fewest
 from trimtab.model import ClusterLoad, Floats, Ints
 from trimtab.releases import release_order
@@ -45,19 +44,8 @@ class Placing:
     settings: LoadManagerSettings
     weights: ResourceWeights
     random: np.random.Generator
-    _namespaces: tuple[str, ...] = field(init=False)
-    _members: dict[str, Ints] = field(init=False)
     #: The reports that usage was asked of last, and what it was.
     _asked: tuple[Floats, Floats] | None = None
-
-    def __post_init__(self) -> None:
-        """Sort bundles by namespace."""
-        names = [namespace(name) for name in self.leader.cluster.bundles.names]
-        self._namespaces = tuple(names)
-        found: dict[str, list[int]] = {}
-        for i, name in enumerate(names):
-            found.setdefault(name, []).append(i)
-        self._members = {name: np.array(some, np.int64) for name, some in found.items()}
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
         """Choose a broker for a bundle; None if there is nobody.
@@ -84,12 +72,10 @@ class Placing:
     def _candidates(self, bundle: int) -> tuple[Ints, Ints]:
         """List everybody, and whom even distribution leaves; positions in the load."""
         leader = self.leader
-        place = np.full(leader.cluster.nobody, -1)
-        place[leader.order] = np.arange(leader.order.size)
-        everybody = place[leader.set_order]
+        everybody = leader.in_set
         if not self.settings.distributes_evenly:
             return everybody, everybody
-        return everybody, fewest(everybody, self._bundles_of_namespace(bundle)[leader.order])
+        return everybody, fewest(everybody, leader.by_namespace.beside(bundle)[leader.order])
 
     def _drawn(self, load: ClusterLoad, bundle: int, candidates: Ints) -> tuple[int, bool] | None:
         """Draw among those that the placer names; positions in the load."""
@@ -108,16 +94,3 @@ class Placing:
             usage = weighted_usage(load, self.weights) if is_weighed else unweighted_usage(load)
             self._asked = load.resource_usage, usage
         return self._asked[1]
-
-    def _bundles_of_namespace(self, bundle: int) -> Ints:
-        """Count each broker's bundles of a bundle's namespace, reported or on their way."""
-        leader, name = self.leader, self._namespaces[bundle]
-        members, listings = self._members[name], leader.listings
-        reported = members[listings.is_written[members]]
-        counts = np.bincount(leader.cluster.owner[reported], minlength=leader.cluster.nobody)
-        for former in listings.formers:
-            counts[former.broker] += former.is_written and self._namespaces[former.bundle] == name
-        for other, broker in leader.ahead.items():
-            is_new = not (listings.is_written[other] and leader.cluster.owner[other] == broker)
-            counts[broker] += is_new and self._namespaces[other] == name
-        return counts

@@ -12,7 +12,7 @@ import numpy as np
 
 from trimtab.model import Floats, Ints
 from trimtab.simulate.parameters import Parameters
-from trimtab.simulate.surroundings import DrawnPhases, Surroundings
+from trimtab.simulate.surroundings import DrawnPhases, Lengths, Surroundings
 from trimtab.simulate.traffic import Rows, Splits
 from trimtab.simulate.world import World
 
@@ -26,16 +26,23 @@ class RecordedTraffic:
     rate_out: Floats
     #: Points of a reference machine.
     work: Floats
-    #: (n_bundles,) bytes a message.
+    #: Bytes a message.
     message_bytes: Floats
 
     def rows(self, first: int, last: int) -> Rows:
         """Return the steps from `first` up to `last`, which is not among them."""
         steps = slice(first, last)
         rate_in, rate_out, work = self.rate_in[steps], self.rate_out[steps], self.work[steps]
-        into, out = rate_in * self.message_bytes, rate_out * self.message_bytes
+        size = self.message_bytes[steps]
+        into, out = rate_in * size, rate_out * size
         everything = into.sum(axis=1) + out.sum(axis=1)
         return Rows(first, rate_in, rate_out, into, out, work, everything, work.sum(axis=1))
+
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,)."""
+        del usual
+        found: Floats = self.message_bytes[step]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,24 +85,24 @@ class RecordedPhases:
     #: In order of time; those of brokers that are there from the beginning have tick 0 or less.
     begins: tuple[Begin, ...]
 
-    def at_begin(self, host_ticks: int, stats_ticks: int) -> Ints:
+    def at_begin(self, lengths: Lengths) -> Ints:
         """Return the phases of hosts' and of bundles' windows, (2, n_brokers) ticks."""
-        phases = self.drawn.at_begin(host_ticks, stats_ticks)
+        phases = self.drawn.at_begin(lengths)
         for begin in self.begins:
             if begin.tick <= 0:
                 told = np.array([begin.host_phase, begin.stats_phase])
                 phases[:, begin.broker] = np.where(told >= 0, told, phases[:, begin.broker])
         return phases
 
-    def at_start(self, broker: int, tick: int) -> tuple[int, int]:
-        """Return both phases of a broker whose process begins at a tick."""
-        host, stats = self.drawn.at_start(broker, tick)
+    def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
+        """Return both phases of a broker whose process begins at a tick, (2,) ticks."""
+        drawn = self.drawn.at_start(broker, tick, lengths)
         mine = [begin for begin in self.begins if begin.broker == broker]
         if not mine:
-            return host, stats
+            return drawn
         nearest = min(mine, key=lambda begin: abs(begin.tick - tick))
-        told_host, told_stats = nearest.host_phase, nearest.stats_phase
-        return (told_host if told_host >= 0 else host, told_stats if told_stats >= 0 else stats)
+        told = np.array([nearest.host_phase, nearest.stats_phase])
+        return np.where(told >= 0, told, drawn)
 
 
 @dataclass(frozen=True, slots=True)

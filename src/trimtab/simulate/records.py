@@ -98,7 +98,7 @@ class Records:
         """Keep a stretch of ticks."""
         first, length = flow.first, len(flow.work)
         ticks = slice(first, first + length)
-        up = np.flatnonzero(cluster.is_up)
+        up = slice(None) if cluster.is_up.all() else np.flatnonzero(cluster.is_up)
         self.usage[ticks, up] = flow.brokers.usage()[:, up]
         self.background[ticks, up] = flow.background[:, up]
         self.totals[:, ticks] = flow.offered, flow.served, flow.lost

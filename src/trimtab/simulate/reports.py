@@ -65,7 +65,10 @@ def gate(
     memory = weights.direct_memory * measuring.direct_memory_percent
     if release_order(release) < release_order("4.0.0-A"):
         by_resource, memory = (1.0, 1.0, 1.0), measuring.direct_memory_percent
-    ticks = int(settings.report_interval_s_max // measuring.tick_s)
+    # It looks every so often, and writes at the first look after that.
+    looks = int(settings.report_interval_s_max // settings.report_interval_s_min)
+    look_ticks = max(1, round(settings.report_interval_s_min / measuring.tick_s))
+    ticks = (looks + 1) * look_ticks - 1
     return Gate(settings.report_threshold, ticks, by_resource, memory)
 
 
@@ -121,8 +124,9 @@ class Reports:
     def start(self, broker: int, tick: int) -> None:
         """Write a broker's first report: nothing measured yet, CPU 0."""
         who = np.array([broker])
-        self._count(who, np.zeros((1, 4)), np.zeros(1, np.int64))
-        self._sample(who, np.zeros((1, 3)))
+        totals, usage = np.zeros((1, 4)), np.zeros((1, 3))
+        self._count(who, totals, np.zeros(1, np.int64), _compared(totals))
+        self._sample(who, usage, self.gate.usage(usage))
         self._write(who, np.array([tick - 1]))
 
     def stretch(self, measured: Measured, reports: Flags, end: int) -> Writes:
@@ -135,30 +139,29 @@ class Reports:
         """
         sampled, counted = measured.sampled, measured.counted
         late = self.written + self.gate.ticks_max + 1
-        due = np.empty((3, self.n_brokers), np.int64)
-        due[0], due[1], due[2] = counted.tick, sampled.tick, late
-        due[:2][due[:2] < 0] = _NEVER
-        due[2][~reports | (late >= end)] = _NEVER
-        order = np.argsort(due, axis=0, kind="stable")
-        due.sort(axis=0)
+        due = np.full((3, self.n_brokers), _NEVER)
+        np.copyto(due[0], counted.tick, where=counted.tick >= 0)
+        np.copyto(due[1], sampled.tick, where=sampled.tick >= 0)
+        np.copyto(due[2], late, where=reports & (late < end))
+        turns = _Turns.of(due)
+        rates, usage = _compared(measured.totals), self.gate.usage(sampled.usage)
         found: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
         fresh = np.zeros(self.n_brokers, np.bool_)
-        for turn in range(3):
-            comes = due[turn] < _NEVER
-            if not comes.any():
-                break
-            counts = np.flatnonzero(comes & (order[turn] == 0))
-            self._count(counts, measured.totals[counts], measured.bundles[counts])
-            fresh[counts] = True
-            samples = np.flatnonzero(comes & (order[turn] == 1))
-            self._sample(samples, sampled.usage[samples])
-            # What happens in one tick is looked at once.
-            looks = comes if turn == 2 else comes & (due[turn + 1] != due[turn])
-            who = np.flatnonzero(looks & self._is_due(due[turn]))
+        for turn in range(turns.count):
+            tick = turns.tick[turn]
+            (counts,) = turns.counts[turn].nonzero()
+            if counts.size:
+                bundles = measured.bundles[counts]
+                self._count(counts, measured.totals[counts], bundles, rates[counts])
+                fresh[counts] = True
+            (samples,) = turns.samples[turn].nonzero()
+            if samples.size:
+                self._sample(samples, sampled.usage[samples], usage[samples])
+            (who,) = (turns.looks[turn] & self._is_due(tick)).nonzero()
             if who.size:
-                self._write(who, due[turn][who])
+                self._write(who, tick[who])
                 said = self.usage[who], self.totals[who]
-                found.append((due[turn][who], who, fresh[who], *said))
+                found.append((tick[who], who, fresh[who], *said))
         return _in_order(found)
 
     def _is_due(self, tick: Ints) -> Flags:
@@ -168,18 +171,18 @@ class Reports:
         it has changed is infinite.
         """
         changes = np.abs(self._now - self._then) > self._limit
-        return np.asarray(changes.any(axis=1) | (tick - self.written > self.gate.ticks_max))
+        is_late = tick - self.written > self.gate.ticks_max
+        return np.asarray(np.logical_or.reduce(changes, axis=1) | is_late)
 
-    def _count(self, who: Ints, totals: Floats, bundles: Ints) -> None:
+    def _count(self, who: Ints, totals: Floats, bundles: Ints, rates: Floats) -> None:
         self.totals[who], self.bundles[who] = totals, bundles
         self.is_behind[who] = True
-        self._now[who, 0] = totals[:, 0] + totals[:, 1]
-        self._now[who, 1] = totals[:, 2] + totals[:, 3]
+        self._now[who, :2] = rates
         self._now[who, 2] = bundles
 
-    def _sample(self, who: Ints, usage: Floats) -> None:
+    def _sample(self, who: Ints, usage: Floats, busiest: Floats) -> None:
         self.usage[who] = usage
-        self._now[who, 3] = self.gate.usage(usage)
+        self._now[who, 3] = busiest
 
     def _write(self, who: Ints, tick: Ints) -> None:
         self.written_usage[who] = self.usage[who]
@@ -191,6 +194,37 @@ class Reports:
         limit = self.gate.threshold * now
         limit[:, 3] = self.gate.threshold * 100.0
         self._limit[who] = limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """What brokers do one after the other in a stretch; arrays are (3, n_brokers)."""
+
+    #: Turns in which any broker does anything.
+    count: int
+    #: At the end of which a broker's turn comes; beyond all ticks if it does nothing.
+    tick: Ints
+    #: It takes its bundle stats, or its usage, and looks whether it is to write.
+    counts: Flags
+    samples: Flags
+    looks: Flags
+
+    @staticmethod
+    def of(due: Ints) -> _Turns:
+        """Put in order what is due: bundle stats, usage, and a report for its age."""
+        order = np.argsort(due, axis=0, kind="stable")
+        tick = np.sort(due, axis=0)
+        comes = tick < _NEVER
+        looks = comes.copy()
+        # What happens in one tick is looked at once.
+        looks[:-1] &= tick[1:] != tick[:-1]
+        count = int(np.count_nonzero(comes.any(axis=1)))
+        return _Turns(count, tick, comes & (order == 0), comes & (order == 1), looks)
+
+
+def _compared(totals: Floats) -> Floats:
+    """Add up messages/s and bytes/s, in and out, (n_brokers, 2)."""
+    return totals[:, 0::2] + totals[:, 1::2]
 
 
 def _in_order(found: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:

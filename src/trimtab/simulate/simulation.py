@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trimtab.load_data import load_data
-from trimtab.model import Floats
+from trimtab.model import Floats, Ints
 from trimtab.settings import load_manager_settings
 from trimtab.settings.load_manager import LoadManagerSettings
 from trimtab.settings.reading import Reader
@@ -15,6 +15,7 @@ from trimtab.settings.weights import resource_weights
 from trimtab.simulate.balancer import Balancer
 from trimtab.simulate.cluster import Cluster
 from trimtab.simulate.flow import Flows
+from trimtab.simulate.foreseen import Foreseen
 from trimtab.simulate.leader import Leader
 from trimtab.simulate.noise import generator
 from trimtab.simulate.parameters import Parameters
@@ -23,7 +24,7 @@ from trimtab.simulate.records import Records
 from trimtab.simulate.reports import Measured, Reports, gate
 from trimtab.simulate.splits import with_children
 from trimtab.simulate.strategies import Strategies
-from trimtab.simulate.surroundings import Meet, drawn_surroundings
+from trimtab.simulate.surroundings import Lengths, Meet, drawn_surroundings
 from trimtab.simulate.timetable import Round, Timetable
 from trimtab.simulate.truth import LastMinute, last_minute
 from trimtab.simulate.windows import Counted, Windows
@@ -48,6 +49,7 @@ class Simulation:
     settings: LoadManagerSettings = field(init=False)
     cluster: Cluster = field(init=False)
     flows: Flows = field(init=False)
+    foreseen: Foreseen = field(init=False)
     windows: Windows = field(init=False)
     reports: Reports = field(init=False)
     leader: Leader = field(init=False)
@@ -102,8 +104,8 @@ class Simulation:
         self.flows = Flows(self.cluster, met.traffic, met.background, parameters)
         host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * _MINUTE_S
         lengths = (host_s, self.settings.stats_interval_s, self.settings.report_interval_s_min)
-        ticks = (max(1, round(length / tick_s)) for length in lengths)
-        self.windows = Windows(self.cluster, self.flows, met.phases, *ticks)
+        ticks = Lengths(*(max(1, round(length / tick_s)) for length in lengths))
+        self.windows = Windows(self.cluster, self.flows, met.phases, ticks)
         measuring = parameters.measuring
         self.reports = Reports(
             gate(self.settings, weights, release, measuring), len(world.machines.names)
@@ -134,6 +136,7 @@ class Simulation:
         self.killed_s = np.full(len(world.machines.names), np.nan)
         minute = max(1, round(_MINUTE_S / self.parameters.measuring.tick_s))
         self._background = np.zeros((minute, len(world.machines.names)))
+        self.foreseen = Foreseen(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
 
     def pass_until(self, time_s: float) -> None:
         """Let time pass until the tick in which something is due."""
@@ -167,32 +170,30 @@ class Simulation:
         """Let some ticks pass in which nothing changes hands."""
         first, cluster = self.tick, self.cluster
         tick_s, windows = self.parameters.measuring.tick_s, self.windows
-        back = max(windows.stats_ticks, len(self._background))
         cluster.forget_moves_before((first - windows.stats_ticks - 1) * tick_s)
-        rows = self.flows.rows(first, end, back)
-        flow = self.flows.flow(rows, first, end)
+        cluster.message_bytes = self.flows.sizes(end - 1)
+        rows, flow = self.foreseen.flow(first, end)
         self.records.flow(flow, cluster)
         self._background = np.concatenate((self._background, flow.background))[
             -len(self._background) :
         ]
         sampled, counted = windows.close(flow, rows)
         was_behind = self.reports.is_behind.copy()
-        listed = counted.bundles[counted.is_listed]
+        server = cluster.server.take(counted.bundles)
         measured = Measured(
             sampled=sampled,
             counted=counted,
-            totals=self._totals(counted),
-            bundles=np.bincount(cluster.server[listed], minlength=cluster.nobody),
+            totals=self._totals(counted, server),
+            bundles=np.bincount(server[counted.is_listed], minlength=cluster.nobody),
         )
         writes = self.reports.stretch(measured, cluster.reports, end)
         self.leader.take(writes, was_behind, counted)
         self.records.count("reports", writes.tick.size)
         self.tick, self._truth = end, None
 
-    def _totals(self, counted: Counted) -> Floats:
-        """Add up what brokers counted, (n_brokers, 4)."""
-        bundles = counted.bundles
-        server, size = self.cluster.server[bundles], self.world.bundles.message_bytes[bundles]
+    def _totals(self, counted: Counted, server: Ints) -> Floats:
+        """Add up what brokers counted, (n_brokers, 4), of bundles that they serve."""
+        size = self.cluster.message_bytes.take(counted.bundles)
         totals = np.empty((self.cluster.nobody, 4))
         for i, rate in enumerate((counted.rate_in, counted.rate_out)):
             totals[:, i] = np.bincount(server, rate, self.cluster.nobody)

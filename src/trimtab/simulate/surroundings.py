@@ -29,6 +29,9 @@ class Wanted(Protocol):
         Steps before `first` are not asked for again.
         """
 
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,); `usual` is what the world says."""
+
 
 class Others(Protocol):
     """What other processes take of the brokers' machines over time."""
@@ -47,14 +50,23 @@ class Others(Protocol):
         """Return percent of the NIC, in and out, (2, n_ticks or 1, n_brokers or 1)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How long windows are, and how often a broker looks whether to report; ticks."""
+
+    host: int
+    stats: int
+    look: int
+
+
 class Phases(Protocol):
     """At which ticks windows close: those that are a phase above a multiple of a length."""
 
-    def at_begin(self, host_ticks: int, stats_ticks: int) -> Ints:
+    def at_begin(self, lengths: Lengths) -> Ints:
         """Return the phases of hosts' and of bundles' windows, (2, n_brokers) ticks."""
 
-    def at_start(self, broker: int, tick: int) -> tuple[int, int]:
-        """Return both phases of a broker whose process begins at a tick."""
+    def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
+        """Return both phases of a broker whose process begins at a tick, (2,) ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,16 +89,21 @@ class DrawnPhases:
     seed: int
     n_brokers: int
 
-    def at_begin(self, host_ticks: int, stats_ticks: int) -> Ints:
+    def at_begin(self, lengths: Lengths) -> Ints:
         """Draw phases, as shares, so that other lengths do not shift what is drawn next."""
         phases = generator(self.seed, "phases").random((2, self.n_brokers))
-        ticks = phases * np.array([[host_ticks], [stats_ticks]])
-        return np.asarray(ticks, dtype=np.int64)
+        ticks = phases * np.array([[lengths.host], [lengths.stats]])
+        return _on_looks(np.asarray(ticks, dtype=np.int64), lengths.look)
 
-    def at_start(self, broker: int, tick: int) -> tuple[int, int]:
+    def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
         """Let windows begin with the process."""
         del broker
-        return tick - 1, tick - 1
+        return _on_looks(np.array([tick - 1, tick - 1]), lengths.look)
+
+
+def _on_looks(phase: Ints, look: int) -> Ints:
+    """Let windows close when the broker looks whether it is to write a report."""
+    return phase - phase % look + look - 1
 
 
 def drawn_surroundings(world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:

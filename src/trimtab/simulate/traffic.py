@@ -115,6 +115,11 @@ class Traffic:
             self._make()
         return self._held.part(first, last)
 
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message: always the same."""
+        del step
+        return usual
+
     def _make_room(self, first: int, count: int) -> None:
         """Move the steps that are still wanted to the front, in a larger place if need be."""
         held, kept = self._held, slice(first - self._held.first, self._known - self._held.first)

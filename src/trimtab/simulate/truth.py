@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,9 +26,28 @@ class LastMinute:
     #: (2, n_brokers) capacity and NIC.
     machines: Floats
     physics: Physics
+    #: (n_brokers,) percent of the busiest resource.
+    usage: Floats = field(init=False)
+    #: Bytes/s of the whole cluster, in and out.
+    all_bytes: float = field(init=False)
 
-    def usage(self, brokers: Ints) -> Floats:
-        """Percent of the busiest resource of some brokers."""
+    def __post_init__(self) -> None:
+        """Work out the usage of all brokers; whoever is moved changes two."""
+        _, bytes_in, bytes_out = self.bundles
+        self.all_bytes = float(bytes_in.sum() + bytes_out.sum())
+        self.usage = self._usage(np.arange(self.background.size))
+
+    def move(self, bundle: int, source: int, target: int) -> None:
+        """Let a bundle's traffic go from one broker to another; -1 is nobody."""
+        for sums, values in zip(self.brokers, self.bundles, strict=True):
+            if source >= 0:
+                sums[source] = max(0.0, sums[source] - values[bundle])
+            if target >= 0:
+                sums[target] += values[bundle]
+        changed = np.array([broker for broker in (source, target) if broker >= 0], np.int64)
+        self.usage[changed] = self._usage(changed)
+
+    def _usage(self, brokers: Ints) -> Floats:
         wanted = tuple(array[brokers] for array in self.brokers)
         load = loaded(
             (wanted[0], wanted[1], wanted[2]),
@@ -38,20 +57,11 @@ class LastMinute:
         )
         return load.usage()
 
-    def move(self, bundle: int, source: int, target: int) -> None:
-        """Let a bundle's traffic go from one broker to another; -1 is nobody."""
-        for sums, values in zip(self.brokers, self.bundles, strict=True):
-            if source >= 0:
-                sums[source] = max(0.0, sums[source] - values[bundle])
-            if target >= 0:
-                sums[target] += values[bundle]
-
     def share(self, bundle: int) -> float:
         """Share of the cluster's bytes that a bundle carries."""
         _, bytes_in, bytes_out = self.bundles
-        everything = float(bytes_in.sum() + bytes_out.sum())
         mine = float(bytes_in[bundle] + bytes_out[bundle])
-        return mine / everything if everything > 0 else 0.0
+        return mine / self.all_bytes if self.all_bytes > 0 else 0.0
 
 
 def last_minute(
@@ -71,5 +81,5 @@ def last_minute(
     owner = np.where(cluster.owner >= 0, cluster.owner, cluster.nobody)
     bins = cluster.nobody + 1
     sums = [np.bincount(owner, v, bins)[:-1].astype(np.float64) for v in (work, into, out)]
-    machines = np.stack((cluster.capacity, cluster.machines.nic))
+    machines = np.array((cluster.capacity, cluster.machines.nic))
     return LastMinute((work, into, out), (sums[0], sums[1], sums[2]), background, machines, physics)

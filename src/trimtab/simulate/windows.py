@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.model import Floats, Ints
 from trimtab.simulate.cluster import Cluster
 from trimtab.simulate.flow import Flow, Flows, served_share
-from trimtab.simulate.surroundings import Phases
+from trimtab.simulate.surroundings import Lengths, Phases
 from trimtab.simulate.traffic import Rows
 
 
@@ -44,10 +44,7 @@ class Windows:
     cluster: Cluster
     flows: Flows
     phases: Phases
-    #: Ticks in a window of a host and of bundles, and between two looks at either.
-    host_ticks: int
-    stats_ticks: int
-    report_ticks: int
+    lengths: Lengths
     #: (n_brokers,) windows close at ticks that are this many above a multiple of theirs.
     host_phase: Ints = field(init=False)
     stats_phase: Ints = field(init=False)
@@ -57,58 +54,74 @@ class Windows:
     def __post_init__(self) -> None:
         """Ask for the phases of the brokers."""
         brokers = self.cluster.nobody
-        host, stats = self.phases.at_begin(self.host_ticks, self.stats_ticks)
-        self.host_phase, self.stats_phase = self._on_grid(host), self._on_grid(stats)
+        self.host_phase, self.stats_phase = self.phases.at_begin(self.lengths)
         self._last = np.zeros((4, max(self.host_ticks, self.stats_ticks) - 1, brokers))
+
+    @property
+    def host_ticks(self) -> int:
+        """Ticks in a window of a host."""
+        return self.lengths.host
+
+    @property
+    def stats_ticks(self) -> int:
+        """Ticks in a window of bundles."""
+        return self.lengths.stats
 
     def start(self, broker: int, tick: int) -> None:
         """Begin a broker's windows with its process."""
-        phases = self._on_grid(np.array(self.phases.at_start(broker, tick)))
+        phases = self.phases.at_start(broker, tick, self.lengths)
         self.host_phase[broker] = phases[0] % self.host_ticks
         self.stats_phase[broker] = phases[1] % self.stats_ticks
 
     def close(self, flow: Flow, rows: Rows) -> tuple[Sampled, Counted]:
         """Close the windows that end in a stretch, which is not longer than either."""
         brokers = flow.brokers
-        new = np.stack((brokers.cpu, brokers.nic_in, brokers.nic_out, brokers.passed))
-        ticks = np.concatenate((self._last, new), axis=1)
-        length = new.shape[1]
-        sampled = self._sampled(flow.first, length, ticks)
-        counted = self._counted(flow.first, length, ticks[3], rows)
+        before, length = self._last.shape[1], len(brokers.cpu)
+        ticks = np.empty((4, before + length, brokers.cpu.shape[1]))
+        ticks[:, :before] = self._last
+        new = (brokers.cpu, brokers.nic_in, brokers.nic_out, brokers.passed)
+        for place, array in zip(ticks[:, before:], new, strict=True):
+            place[:] = array
+        sampling, counting = self._closing(flow.first, length)
+        sampled = self._sampled(sampling, flow.first, ticks)
+        counted = self._counted(counting, flow.first, ticks[3], rows)
         self._last = ticks[:, length:]
         return sampled, counted
 
-    def _on_grid(self, phase: Ints) -> Ints:
-        """Let windows close when the broker looks whether it is to write a report."""
-        return phase - phase % self.report_ticks + self.report_ticks - 1
+    def _closing(self, first: int, length: int) -> tuple[Ints, Ints]:
+        """Find at which tick of a stretch each broker's two windows close, -1 for not at all."""
+        reports = self.cluster.reports
+        ticks = [
+            first + (phase - first) % every
+            for phase, every in (
+                (self.host_phase, self.lengths.host),
+                (self.stats_phase, self.lengths.stats),
+            )
+        ]
+        closes = [np.where((tick < first + length) & reports, tick, -1) for tick in ticks]
+        return closes[0], closes[1]
 
-    def _closing(self, phase: Ints, every: int, first: int, length: int) -> Ints:
-        """Find at which tick of a stretch each broker's window closes, -1 for none."""
-        tick = first + (phase - first) % every
-        closes = (tick < first + length) & self.cluster.reports
-        return np.where(closes, tick, -1)
-
-    def _sampled(self, first: int, length: int, ticks: Floats) -> Sampled:
-        closing = self._closing(self.host_phase, self.host_ticks, first, length)
-        who = np.flatnonzero(closing >= 0)
+    def _sampled(self, closing: Ints, first: int, ticks: Floats) -> Sampled:
+        host_ticks = self.lengths.host
+        (who,) = (closing >= 0).nonzero()
         usage = np.zeros((closing.size, 3))
         if who.size:
-            count = np.minimum(closing[who] + 1 - self.cluster.started[who], self.host_ticks)
+            closed = closing[who]
+            count = np.minimum(closed + 1 - self.cluster.started[who], host_ticks)
             # Before a broker's start everything is 0, so whole windows may be added up.
-            end = closing[who] - first + self._last.shape[1]
-            at = end - np.arange(self.host_ticks)[:, None]
+            end = closed - first + self._last.shape[1]
+            at = end - np.arange(host_ticks)[:, None]
             usage[who] = (ticks[:3, at, who].sum(axis=1) / np.maximum(count, 1)).T
         return Sampled(closing, usage)
 
-    def _counted(self, first: int, length: int, passed: Floats, rows: Rows) -> Counted:
+    def _counted(self, closing: Ints, first: int, passed: Floats, rows: Rows) -> Counted:
         cluster = self.cluster
-        closing = self._closing(self.stats_phase, self.stats_ticks, first, length)
         closes = closing >= 0
         server = cluster.server
         if closes[cluster.is_up].all() and server.size and server.max() < cluster.nobody:
             bundles = np.arange(server.size)
         else:
-            bundles = np.flatnonzero(np.append(closes, False)[server])
+            (bundles,) = np.append(closes, False)[server].nonzero()
         if bundles.size == 0:
             return Counted(closing, bundles, np.empty(0, np.bool_), np.empty(0), np.empty(0))
         weights = self._weights(first, closing, passed, rows)
@@ -119,16 +132,16 @@ class Windows:
 
     def _weights(self, first: int, closing: Ints, passed: Floats, rows: Rows) -> Floats:
         """Say how much each step counts in each broker's window, (n_steps, n_brokers)."""
-        before = self._last.shape[1]
+        before, stats_ticks = self._last.shape[1], self.lengths.stats
         tick = first - before + np.arange(len(passed))[:, None]
-        is_inside = (tick <= closing) & (tick > closing - self.stats_ticks) & (tick >= 0)
-        count = np.minimum(closing + 1 - self.cluster.started, self.stats_ticks)
+        is_inside = (tick <= closing) & (tick > np.maximum(closing - stats_ticks, -1))
+        count = np.minimum(closing + 1 - self.cluster.started, stats_ticks)
         shares = np.where(is_inside, passed, 0.0) / np.maximum(count, 1)
-        step = np.maximum(tick[:, 0], 0) // self.flows.step_ticks - rows.first
+        step = np.maximum(tick[:, 0], 0) // self.flows.step_ticks
         # Ticks before the rows are of nobody's window.
-        keep = step >= 0
-        starts = np.flatnonzero(np.diff(step[keep], prepend=-1))
-        return np.add.reduceat(shares[keep], starts, axis=0)
+        kept = int(step.searchsorted(rows.first))
+        changes = (step[kept + 1 :] != step[kept:-1]).nonzero()[0] + 1
+        return np.add.reduceat(shares[kept:], np.append(0, changes), axis=0)
 
     def _correct(self, counted: Counted, passed: Floats, rows: Rows, first: int) -> None:
         """Give bundles that changed hands in their window the mean since they did.
@@ -164,12 +177,12 @@ class Windows:
 
 def _weighed(weights: Floats, rows: Rows, bundles: Ints, server: Ints) -> tuple[Floats, Floats]:
     """Average rates over steps, each bundle's with the weights of its server."""
-    is_all = bundles.size == server.size
-    who = server if is_all else server[bundles]
-    rate_in, rate_out = np.zeros(bundles.size), np.zeros(bundles.size)
-    for step in np.flatnonzero(weights.any(axis=1)).tolist():
-        of_bundle = weights[step][who]
-        at = step if is_all else (step, bundles)
-        rate_in += of_bundle * rows.rate_in[at]
-        rate_out += of_bundle * rows.rate_out[at]
-    return rate_in, rate_out
+    steps = len(weights)
+    rate_in, rate_out = rows.rate_in[:steps], rows.rate_out[:steps]
+    if bundles.size < server.size:
+        server, rate_in, rate_out = server[bundles], rate_in[:, bundles], rate_out[:, bundles]
+    of_bundles = weights.take(server, axis=1)
+    return (
+        np.add.reduce(of_bundles * rate_in, axis=0),
+        np.add.reduce(of_bundles * rate_out, axis=0),
+    )

@@ -112,6 +112,8 @@ class Kind(StrEnum):
     LEADER = "leader"
     #: The bundles are split in two.
     SPLIT = "split"
+    #: Somebody unloads the bundles, to the broker at position `value`.
+    UNLOAD = "unload"
     #: Shedding is switched on (`value` 1) or off (0).
     SHEDDING = "shedding"
 
@@ -122,7 +124,7 @@ class Event:
 
     time_s: float
     kind: Kind
-    #: Positions of brokers, or of bundles for a split.
+    #: Positions of brokers, or of bundles for a split and for an unload.
     subjects: tuple[int, ...] = ()
     value: float = 0.0
 

@@ -1,0 +1,89 @@
+"""The command `trimtab rerun`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from trimtab.cli.arguments import CORES, MASTER, RECORDING
+from trimtab.cli.errors import clear_errors
+
+
+class _Asked(TypedDict):
+    """The options that say what is asked."""
+
+    from_text: str
+    to_text: str
+    n_seeds: int
+    plot: Path | None
+
+
+@click.command()
+@RECORDING
+@click.option(
+    "--from",
+    "from_text",
+    metavar="TIME",
+    default="",
+    help="When the simulated leader takes over, UTC.  [default: from the beginning]",
+)
+@click.option(
+    "--to", "to_text", metavar="TIME", default="", help="Compare up to then.  [default: the end]"
+)
+@click.option(
+    "--seeds",
+    "n_seeds",
+    type=click.IntRange(1),
+    default=20,
+    show_default=True,
+    help="Simulations, each with other luck.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
+@click.option(
+    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: .svg or .png."
+)
+@CORES
+@MASTER
+def rerun(
+    recording: Path, as_json: bool, cores: int, master: str | None, **asked: Unpack[_Asked]
+) -> None:
+    """Simulate a recorded cluster again, beside what really happened.
+
+    Traffic, brokers that came and went, unloads by hand, clocks and settings are the
+    recording's.  First bundles move as they did, and the simulated leader says at each
+    round what it would have done; then it leads itself, once for each seed.
+
+    RECORDING is a folder or an archive of one (.tar.gz, .zip) of a modular load manager
+    that tells of bundles, by store/zookeeper/, store/brokers.jsonl or load-reports.jsonl,
+    with the log of the leader.
+
+    \b
+    Examples:
+      trimtab rerun recordings/uniform
+      trimtab rerun recordings/threshold --from 06:42 --seeds 50 --plot beside.svg
+      trimtab rerun recordings/avg --json | jq .free.unloads
+    """
+    from trimtab.ingest import open_recording
+    from trimtab.rerun.command import rerun as rerun_
+    from trimtab.rerun.lines import lines
+    from trimtab.rerun.plot import plot
+    from trimtab.rerun.question import Question
+    from trimtab.spark import opened_session
+
+    with clear_errors():
+        question = Question(**asked)
+        with (
+            open_recording(recording) as opened,
+            opened_session("trimtab", cores=cores, master=master) as spark,
+        ):
+            found = rerun_(spark, opened, question)
+        if question.plot is not None:
+            plot(found, question.plot)
+    if as_json:
+        click.echo(json.dumps(found.document, indent=1))
+        return
+    for line in lines(found.document):
+        click.echo(line)

@@ -1,0 +1,94 @@
+"""A comparison → lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Tell a comparison."""
+    strategies = document["strategies"]
+    yield (
+        f"{document['recording']}: {strategies['shedding']} + {strategies['placement']}, "
+        f"Pulsar {document['release']}, {_clock(document['from'])} to {_clock(document['to'])}"
+    )
+    yield ""
+    yield from _fit(document["fit"])
+    yield ""
+    yield f"Not told, and taken instead (simulated in ticks of {document['tick_s']:g} s):"
+    yield from (f"  {words}" for words in document["untold"])
+    yield ""
+    yield from _held(document["held"])
+    yield ""
+    yield from _free(document["free"])
+
+
+def _clock(time: str) -> str:
+    return time[11:19]
+
+
+def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
+    yield "What traffic costs, fitted to windows of a minute:"
+    for name, words in (("cpu", "CPU"), ("network", "NIC")):
+        found = fit[name]
+        if found["r_squared"] is None:
+            yield f"  {words}: too few windows ({found['windows']}); taken to cost nothing"
+            continue
+        error = f"misses {found['error_points']:.1f} points, R² {found['r_squared']:.2f}"
+        yield f"  {words}: {error}, {found['windows']} windows"
+
+
+def _held(held: Mapping[str, Any]) -> Iterator[str]:
+    yield "Bundles move as they did; what would the simulated leader have done?"
+    yield "      time  unloads: real  simulated  same   placed so   score off"
+    for row in held["rounds"]:
+        off = "?" if row["score_error"] is None else f"{100 * row['score_error']:.1f} %"
+        placed = f"{row['placed']}/{row['real']}" if row["real"] else ""
+        doubt = f"   {row['doubt']}" if row["doubt"] else ""
+        yield (
+            f"  {_clock(row['time'])}  {row['real']:13}  {row['simulated']:9}  {row['same']:4}"
+            f"  {placed:>10}  {off:>10}{doubt}"
+        )
+    yield (
+        f"  agreed whether to shed in {held['same_trigger']} of {len(held['rounds'])} rounds; "
+        f"{held['unloads_same']} of {held['unloads_real']} unloads the same bundle, "
+        f"{held['unloads_placed']} placed alike"
+    )
+
+
+def _free(free: Mapping[str, Any]) -> Iterator[str]:
+    yield f"The simulated leader instead of the real one, {free['seeds']} seeds:"
+    yield (
+        "      time  unloads: real  simulated, median (10 to 90 %)  same  seeds that shed"
+        "  later, s (10 to 90 %)"
+    )
+    for row in free["rounds"]:
+        share = f"{100 * row['triggered_share']:.0f} %"
+        later = "" if row["later_s"] is None else _range(row["later_s"], 1)
+        yield (
+            f"  {_clock(row['time'])}  {row['real']:13}  {_range(row):>30}"
+            f"  {row['same']['median']:4g}  {share:>15}  {later:>21}"
+        ).rstrip()
+    for name in ("triggers", "unloads"):
+        yield f"  {name}: real {free[name]['real']}, simulated {_range(free[name])}"
+    for name, words in (("rate", "message rates, messages/s"), ("usage", "usage, points")):
+        found = free["spread"][name]
+        yield f"  spread of {words}: {_spread(found)}"
+
+
+def _spread(found: Mapping[str, Any] | None) -> str:
+    if found is None:
+        return "not known"
+    related = found["correlation"]
+    told = "not known" if related is None else _range(related, 2)
+    return f"real {found['real']:.1f}, simulated {_range(found, 1)}; correlation {told}"
+
+
+def _range(found: Mapping[str, float], digits: int | None = None) -> str:
+    """Show a median and what lies between the 10th and the 90th percentile."""
+    median, low, high = (
+        f"{found[name]:g}" if digits is None else f"{round(found[name], digits) + 0.0:.{digits}f}"
+        for name in ("median", "p10", "p90")
+    )
+    return f"{median} ({low} to {high})"
