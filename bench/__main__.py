@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 import click
 from oracle.java import OracleError
 
+from bench.ingest import ingest
 from bench.lost_rack import lost_rack
 from bench.page import PAGE, write
 from bench.simulation import simulation
@@ -24,6 +25,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "simulation": simulation,
     "sweep": sweep,
     "zookeeper": zookeeper,
+    "ingest": ingest,
 }
 
 
