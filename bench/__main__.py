@@ -10,6 +10,7 @@ from functools import partial
 import click
 from oracle.java import OracleError
 
+from bench.ingest import ingest
 from bench.lost_rack import lost_rack
 from bench.night import LARGE, Size, night
 from bench.page import PAGE, write
@@ -27,6 +28,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "sweep": sweep,
     "zookeeper": zookeeper,
     "night": night,
+    "ingest": ingest,
 }
 
 

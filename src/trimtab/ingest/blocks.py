@@ -1,25 +1,26 @@
 """Blocks of a broker's log: what most of its lines are, told for all of them at once.
 
 Most lines of a log are in the distribution's layout and hold no message that we know, or
-are frames of a stack trace.  Those are told here with numpy and counted, and the messages
-in that layout are read a class at a time.  All other lines, and whatever does not fit, are
-left to `broker_log`, the authority: what is said of a line here, it would say too.
+are frames of a stack trace.  Those are told here with numpy and counted, and lines in that
+layout that may be messages are kept for `events`.  All other lines, and whatever does not
+fit, are left to `broker_log`, the authority: what is said of a line here, it would say too.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trimtab.ingest.events import Event, Form, Source, forms_of
-from trimtab.ingest.layouts import second_us, simple_class_name, thread_name
+from trimtab.ingest.events import Form, Hit, Source, forms_of
+from trimtab.ingest.layouts import simple_class_name, thread_name
 from trimtab.ingest.splits import lines_of
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -38,7 +39,9 @@ _SOURCE = 29
 _SOURCE_SHAPE = re.compile(rb"\[([^\]]*)\] ([A-Z]+) +(\S+)")
 #: What the first four bytes of a stack trace's frame are, as one number of this machine.
 _FRAME = np.frombuffer(b"\tat ", np.uint32)[0]
-_NEWLINE, _DASH, _BLANK = b"\n- "
+_NEWLINE, _BLANK = b"\n "
+#: A blank and a dash, as one number of this machine.
+_DASH = np.frombuffer(b" -", np.uint16)[0]
 _SEPARATOR = len(" - ")
 
 
@@ -49,7 +52,8 @@ class Sifted:
     lines: int
     other: int = 0
     continuation: int = 0
-    events: list[Event] = field(default_factory=list)
+    #: Lines that may be messages, not counted yet.
+    hits: list[Hit] = field(default_factory=list)
     #: Number of a line, from 1, and its text.
     left: Iterable[tuple[int, str]] = ()
 
@@ -65,30 +69,33 @@ def every_line(block: bytes, before: int) -> Sifted:
 
 
 def log_lines(block: bytes, before: int) -> Sifted:
-    """Tell the lines of a broker's log that hold no message, frames, and the usual messages.
+    """Tell the lines of a broker's log that hold no message, frames, and what may be messages.
 
     Properties:
         Whatever the bytes, `broker_log` says of each line what is said of it here.
     """
     ends = np.flatnonzero(np.frombuffer(block, np.uint8) == _NEWLINE)
-    if not block.endswith(b"\n"):
-        ends = np.append(ends, len(block))
-    starts = np.concatenate(([0], ends[:-1] + 1))
+    starts = np.concatenate(([0], ends + 1))
+    if block.endswith(b"\n"):
+        starts = starts[:-1]
     sifted = Sifted(starts.size)
     is_left = np.ones(starts.size, np.bool_)
     # A head must not reach beyond the block; beyond its line it may, for then it does not fit.
-    heads = _heads(block, starts[: np.searchsorted(starts, len(block) - _HEAD, "right")])
+    # A last line without an end is left, so that every line that is looked at has one.
+    looked = min(ends.size, int(np.searchsorted(starts, len(block) - _HEAD, "right")))
+    heads = _heads(block, starts[:looked])
     frames = np.flatnonzero(heads.view(np.uint32)[:, 0] == _FRAME)
     is_left[frames] = False
     sifted.continuation = frames.size
     standard = np.flatnonzero(_is_standard(heads))
     lines, sources = _parted(block, standard, starts[standard], ends[standard])
-    for told in _told(lines, sources, before, sifted):
-        is_left[told] = False
+    is_left[_told(lines, sources, before, sifted)] = False
     left = np.flatnonzero(is_left)
-    spans = zip(starts[left].tolist(), (ends[left] + 1).tolist(), strict=True)
-    texts = lines_of(b"".join([block[start:end] for start, end in spans]))
-    sifted.left = zip((left + before + 1).tolist(), texts, strict=True)
+    if left.size:
+        bounds = np.append(starts, len(block))
+        spans = zip(bounds[left].tolist(), bounds[left + 1].tolist(), strict=True)
+        texts = lines_of(b"".join([block[start:end] for start, end in spans]))
+        sifted.left = zip((left + before + 1).tolist(), texts, strict=True)
     return sifted
 
 
@@ -121,7 +128,7 @@ def _heads(block: bytes, starts: _Places) -> _Bytes:
 def _is_standard(heads: _Bytes) -> _Mask:
     """Return whether lines begin as the distribution's do, up to the thread."""
     outside = (heads - _LOWEST > _HIGHEST - _LOWEST).view(np.uint64)
-    fits: _Mask = np.bitwise_or.reduce(outside, axis=1) == 0
+    fits: _Mask = (outside[:, 0] | outside[:, 1] | outside[:, 2] | outside[:, 3]) == 0
     for place, (one, another) in _EITHER:
         fits &= (heads[:, place] == one) | (heads[:, place] == another)
     return fits
@@ -136,37 +143,43 @@ def _parted(
         Those lines that can be parted, and what their codes stand for: None for a source
         that is not as the distribution prints it.
     """
-    # Where there is no separator any more, the end of the block is behind every line.
-    separators = np.append(_separators(block), len(block))
-    places = separators[np.searchsorted(separators, starts + _SOURCE)]
+    places = _dashes(block, starts + _SOURCE)
     lines = _Lines(block, numbers, starts, places + _SEPARATOR, ends, numbers)
-    lines = lines.take(places < ends)
+    # A dash that ends its line, and where there is none the end of the block, are no separator.
+    fits = places + _SEPARATOR <= ends
+    fits[fits] = np.frombuffer(block, np.uint8)[places[fits] + 2] == _BLANK
+    lines = lines.take(fits)
     if not lines.numbers.size:
         return lines, []
-    slices = _slices(block, lines.starts + _SOURCE, lines.begins - _SEPARATOR)
+    every = np.arange(lines.numbers.size)
+    slices = _slices(block, lines.starts + _SOURCE, lines.begins - _SEPARATOR, every)
     printed = slices.dictionary_encode()
     sources = [_source(text) for text in printed.dictionary.to_pylist()]
     return lines._replace(codes=printed.indices.to_numpy()), sources
 
 
-def _separators(block: bytes) -> _Places:
-    """Return where ` - ` stands in a block."""
-    data = np.frombuffer(block, np.uint8)
-    # Without the ends, where a blank could not stand on both sides.
-    before = np.flatnonzero(data[1:-1] == _DASH)
-    between: _Places = before[(data[before] == _BLANK) & (data[before + 2] == _BLANK)]
-    return between
+def _dashes(block: bytes, starts: _Places) -> _Places:
+    """Return where the first ` -` at or behind each of some places stands, or the block's end."""
+    # Two bytes at a time, those that begin at even places and those at odd ones.
+    even, odd = (
+        np.frombuffer(block, np.uint16, (len(block) - first) // 2, min(first, len(block) - 1))
+        for first in (0, 1)
+    )
+    places = (2 * np.flatnonzero(even == _DASH), 2 * np.flatnonzero(odd == _DASH) + 1, [len(block)])
+    # Two runs that are in order already.
+    in_order = np.sort(np.concatenate(places), kind="stable")
+    nearest: _Places = in_order[np.searchsorted(in_order, starts)]
+    return nearest
 
 
-def _slices(block: bytes, starts: _Places, ends: _Places) -> pa.Array:
-    """Return stretches of a block, which do not overlap and stand in their order."""
+def _slices(block: bytes, starts: _Places, ends: _Places, wanted: _Places) -> pa.Array:
+    """Return some of the stretches of a block, which do not overlap and stand in their order."""
     bounds = np.column_stack((starts, ends)).astype(np.int32).ravel()
     # Every other one is the gap between two.
-    count = bounds.size - 1
     stretches = pa.Array.from_buffers(
-        pa.binary(), count, [None, pa.py_buffer(bounds), pa.py_buffer(block)]
+        pa.binary(), bounds.size - 1, [None, pa.py_buffer(bounds), pa.py_buffer(block)]
     )
-    return stretches.take(pa.array(np.arange(0, count, 2)))
+    return stretches.take(pa.array(2 * wanted))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -180,79 +193,67 @@ def _source(text: bytes) -> Source | None:
     return Source(thread_name(thread), level, logger, forms_of(logger))
 
 
-def _told(
-    lines: _Lines, sources: list[Source | None], before: int, sifted: Sifted
-) -> Iterator[_Places | list[int]]:
-    """Tell what lines are, class by class, and give the numbers of those that can be told."""
+def _told(lines: _Lines, sources: list[Source | None], before: int, sifted: Sifted) -> _Places:
+    """Tell what lines are, and give the numbers of those that can be told."""
     # 0 stands for what cannot be told, 1 for classes that print nothing we know.
-    ranks: dict[str, int] = {}
+    ranks: dict[tuple[Form, ...], int] = {}
     rank_of_source = [
         0
         if source is None
-        else ranks.setdefault(source.logger, len(ranks) + 2)
+        else ranks.setdefault(source.forms, len(ranks) + 2)
         if source.forms
         else 1
         for source in sources
     ]
     rank_of_line = np.array(rank_of_source, np.int16)[lines.codes]
-    silent = lines.numbers[rank_of_line == 1]
-    sifted.other += silent.size
-    yield silent
-    for rank in ranks.values():
-        yield _read(lines.take(rank_of_line == rank), sources, before, sifted)
-
-
-def _read(
-    lines: _Lines, sources: list[Source | None], before: int, sifted: Sifted
-) -> _Places | list[int]:
-    """Read lines of one class, and give the numbers of those that could be told."""
-    of_class = sources[lines.codes[0]]
-    spans = zip(lines.begins.tolist(), lines.ends.tolist(), strict=True)
-    joined = b"\n".join([lines.block[begin:end] for begin, end in spans])
-    forms = [form for form in of_class.forms if form.needle in joined] if of_class else []
-    if not forms:
-        sifted.other += lines.numbers.size
-        return lines.numbers
-    told = []
-    texts = joined.decode("utf-8", "replace").split("\n")
-    columns = (of.tolist() for of in (lines.numbers, lines.starts, lines.codes))
-    for number, start, code, text in zip(*columns, texts, strict=True):
-        message = text.lstrip(" ").rstrip()
-        tried = [form for form in forms if form.text in message]
-        if not tried:
-            sifted.other += 1
-            told.append(number)
-            continue
-        source, fitting = sources[code], _fitting(tried, message)
-        time_us = _time_us(lines.block[start : start + _SOURCE])
-        if source is not None and fitting is not None and time_us is not None:
-            sifted.events.append(Event(number + before + 1, time_us, source, message, *fitting))
-            told.append(number)
+    asked = np.flatnonzero(rank_of_line > 1)
+    if asked.size:
+        # Lines of one class stand together from here on.
+        asked = asked[np.argsort(rank_of_line[asked], kind="stable")]
+        counts = np.bincount(rank_of_line[asked], minlength=len(ranks) + 2)[2:]
+        forms = _forms(lines, asked, zip(ranks, counts.tolist(), strict=True))
+        sifted.hits = _hits(lines.take(asked[list(forms)]), forms.values(), sources, before)
+    told = lines.numbers[rank_of_line > 0]
+    sifted.other += told.size - len(sifted.hits)
     return told
 
 
-def _fitting(forms: list[Form], text: str) -> tuple[Form, list[Any]] | None:
-    """Find the first form that a message has; None if the line is to be read singly."""
-    for form in forms:
-        if form.converters is None:
-            return None
-        try:
-            values = form.values(text)
-        except ValueError:
-            return None
-        if values is not None:
-            return form, values
-    return None
+def _forms(
+    lines: _Lines, asked: _Places, classes: Iterable[tuple[tuple[Form, ...], int]]
+) -> dict[int, tuple[Form, ...]]:
+    """Look for messages in some lines.
+
+    Args:
+        lines: in their order.
+        asked: which of them, those of one class together.
+        classes: what each class may print, and how many of the lines are its.
+
+    Returns:
+        Place in `asked` → whose needles stand in the line.
+    """
+    messages = _slices(lines.block, lines.begins, lines.ends + 1, asked)
+    _, offsets, joined = messages.buffers()
+    text = joined.to_pybytes()
+    bounds = np.frombuffer(offsets, np.int32)[: len(messages) + 1].tolist()
+    found: dict[int, tuple[Form, ...]] = {}
+    last = 0
+    for forms, count in classes:
+        first, last = last, last + count
+        for form in forms:
+            place = text.find(form.needle, bounds[first], bounds[last])
+            while place >= 0:
+                line = bisect_right(bounds, place, first, last) - 1
+                found[line] = (*found.get(line, ()), form)
+                place = text.find(form.needle, bounds[line + 1], bounds[last])
+    return found
 
 
-def _time_us(head: bytes) -> int | None:
-    """Read the time that a line begins with, in microseconds; None if there is no such time."""
-    second = _second_us(head[:19], head[23:28])
-    return None if second is None else second + 1000 * int(head[20:23])
-
-
-@lru_cache(maxsize=4096)
-def _second_us(second: bytes, zone: bytes) -> int | None:
-    """Read a whole second, which neighbouring lines share."""
-    text = second.decode("ascii")
-    return second_us(f"{text[:10]}T{text[11:]}", zone.decode("ascii"))
+def _hits(
+    lines: _Lines, forms: Iterable[tuple[Form, ...]], sources: list[Source | None], before: int
+) -> list[Hit]:
+    """Keep lines that may be messages of some forms each."""
+    numbers, starts, begins, ends, codes = (column.tolist() for column in lines[1:])
+    who = [source for code in codes if (source := sources[code]) is not None]
+    texts = [lines.block[start:end] for start, end in zip(starts, ends, strict=True)]
+    places = (begin - start for start, begin in zip(starts, begins, strict=True))
+    return list(map(Hit, (number + before + 1 for number in numbers), who, texts, places, forms))

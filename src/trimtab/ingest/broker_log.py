@@ -52,6 +52,9 @@ _NO_LOG_LINE = re.compile(
     r"|//|:\s*$|#+ "  # what people put between the lines they paste
 )
 
+#: Characters of a line that is worth remembering.
+_REPEATED_LENGTH = 200
+
 _BEGINS_WITH_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:", re.ASCII)
 
 
@@ -77,7 +80,7 @@ def _unusual(text: str, origin: Origin) -> Outcome:
     """Read a line that is not in the distribution's layout."""
     if text.startswith("\tat "):
         return CONTINUATION
-    line = log_line(text)
+    line = _repeated(text) if len(text) <= _REPEATED_LENGTH else log_line(text)
     if line is not None:
         return _event(line, messages_of(line.logger), origin)
     if _BEGINS_WITH_DATE.match(text):
@@ -85,6 +88,12 @@ def _unusual(text: str, origin: Origin) -> Outcome:
     if _CONTINUATION.match(text):
         return CONTINUATION
     return OTHER if _NO_LOG_LINE.match(text) else _NO_TIME
+
+
+@lru_cache(maxsize=1024)
+def _repeated(text: str) -> LogLine | None:
+    """Take a short line apart; those around the frames of a stack trace come again and again."""
+    return log_line(text)
 
 
 @lru_cache(maxsize=4096)

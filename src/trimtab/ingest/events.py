@@ -5,19 +5,24 @@ The same rows as `broker_log` makes one by one, for the messages that come in nu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from trimtab.ingest.broker_log import messages_of_class
-from trimtab.ingest.messages.message import ABSENT, COLUMNS, Message, converters
+from trimtab.ingest.messages.message import ABSENT, Message, converters, usual_map, usual_maps
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.standard_times import LENGTH, standard_times
 from trimtab.tables import INGESTED
 
 _SCHEMA = INGESTED["log_events"]
+#: Groups of a pattern that stand for nothing.
+_NOTHING = ABSENT | {None}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,26 +30,11 @@ class Form:
     """A message, laid out for reading many lines of it."""
 
     message: Message
-    #: The message's needle, and the same as it stands in a file.
-    text: str
+    #: The message's needle as it stands in a file.
     needle: bytes
     #: Column or number → how it is read, in the order of the pattern's groups; None for a
     #: message whose lines are read singly.
     converters: dict[str, Callable[[str], Any]] | None
-
-    def values(self, text: str) -> list[Any] | None:
-        """Read the values of a message, in the order of the converters; None if it is another.
-
-        Raises:
-            ValueError: one of them is broken.
-        """
-        found = self.message.pattern.fullmatch(text)
-        if found is None:
-            return None
-        parts = zip((self.converters or {}).values(), found.groups(), strict=True)
-        return [
-            None if part is None or part in ABSENT else convert(part) for convert, part in parts
-        ]
 
 
 class Source(NamedTuple):
@@ -58,89 +48,183 @@ class Source(NamedTuple):
     forms: tuple[Form, ...]
 
 
-class Event(NamedTuple):
-    """A line that is a message, read."""
+class Hit(NamedTuple):
+    """A line in the distribution's layout that may be a message, not read yet."""
 
     #: Number of the line, from 1.
     line: int
-    #: Microseconds since 1970.
-    time_us: int
     source: Source
-    text: str
+    #: Without its end.
+    text: bytes
+    #: Where in it the message begins.
+    begin: int
+    #: Whose needles stand in it, in the order in which they are tried.
+    forms: tuple[Form, ...]
+
+
+class _Filled(NamedTuple):
+    """Lines of one form, read."""
+
     form: Form
-    #: In the order of the form's converters.
-    values: list[Any]
+    #: Their places among the hits.
+    rows: list[int]
+    #: Column, or number → a value a line, as the form's converters give them; maps are Arrow's.
+    values: dict[str, Any]
 
 
 @lru_cache(maxsize=4096)
 def forms_of(name: str) -> tuple[Form, ...]:
     """Give the messages that a class may print."""
     return tuple(
-        Form(
-            message,
-            message.needle,
-            message.needle.encode(),
-            None if message.attributes else converters(message),
-        )
+        Form(message, message.needle.encode(), None if message.attributes else converters(message))
         for message in messages_of_class(name)
     )
 
 
-def event_rows(events: Sequence[Event], origin: Origin) -> pa.Table:
-    """Make the rows of events of one file, in the order of their lines."""
-    # No two have the same line, so that nothing else is compared.
-    lines, times, sources, texts, forms, values = zip(*sorted(events), strict=True)
-    columns: dict[str, Sequence[Any]] = {
-        "time": times,
-        "line": lines,
-        "thread": [source.thread for source in sources],
-        "level": [source.level for source in sources],
-        "logger": [source.logger or None for source in sources],
-        "kind": [form.message.kind for form in forms],
-        "text": texts,
-        **_filled(forms, values),
+def event_rows(hits: Sequence[Hit], origin: Origin) -> tuple[pa.Table, list[Hit]]:
+    """Make the rows of the lines of one file that are messages as they usually are.
+
+    Returns:
+        The rows, in the order of their lines, and the lines that are to be read singly.
+    """
+    heads = np.frombuffer(b"".join([hit.text[:LENGTH] for hit in hits]), np.uint8)
+    times, exist = standard_times(heads.reshape(-1, LENGTH))
+    # Lines have no ends in them, so what is no UTF-8 spoils no other line.
+    joined = b"\n".join([hit.text[hit.begin :] for hit in hits]).decode("utf-8", "replace")
+    texts = [text.lstrip(" ").rstrip() for text in joined.split("\n")]
+    filled = list(_read(hits, texts, np.flatnonzero(exist).tolist()))
+    is_left = np.ones(len(hits), np.bool_)
+    for form in filled:
+        is_left[form.rows] = False
+    left = [hits[i] for i in np.flatnonzero(is_left).tolist()]
+    if not filled:
+        return _SCHEMA.empty_table(), left
+    rows = list(chain.from_iterable(form.rows for form in filled))
+    read = [hits[i] for i in rows]
+    columns: dict[str, Sequence[Any] | pa.Array] = {
+        "time": times[rows],
+        "log_broker": pa.repeat(pa.scalar(origin.log_broker, pa.string()), len(rows)),
+        "file": pa.repeat(pa.scalar(origin.file, pa.string()), len(rows)),
+        "line": [hit.line for hit in read],
+        "thread": [hit.source.thread for hit in read],
+        "level": [hit.source.level for hit in read],
+        "logger": [hit.source.logger for hit in read],
+        "text": [texts[i] for i in rows],
     }
-    for name, value in (("file", origin.file), ("log_broker", origin.log_broker)):
-        columns[name] = pa.repeat(pa.scalar(value, pa.string()), len(lines))
     arrays = [
-        _maps(columns[column.name])
-        if pa.types.is_map(column.type)
-        else pa.array(columns[column.name], column.type)
+        pa.array(columns[column.name], column.type)
+        if column.name in columns
+        else pa.concat_arrays([_column(form, column) for form in filled])
         for column in _SCHEMA
     ]
-    return pa.Table.from_arrays(arrays, schema=_SCHEMA)
+    order = np.argsort(columns["line"])
+    return pa.Table.from_arrays(arrays, schema=_SCHEMA).take(order), left
 
 
-def _filled(forms: Sequence[Form], values: Sequence[list[Any]]) -> dict[str, list[Any]]:
-    """Return the columns that messages fill."""
-    columns: dict[str, list[Any]] = {name: [None] * len(forms) for name in COLUMNS}
-    for row, (form, given) in enumerate(zip(forms, values, strict=True)):
-        numbers = {}
-        for name, value in zip(form.converters or (), given, strict=True):
-            if value is None:
-                continue
-            if name.startswith("n_"):
-                numbers[name[2:]] = value
-            else:
-                columns[name][row] = value
-        columns["numbers"][row] = numbers or None
-    return columns
+def _read(hits: Sequence[Hit], texts: Sequence[str], rows: list[int]) -> Iterator[_Filled]:
+    """Read messages a form at a time: a line that one does not fit is tried with its next."""
+    tried: dict[Form, list[int]] = {}
+    for i in rows:
+        tried.setdefault(hits[i].forms[0], []).append(i)
+    while tried:
+        form, rows = tried.popitem()
+        # A message in several values is read singly, also where a later one would fit.
+        if form.converters is None:
+            continue
+        found = list(map(form.message.pattern.fullmatch, map(texts.__getitem__, rows)))
+        for i, match in zip(rows, found, strict=True):
+            forms = hits[i].forms
+            if match is None and forms[-1] is not form:
+                tried.setdefault(forms[forms.index(form) + 1], []).append(i)
+        groups = {i: match.groups() for i, match in zip(rows, found, strict=True) if match}
+        if filled := _filled(form, groups):
+            yield filled
 
 
-def _maps(maps: Sequence[dict[str, Any] | None]) -> pa.Array:
-    """Lay maps of names to numbers, or to their texts, out one behind the other."""
-    names: list[str] = []
-    numbers: list[Any] = []
-    begins: list[int | None] = []
-    for each in maps:
-        begins.append(None if each is None else len(names))
-        if each is not None:
-            names += each
-            numbers += each.values()
-    begins.append(len(names))
+def _filled(form: Form, groups: dict[int, tuple[str | None, ...]]) -> _Filled | None:
+    """Convert what the groups of a form's expression have found; None if there is nothing left.
+
+    A line with a broken value is left out.
+    """
+    if not groups:
+        return None
+    try:
+        return _Filled(form, list(groups), _converted(form, list(groups.values())))
+    except ValueError:
+        return _filled(form, {i: of for i, of in groups.items() if _is_whole(form, of)})
+
+
+def _is_whole(form: Form, groups: tuple[str | None, ...]) -> bool:
+    try:
+        _converted(form, [groups])
+    except ValueError:
+        return False
+    return True
+
+
+def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, Any]:
+    """Convert columns of texts.
+
+    Raises:
+        ValueError: a value is broken.
+    """
+    values: dict[str, Any] = {}
+    for (name, convert), texts in zip(
+        (form.converters or {}).items(), zip(*groups, strict=True), strict=True
+    ):
+        if convert is usual_map:
+            values[name] = _maps(texts)
+        elif not _NOTHING.isdisjoint(texts):
+            values[name] = [None if text in _NOTHING else convert(text) for text in texts]
+        else:
+            values[name] = texts if convert is str else list(map(convert, texts))
+    return values
+
+
+def _column(filled: _Filled, column: pa.Field) -> pa.Array:
+    """Lay out what lines of one form give for a column."""
+    n = len(filled.rows)
+    if column.name == "kind":
+        return pa.repeat(pa.scalar(filled.form.message.kind, pa.string()), n)
+    if column.name == "numbers":
+        numbers = {name[2:]: of for name, of in filled.values.items() if name.startswith("n_")}
+        return _numbers(numbers) if numbers else pa.nulls(n, column.type)
+    values = filled.values.get(column.name)
+    if values is None:
+        return pa.nulls(n, column.type)
+    return values if column.name == "scores" else pa.array(values, column.type)
+
+
+def _numbers(columns: dict[str, Sequence[float | None]]) -> pa.Array:
+    """Lay columns of numbers out as a map a row."""
+    width, n = len(columns), len(next(iter(columns.values())))
+    values = np.array(list(columns.values()), object).T.ravel()
+    is_known = values != np.array(None)
+    # Row after row, those that are not known left out.
+    ends = np.append(0, np.cumsum(is_known)[width - 1 :: width])
+    is_empty = np.append(ends[1:] == ends[:-1], [False])
+    names = pa.array(list(columns), pa.string())
     return pa.MapArray.from_arrays(
-        pa.array(begins, pa.int32()),
+        pa.array(ends, pa.int32(), mask=is_empty),
+        names.take(pa.array(np.tile(np.arange(width), n)[is_known])),
+        pa.array(values[is_known], pa.float64()),
+    )
+
+
+def _maps(texts: Sequence[str | None]) -> pa.Array:
+    """Lay printed maps of names to numbers out one behind the other.
+
+    Raises:
+        ValueError: one is broken, or odd.
+    """
+    known = [text for text in texts if text is not None and text not in ABSENT]
+    counts, names, numbers = usual_maps(known)
+    is_absent = [text in _NOTHING for text in texts]
+    sizes = np.zeros(len(texts) + 1, np.int64)
+    sizes[1:][~np.array(is_absent)] = counts
+    return pa.MapArray.from_arrays(
+        pa.array(np.cumsum(sizes), pa.int32(), mask=np.array([*is_absent, False])),
         pa.array(names, pa.string()),
         # Arrow reads numbers four times as fast as Python, to the same bit.
-        pa.array(numbers).cast(pa.float64()),
+        pa.array(numbers, pa.string()).cast(pa.float64()),
     )

@@ -142,7 +142,8 @@ def read_blocks(split: Split) -> Iterator[bytes]:
             if not end:
                 pieces.append(chunk)
                 continue
-            yield b"".join((*pieces, chunk[:end]))
+            # A view, since a slice would be another copy of nearly all of it.
+            yield b"".join((*pieces, memoryview(chunk)[:end]))
             pieces = [chunk[end:]]
     except (OSError, _BrokenError) as fault:
         text = b"".join(pieces).decode("utf-8", "replace")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import Any, NotRequired, TypedDict, Unpack
 
 #: A number as Java prints it: `36.58`, `4.4E-9`, `Infinity`.
@@ -311,10 +312,30 @@ def usual_map(text: str) -> dict[str, str]:
     Raises:
         ValueError: the map is broken, or not as Java prints numbers of everyday size.
     """
-    if not _USUAL_MAP.fullmatch(text):
-        raise ValueError(f"found {text!r}, expected a map of numbers of everyday size")
-    parts = text.replace("=", ", ").split(", ")
-    return dict(zip(parts[::2], parts[1::2], strict=True))
+    _, names, numbers = usual_maps([text])
+    return dict(zip(names, numbers, strict=True))
+
+
+def usual_maps(texts: Sequence[str]) -> tuple[list[int], list[str], list[str]]:
+    """Part the insides of printed maps, one behind the other.
+
+    Returns:
+        The entries of each map; the names and the numbers of all of them.
+
+    Raises:
+        ValueError: a map is broken, has a name twice, or is not as Java prints numbers of
+            everyday size.
+    """
+    # Each by itself: it takes longer for all of them as one text.
+    if not all(map(_USUAL_MAP.fullmatch, texts)):
+        raise ValueError(f"found {texts}, expected maps of numbers of everyday size")
+    parts = ", ".join(texts).replace("=", ", ").split(", ")
+    counts, names = [text.count("=") for text in texts], parts[::2]
+    ends = accumulate(counts)
+    for text, count, end in zip(texts, counts, ends, strict=True):
+        if len(set(names[end - count : end])) < count:
+            raise ValueError(f"found {text!r}, expected a map with no name twice")
+    return counts, names, parts[1::2]
 
 
 def printed_list(text: str) -> list[str]:
