@@ -17,6 +17,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from trimtab.diagnose.leader_view import METRICS
 from trimtab.diagnose.replay import Script, replay
 from trimtab.diagnose.store_source import Span, best_told
+from trimtab.partitions import cluster_folder
 from trimtab.settings import LoadManagerSettings, ResourceWeights
 from trimtab.tables import DIAGNOSED
 
@@ -47,13 +48,16 @@ class Tenure:
 
 
 def recompute(
-    spark: SparkSession, tables: Path, tenures: Sequence[Tenure], spans: Sequence[Span]
+    spark: SparkSession,
+    held: tuple[Path, str],
+    tenures: Sequence[Tenure],
+    spans: Sequence[Span],
 ) -> dict[str, list[dict[str, Any]]]:
     """Decide every tenure again, one task a tenure.
 
     Args:
         spark: session.
-        tables: folder of the ingested tables, readable by every executor.
+        held: folder of the ingested tables, readable by every executor, and the cluster.
         tenures: what to replay.
         spans: when ZooKeeper's logs tell of every write.
 
@@ -62,12 +66,12 @@ def recompute(
     """
     if not tenures:
         return {name: [] for name in DIAGNOSED}
-    folder, listed, logged = str(tables), list(tenures), tuple(spans)
+    listed, logged = list(tenures), tuple(spans)
 
     def play(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for i in batch.column(0).to_pylist():
-                rows = list(replay(_script(folder, listed[i], logged)))
+                rows = list(replay(_script(held, listed[i], logged)))
                 if rows:
                     yield _envelope(rows)
 
@@ -93,11 +97,11 @@ def _envelope(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=_ENVELOPE)
 
 
-def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
+def _script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Script:
     """Read one tenure's rows; runs in the worker."""
-    reports = best_told(_reports(folder, tenure.end), spans)
-    averages = _rows(f"{folder}/bundle_averages", ds.field("written") <= tenure.end)
-    ownership = _rows(f"{folder}/ownership", ds.field("time") <= tenure.end)
+    reports = best_told(_reports(held, tenure.end), spans)
+    averages = _rows(held, "bundle_averages", ds.field("written") <= tenure.end)
+    ownership = _rows(held, "ownership", ds.field("time") <= tenure.end)
     starts = [
         row["started"]
         for row in reports
@@ -117,7 +121,7 @@ def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
         reports=reports,
         averages=best_told(averages, spans),
         ticks=tenure.ticks,
-        selections=_selections(folder, tenure),
+        selections=_selections(held, tenure),
         unloads=tenure.unloads,
         ownership=best_told(ownership, spans),
         leader_id=tenure.leader_id,
@@ -126,18 +130,19 @@ def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
     )
 
 
-def _rows(path: str, condition: ds.Expression) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        ds.dataset(path, format="parquet").to_table(filter=condition).to_pylist()
-    )
-    return rows
+def _rows(held: tuple[Path, str], table: str, condition: ds.Expression) -> list[dict[str, Any]]:
+    """Return rows of a table, by file and line."""
+    tables, cluster = held
+    files = ds.dataset(cluster_folder(tables, table, cluster), format="parquet")
+    rows: list[dict[str, Any]] = files.to_table(filter=condition).to_pylist()
+    return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
 
-def _reports(folder: str, end: datetime) -> list[dict[str, Any]]:
+def _reports(held: tuple[Path, str], end: datetime) -> list[dict[str, Any]]:
     in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
-    reports = _rows(f"{folder}/load_reports", in_store)
+    reports = _rows(held, "load_reports", in_store)
     stats: dict[tuple[str, int], dict[str, Any]] = {}
-    for row in _rows(f"{folder}/bundle_reports", in_store):
+    for row in _rows(held, "bundle_reports", in_store):
         values = np.array([*(row[metric] for metric in METRICS), row["topics"] or 0])
         stats.setdefault((row["file"], row["line"]), {})[row["bundle"]] = values
     for report in reports:
@@ -145,7 +150,7 @@ def _reports(folder: str, end: datetime) -> list[dict[str, Any]]:
     return reports
 
 
-def _selections(folder: str, tenure: Tenure) -> list[dict[str, Any]]:
+def _selections(held: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
     mine = (
         (ds.field("kind") == "candidates-considered")
         & (ds.field("log_broker") == tenure.leader)
@@ -153,4 +158,4 @@ def _selections(folder: str, tenure: Tenure) -> list[dict[str, Any]]:
     )
     if tenure.start is not None:
         mine &= ds.field("time") >= tenure.start
-    return _rows(f"{folder}/log_events", mine)
+    return _rows(held, "log_events", mine)

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from trimtab.program import digest, packed
 from trimtab.sweep.jobs import run_all
 from trimtab.sweep.kept import opened
-from trimtab.sweep.program import digest, packed
 from trimtab.sweep.task import Task, Work, shuffled
 from trimtab.sweep.worker import Call
 
