@@ -29,6 +29,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
 
+from trimtab.workers import WorkersError, check_master, is_cluster, prepare
+
 #: The lowest release of Java that Spark 4 runs on.
 JAVA_MAJOR_MIN = 17
 
@@ -71,7 +73,8 @@ def session(
 
     Raises:
         JavaError: there is no Java of at least release 17.
-        SparkError: Java or Spark did not start; the message names the log.
+        SparkError: Java or Spark did not start, the master does not answer, or its workers
+            cannot run this program; the message names what is wrong.
 
     Quirks:
         Java starts once a process, so its memory, options and log are those of the first
@@ -86,12 +89,31 @@ def session(
         SparkSession.builder.getOrCreate().stop()
     log = log or _cache_folder() / "spark.log"
     try:
+        check_master(master)
+    except WorkersError as fault:
+        raise SparkError(str(fault)) from None
+    try:
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log)
-        SparkContext(conf=conf, gateway=gateway)
-        return SparkSession.builder.config(conf=conf).getOrCreate()
+        context = SparkContext(conf=conf, gateway=gateway)
     except (PySparkException, Py4JError) as fault:
         raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
+    if is_cluster(master):
+        _prepare(context, log)
+    return SparkSession.builder.config(conf=conf).getOrCreate()
+
+
+def _prepare(context: SparkContext, log: Path) -> None:
+    """Make the workers of a cluster ready, or stop the session."""
+    try:
+        prepare(context)
+    except (PySparkException, Py4JError, WorkersError) as fault:
+        master = context.master
+        context.stop()
+        if isinstance(fault, WorkersError):
+            raise SparkError(str(fault)) from None
+        why = _last_line(str(fault))
+        raise SparkError(f"{master}: its workers cannot run tasks: {why}; see {log}") from None
 
 
 @contextmanager
@@ -275,8 +297,10 @@ def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
     """Start Java with everything it prints going to `log`."""
     java = find_java()
     conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
-    # Otherwise workers run the first python3 on PATH, which has none of our packages.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Otherwise workers run the first python3 on PATH, which has none of our packages; on the
+    # machines of a cluster it may lie elsewhere.
+    if not is_cluster(conf.get("spark.master") or "") or not os.environ.get("PYSPARK_PYTHON"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     # Another Spark on the machine would not fit the Python half of this one.
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     # Without it Spark listens on a network interface and warns about the host's name.
@@ -370,7 +394,11 @@ def _shim_home() -> Path:
 
 
 def _last_line(text: str) -> str:
-    """Return the last line that says something, which in a traceback is the error itself."""
+    """Return the line that says most: a Python error's own, else what Java says of the task."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     python = [line for line in lines if re.match(r"(?:\w+\.)*\w+(?:Error|Exception)\b", line)]
-    return (python or lines or ["no message"])[-1]
+    task = re.findall(r"most recent failure: .*?\): (.+)", text)
+    frames = ("at ", "... ", "Driver stacktrace:")
+    said = [line for line in lines if not line.startswith(frames)]
+    cancelled = re.findall(r"cancelled because (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
+    return (cancelled or python or task or said or ["no message"])[-1]
