@@ -57,7 +57,7 @@ def rewritten(tables: Path) -> Iterator[Rewriting]:
     tables = tables.absolute()
     try:
         tables.parent.mkdir(parents=True, exist_ok=True)
-        with _locked(tables):
+        with locked(tables):
             _recover(tables)
             _check_ours(tables)
             new = tables.with_name(f".{tables.name}.partial-{uuid.uuid4().hex[:8]}")
@@ -117,12 +117,18 @@ def _exchange(new: Path, tables: Path) -> None:
 
 
 @contextmanager
-def _locked(tables: Path) -> Iterator[None]:
+def locked(tables: Path) -> Iterator[None]:
     """Keep other runs out, on this machine and on others that see the disk.
 
     The system lets go of the lock when the process ends, however that ends; the file says
     who has it.  A disk may not tell machines of each other's locks: there the file alone
     counts, and one of another machine is never taken for stale.
+
+    Whoever adds parts to a folder that is in use does so under it, since `rewritten` takes
+    over what is there while it has it.
+
+    Raises:
+        IngestError: somebody else has it; says who.
     """
     path = tables.with_name(f".{tables.name}.lock")
     here = socket.gethostname()
