@@ -68,8 +68,8 @@ def test_a_file_that_goes_while_it_is_read_is_named(
     plan = pipeline.plan
 
     def harmed(*given: object) -> object:
-        planned = plan(*given)  # type: ignore[arg-type]
-        harm(night / "load-reports.jsonl")  # type: ignore[operator]
+        planned = plan(*given)
+        harm(night / "load-reports.jsonl")
         return planned
 
     monkeypatch.setattr(pipeline, "plan", harmed)
@@ -85,7 +85,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(
     plan = pipeline.plan
 
     def grown(*given: object) -> object:
-        planned = plan(*given)  # type: ignore[arg-type]
+        planned = plan(*given)
         with (night / "load-reports.jsonl").open("a") as file:
             file.write("more\nand more")
         return planned

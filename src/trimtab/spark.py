@@ -90,30 +90,16 @@ def session(
     log = log or _cache_folder() / "spark.log"
     try:
         check_master(master)
-    except WorkersError as fault:
-        raise SparkError(str(fault)) from None
-    try:
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log)
         context = SparkContext(conf=conf, gateway=gateway)
+        if is_cluster(master):
+            prepare(context)
+        return SparkSession.builder.config(conf=conf).getOrCreate()
+    except WorkersError as fault:
+        raise SparkError(str(fault)) from None
     except (PySparkException, Py4JError) as fault:
         raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
-    if is_cluster(master):
-        _prepare(context, log)
-    return SparkSession.builder.config(conf=conf).getOrCreate()
-
-
-def _prepare(context: SparkContext, log: Path) -> None:
-    """Make the workers of a cluster ready, or stop the session."""
-    try:
-        prepare(context)
-    except (PySparkException, Py4JError, WorkersError) as fault:
-        master = context.master
-        context.stop()
-        if isinstance(fault, WorkersError):
-            raise SparkError(str(fault)) from None
-        why = _last_line(str(fault))
-        raise SparkError(f"{master}: its workers cannot run tasks: {why}; see {log}") from None
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def check_master(master: str) -> None:
 
 
 def prepare(context: SparkContext) -> None:
-    """Send the workers this program, and stop if they cannot run it.
+    """Send the workers this program, and end the context if they cannot run it.
 
     From then on jobs end, with a reason, when no worker has been there for a minute.
 
@@ -71,10 +71,19 @@ def prepare(context: SparkContext) -> None:
         WorkersError: it says which machine lacks what.
         PySparkException: a worker cannot even run Python.
     """
-    _watch(context)
-    application = context.applicationId
-    _copies[application] = tempfile.TemporaryDirectory(prefix="trimtab-")
-    context.addPyFile(str(packed(Path(_copies[application].name))))
+    try:
+        _watch(context)
+        application = context.applicationId
+        _copies[application] = tempfile.TemporaryDirectory(prefix="trimtab-")
+        context.addPyFile(str(packed(Path(_copies[application].name))))
+        check_libraries(str(context.master), _libraries(context))
+    except BaseException:
+        context.stop()
+        raise
+
+
+def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:
+    """Ask the workers for the releases of their libraries."""
 
     # A function within one travels whole: a worker may not be able to import anything.
     def look(_: object) -> tuple[str, dict[str, str]]:
@@ -91,7 +100,7 @@ def prepare(context: SparkContext) -> None:
 
     libraries = LIBRARIES
     n = 2 * max(1, context.defaultParallelism)
-    check_libraries(str(context.master), dict(context.parallelize(range(n), n).map(look).collect()))
+    return dict(context.parallelize(range(n), n).map(look).collect())
 
 
 def check_libraries(master: str, found: Mapping[str, Mapping[str, str]]) -> None:
