@@ -246,7 +246,8 @@ def test_whoever_is_killed_leaves_the_tables_whole(spark: SparkSession, tmp_path
         run(spark, night, tmp_path / "tables")
         assert states[i] == tree(tmp_path / "tables")
     assert ["1", "a", "b", "tables"] == sorted(path.name for path in tmp_path.iterdir())
-    assert -signal.SIGKILL in seen or 2 in seen
+    # Killed, or told that Java is gone, or done before; never a traceback.
+    assert set(seen) <= {-signal.SIGKILL, 2, 0} != {0}
 
 
 def killed(night: Path, tables: Path, rng: random.Random) -> int:

@@ -15,13 +15,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pyspark
 from py4j.java_gateway import JavaGateway
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
@@ -118,7 +118,9 @@ def opened_session(app: str, *, cores: int, master: str | None) -> Iterator[Spar
         yield spark
     finally:
         if is_ours:
-            spark.stop()
+            # Where Java is gone, there is nothing to stop.
+            with suppress(Py4JError, ConnectionError):
+                spark.stop()
             _stop_java()
 
 
@@ -169,6 +171,8 @@ def plain_faults() -> Iterator[None]:
     """
     try:
         yield
+    except (ConnectionError, Py4JNetworkError):
+        raise SparkError("Spark's Java ended in the middle of the work; see its log") from None
     except (PySparkException, Py4JError) as fault:
         raise SparkError(_last_line(str(fault))) from None
 
@@ -321,7 +325,8 @@ def _stop_java() -> None:
     if gateway is None:
         return
     SparkContext._gateway = SparkContext._jvm = None
-    gateway.shutdown()
+    with suppress(Py4JError, ConnectionError):
+        gateway.shutdown()
     # Java watches its standard input, and ends when we close it.
     process: subprocess.Popen[bytes] = gateway.proc
     if process.stdin is not None:
