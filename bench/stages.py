@@ -41,7 +41,8 @@ def main() -> None:
     spark = _timed("start", lambda: session("bench", cores=cores, log=log))
     with open_recording(recording) as opened:
         _timed("ingest", lambda: ingest(spark, opened, output / "tables"))
-    found = _timed("diagnose", lambda: diagnose(spark, output / "tables"))
+        cluster = opened.cluster
+    found = _timed("diagnose", lambda: diagnose(spark, output / "tables", cluster))
     page = _timed("report", lambda: render(found.findings, found.picture))
     document = json.dumps(found.findings, indent=1)
     equal = sum(row["recomputed"]["equal"] is True for row in found.findings["round_list"])

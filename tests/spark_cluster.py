@@ -24,6 +24,13 @@ def two_workers(folder: Path) -> Iterator[str]:
 
     They are stopped when the block ends.
     """
+    with cluster(folder) as (url, _):
+        yield url
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[str]]]]:
+    """Start what `two_workers` does; give the processes too, so that some may be killed."""
     home = Path(pyspark.__file__).parent
     environment = {
         **os.environ,
@@ -61,7 +68,7 @@ def two_workers(folder: Path) -> Iterator[str]:
         ]
         for worker in workers:
             _said(worker, _WORKER_SAYS)
-        yield url
+        yield url, processes
     finally:
         for process in reversed(processes):
             process.terminate()

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from trimtab.ingest import Accounting, IngestError, ingest, open_recording, pipeline, splits, worker
 from trimtab.ingest.recording import UnusedFile
+from trimtab.partitions import part_files
 from trimtab.tables import INGESTED
 
 LINE = "2026-11-21T06:00:00,000+0000 [main] INFO  x.Y - z\n"
@@ -167,15 +168,6 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
     ],
     "metrics": [
         {
-            "time": datetime(2026, 11, 21, 6, 0, 0, 250000, tzinfo=UTC),
-            "log_broker": "broker1",
-            "name": "pulsar_lb_cpu_usage",
-            "labels": [("cluster", "a"), ("broker", "10.0.0.1"), ("metric", "loadBalancing")],
-            "value": 24.70339,
-            "file": PROM,
-            "line": 2,
-        },
-        {
             "time": at(0),
             "log_broker": "broker1",
             "name": "pulsar_rate_in",
@@ -195,6 +187,16 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
             }
             for second, value in ((0.5, 24.5), (15.5, 25.5))
         ),
+        # The next day.
+        {
+            "time": datetime(2026, 11, 21, 6, 0, 0, 250000, tzinfo=UTC),
+            "log_broker": "broker1",
+            "name": "pulsar_lb_cpu_usage",
+            "labels": [("cluster", "a"), ("broker", "10.0.0.1"), ("metric", "loadBalancing")],
+            "value": 24.70339,
+            "file": PROM,
+            "line": 2,
+        },
     ],
     "actions": [
         {
@@ -245,7 +247,8 @@ def read(tables: Path, name: str) -> list[dict[str, Any]]:
     """Read a table's rows, columns without a value left out."""
     return [
         {key: value for key, value in row.items() if value is not None}
-        for row in pq.read_table(tables / name).to_pylist()
+        for path in sorted((tables / name).glob("cluster=*/**/*.parquet"))
+        for row in pq.ParquetFile(path).read().to_pylist()
     ]
 
 
@@ -280,7 +283,7 @@ def test_rejects_say_where_and_why(mixed: tuple[Accounting, Path]) -> None:
 def test_tables_have_their_schema_with_meanings_and_units(
     mixed: tuple[Accounting, Path], table: str
 ) -> None:
-    found = pq.read_schema(mixed[1] / table / "part-00000.parquet")
+    found = pq.read_schema(part_files(mixed[1], table, "mixed")[0])
 
     assert INGESTED[table].equals(found)
     assert INGESTED[table].metadata == found.metadata
@@ -300,7 +303,9 @@ def test_accounting_adds_up_and_is_written_down(mixed: tuple[Accounting, Path]) 
     written = json.loads((tables / "accounting.json").read_text())
 
     assert expected == accounting.totals
-    assert accounting.totals == written["totals"]
+    [known] = written["recordings"]
+    assert ("mixed", "mixed") == (known["cluster"], known["recording"])
+    assert (accounting.totals, accounting.tables) == (known["totals"], known["tables"])
     assert {name: len(read(tables, name)) for name in INGESTED} == accounting.tables
     assert len(REJECTED) == len(accounting.rejects)
     assert {
@@ -344,7 +349,7 @@ def test_interruption_leaves_the_earlier_tables(
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pipeline, "_check_lines", interrupt)
+    monkeypatch.setattr(pipeline, "check_lines", interrupt)
     with pytest.raises(KeyboardInterrupt):
         run(spark, recordings / "mixed", tmp_path / "tables")
 
@@ -371,7 +376,7 @@ def test_cut_file_counts_its_lines_through(
     assert [(f"e{i}", i + 1) for i in range(200) if i % 7] == events
     assert [(f"bad {i}", i + 1) for i in range(0, 200, 7)] == rejects
     assert (200, 1) == (accounting.totals["lines"], accounting.totals["files"])
-    assert len(list((tmp_path / "tables/actions").iterdir())) > 1
+    assert len(part_files(tmp_path / "tables", "actions", "recording")) > 1
 
 
 def test_file_that_breaks_off_costs_one_line(spark: SparkSession, tmp_path: Path) -> None:
@@ -399,7 +404,7 @@ def test_lost_row_is_noticed(
 ) -> None:
     count = pipeline._row_count
     monkeypatch.setattr(
-        pipeline, "_row_count", lambda folder: count(folder) - (folder.name == "settings")
+        pipeline, "_row_count", lambda place, table: count(place, table) - (table == "settings")
     )
 
     with pytest.raises(IngestError, match="table settings: 5 rows parsed, 5 written, 4 on disk"):

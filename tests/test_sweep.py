@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import trimtab
 from trimtab.outcomes import MEASURES
+from trimtab.program import digest, packed
 from trimtab.scores import mean_in_order
 from trimtab.sweep.jobs import sizes_of_job
 from trimtab.sweep.kept import SweepError, opened
-from trimtab.sweep.program import digest, packed
 from trimtab.sweep.task import Ran, Task, shuffled
 from trimtab.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partitions
 from trimtab.tables import SWEPT

@@ -174,7 +174,7 @@ def alone(
     shutil.copytree(UNIFORM, folder / "night", ignore=shutil.ignore_patterns(*recorded))
     with open_recording(folder / "night") as recording:
         ingest(spark, recording, folder / "tables")
-    return diagnose(spark, folder / "tables").findings, folder / "tables"
+    return diagnose(spark, folder / "tables", "uniform").findings, folder / "tables"
 
 
 def test_zookeepers_log_alone_is_enough_to_decide_every_round_again(
@@ -221,7 +221,7 @@ def test_polling_beside_the_log_changes_nothing(
 ) -> None:
     with open_recording(UNIFORM) as recording:
         ingest(spark, recording, tmp_path / "tables")
-    both = diagnose(spark, tmp_path / "tables").findings
+    both = diagnose(spark, tmp_path / "tables", "uniform").findings
 
     for part in ("round_list", "unloads", "undecidable"):
         assert json.dumps(both[part], default=str) == json.dumps(alone[0][part], default=str)

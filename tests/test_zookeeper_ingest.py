@@ -59,8 +59,11 @@ def run(spark: SparkSession, folder: Path) -> tuple[Accounting, Path]:
 
 
 def rows(tables: Path, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = pq.read_table(tables / name).to_pylist()
-    return found
+    return [
+        row
+        for path in sorted((tables / name).glob("cluster=*/**/*.parquet"))
+        for row in pq.ParquetFile(path).read().to_pylist()
+    ]
 
 
 @pytest.fixture(scope="module")

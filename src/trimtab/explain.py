@@ -56,7 +56,7 @@ def explain(spark: SparkSession, recording: Recording, output: Path) -> Explaine
         lines = f"{totals['lines']} lines in {totals['files']} files"
         raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
     with progress(spark, f"explaining {recording.name}"), plain_faults():
-        diagnosis = diagnose(spark, tables)
+        diagnosis = diagnose(spark, tables, recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
     return Explained(
         report=_write(output / "report.html", render(document, diagnosis.picture)),

@@ -15,19 +15,21 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pyspark
 from py4j.java_gateway import JavaGateway
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
+
+from trimtab.workers import WorkersError, check_master, is_cluster, prepare
 
 #: The lowest release of Java that Spark 4 runs on.
 JAVA_MAJOR_MIN = 17
@@ -71,7 +73,8 @@ def session(
 
     Raises:
         JavaError: there is no Java of at least release 17.
-        SparkError: Java or Spark did not start; the message names the log.
+        SparkError: Java or Spark did not start, the master does not answer, or its workers
+            cannot run this program; the message names what is wrong.
 
     Quirks:
         Java starts once a process, so its memory, options and log are those of the first
@@ -86,10 +89,15 @@ def session(
         SparkSession.builder.getOrCreate().stop()
     log = log or _cache_folder() / "spark.log"
     try:
+        check_master(master)
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log)
-        SparkContext(conf=conf, gateway=gateway)
+        context = SparkContext(conf=conf, gateway=gateway)
+        if is_cluster(master):
+            prepare(context)
         return SparkSession.builder.config(conf=conf).getOrCreate()
+    except WorkersError as fault:
+        raise SparkError(str(fault)) from None
     except (PySparkException, Py4JError) as fault:
         raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
 
@@ -110,7 +118,9 @@ def opened_session(app: str, *, cores: int, master: str | None) -> Iterator[Spar
         yield spark
     finally:
         if is_ours:
-            spark.stop()
+            # Where Java is gone, there is nothing to stop.
+            with suppress(Py4JError, ConnectionError):
+                spark.stop()
             _stop_java()
 
 
@@ -161,6 +171,8 @@ def plain_faults() -> Iterator[None]:
     """
     try:
         yield
+    except (ConnectionError, Py4JNetworkError):
+        raise SparkError("Spark's Java ended in the middle of the work; see its log") from None
     except (PySparkException, Py4JError) as fault:
         raise SparkError(_last_line(str(fault))) from None
 
@@ -275,8 +287,10 @@ def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
     """Start Java with everything it prints going to `log`."""
     java = find_java()
     conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
-    # Otherwise workers run the first python3 on PATH, which has none of our packages.
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Otherwise workers run the first python3 on PATH, which has none of our packages; on the
+    # machines of a cluster it may lie elsewhere.
+    if not is_cluster(conf.get("spark.master") or "") or not os.environ.get("PYSPARK_PYTHON"):
+        os.environ["PYSPARK_PYTHON"] = sys.executable
     # Another Spark on the machine would not fit the Python half of this one.
     os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
     # Without it Spark listens on a network interface and warns about the host's name.
@@ -311,7 +325,8 @@ def _stop_java() -> None:
     if gateway is None:
         return
     SparkContext._gateway = SparkContext._jvm = None
-    gateway.shutdown()
+    with suppress(Py4JError, ConnectionError):
+        gateway.shutdown()
     # Java watches its standard input, and ends when we close it.
     process: subprocess.Popen[bytes] = gateway.proc
     if process.stdin is not None:
@@ -370,7 +385,11 @@ def _shim_home() -> Path:
 
 
 def _last_line(text: str) -> str:
-    """Return the last line that says something, which in a traceback is the error itself."""
+    """Return the line that says most: a Python error's own, else what Java says of the task."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     python = [line for line in lines if re.match(r"(?:\w+\.)*\w+(?:Error|Exception)\b", line)]
-    return (python or lines or ["no message"])[-1]
+    task = re.findall(r"most recent failure: .*?\): (.+)", text)
+    frames = ("at ", "... ", "Driver stacktrace:")
+    said = [line for line in lines if not line.startswith(frames)]
+    cancelled = re.findall(r"cancelled because (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
+    return (cancelled or python or task or said or ["no message"])[-1]

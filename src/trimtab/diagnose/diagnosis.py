@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.clocks import clock_warnings
@@ -27,9 +27,10 @@ from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
 from trimtab.diagnose.verdicts import verdicts
+from trimtab.partitions import cluster_folder, write_rows
 from trimtab.releases import release_line
 from trimtab.shed import shedder
-from trimtab.tables import DIAGNOSED
+from trimtab.tables import DIAGNOSED, INGESTED
 
 #: Lines that matter besides those of the rounds.
 _PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
@@ -48,34 +49,36 @@ class Diagnosis:
     picture: dict[str, Any]
 
 
-def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
+def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     """Explain a night from its tables.
 
     Args:
         spark: session.
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
+        cluster: whose rows to read: those of one recording.
     """
-    meta = {row["key"]: row["value"] for row in _rows(spark, tables, "recording")}
+    held = _Held(spark, tables, cluster)
+    meta = {row["key"]: row["value"] for row in held.rows("recording")}
     names = {
         key.split(".")[1]: value
         for key, value in meta.items()
         if key.startswith("brokers.") and key.endswith(".id")
     }
-    logged = _events(spark, tables)
-    spans = covered(_rows(spark, tables, "store_files"))
-    leaders = best_told(_rows(spark, tables, "leaders"), spans)
+    logged = _events(held)
+    spans = covered(held.rows("store_files"))
+    leaders = best_told(held.rows("leaders"), spans)
     events = with_elections(logged, leaders, names)
-    ran = _deployment(spark, tables, meta, events)
+    ran = _deployment(held, meta, events)
     interval_s = ran.manager.shedding_interval_s
-    reports = best_told(_reports(spark, tables), spans)
-    usages = _usages(spark, tables, ran, reports, names)
+    reports = best_told(_reports(held), spans)
+    usages = _usages(held, ran, reports, names)
     times = [event.time for event in events] + [usage.time for usage in usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
     tenures = terms(rounds(events, interval_s), events, end)
     open_question = _not_covered(ran, reports)
     asked = _tenures(tenures, ran, names) if open_question is None else []
-    replayed = recompute(spark, tables, asked, spans)
-    _write(tables, replayed)
+    replayed = recompute(spark, (tables, cluster), asked, spans)
+    write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
     again = _Replayed(replayed)
     known = tuple(
         _known(each, again, ran, open_question) for tenure in tenures for each in tenure.rounds
@@ -94,31 +97,42 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
-    document["warnings"] += clock_warnings(_log_spans(spark, tables), usages)
+    document["warnings"] += clock_warnings(_log_spans(held), usages)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
-    actions = _rows(spark, tables, "actions")
+    actions = held.rows("actions")
     return Diagnosis(
         findings=span | document,
         picture=picture(night, replayed["replayed_rounds"], actions),
     )
 
 
-def _frame(spark: SparkSession, tables: Path, name: str) -> DataFrame:
-    return spark.read.parquet(str(tables / name))
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The tables of one cluster."""
+
+    spark: SparkSession
+    tables: Path
+    cluster: str
+
+    def frame(self, name: str) -> DataFrame:
+        """Return a table, in whatever order Spark reads it."""
+        schema = from_arrow_schema(INGESTED[name])
+        path = cluster_folder(self.tables, name, self.cluster)
+        return self.spark.read.schema(schema).parquet(str(path)).select(INGESTED[name].names)
+
+    def rows(self, name: str, condition: Column | None = None) -> list[dict[str, Any]]:
+        """Return rows of a table, by file and line where they have them."""
+        frame = self.frame(name)
+        if condition is not None:
+            frame = frame.where(condition)
+        rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
+        if "line" in INGESTED[name].names:
+            rows.sort(key=lambda row: (row["file"], row["line"]))
+        return rows
 
 
-def _rows(
-    spark: SparkSession, tables: Path, name: str, condition: Column | None = None
-) -> list[dict[str, Any]]:
-    frame = _frame(spark, tables, name)
-    if condition is not None:
-        frame = frame.where(condition)
-    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
-    return rows
-
-
-def _events(spark: SparkSession, tables: Path) -> list[Event]:
+def _events(held: _Held) -> list[Event]:
     wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
     events = [
         Event(
@@ -129,37 +143,33 @@ def _events(spark: SparkSession, tables: Path) -> list[Event]:
                 "brokers": tuple(row["brokers"] or ()),
             }
         )
-        for row in _rows(spark, tables, "log_events", wanted)
+        for row in held.rows("log_events", wanted)
     ]
     return sorted(events, key=lambda event: (event.time, event.file, event.line))
 
 
-def _log_spans(spark: SparkSession, tables: Path) -> dict[str, tuple[datetime, datetime]]:
-    spans = _frame(spark, tables, "log_events").groupBy("file").agg(F.min("time"), F.max("time"))
+def _log_spans(held: _Held) -> dict[str, tuple[datetime, datetime]]:
+    spans = held.frame("log_events").groupBy("file").agg(F.min("time"), F.max("time"))
     return {
         file: (start, end)
         for file, start, end in zip(*spans.toArrow().to_pydict().values(), strict=True)
     }
 
 
-def _reports(spark: SparkSession, tables: Path) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        _frame(spark, tables, "load_reports").drop("bundles").toArrow().to_pylist()
-    )
+def _reports(held: _Held) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = held.frame("load_reports").drop("bundles").toArrow().to_pylist()
     return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
 
-def _deployment(
-    spark: SparkSession, tables: Path, meta: Mapping[str, str], events: Sequence[Event]
-) -> Deployment:
+def _deployment(held: _Held, meta: Mapping[str, str], events: Sequence[Event]) -> Deployment:
     releases = [
         row["release"]
-        for row in _frame(spark, tables, "load_reports").select("release").distinct().collect()
+        for row in held.frame("load_reports").select("release").distinct().collect()
         if row["release"]
     ]
     return deployment(
         meta,
-        sorted(_rows(spark, tables, "settings"), key=lambda row: (row["file"], row["line"])),
+        held.rows("settings"),
         sorted(releases, reverse=True),
         (
             [event.strategy for event in events if event.kind == "unload" and event.strategy],
@@ -169,8 +179,7 @@ def _deployment(
 
 
 def _usages(
-    spark: SparkSession,
-    tables: Path,
+    held: _Held,
     ran: Deployment,
     reports: Sequence[Mapping[str, Any]],
     names: Mapping[str, str],
@@ -182,7 +191,11 @@ def _usages(
         usages = usages_from_reports(mine, weights)
         if any(usage.usage is not None for usage in usages):
             return usages
-    samples = _rows(spark, tables, "metrics", F.col("name").isin(*METRICS))
+    # Of two samples of one time the later counts: those of an export, which name no log.
+    samples = sorted(
+        held.rows("metrics", F.col("name").isin(*METRICS)),
+        key=lambda row: row["log_broker"] is None,
+    )
     return usages_from_metrics(samples, names, weights)
 
 
@@ -272,13 +285,6 @@ def _known(
         return replace(checked, recomputed=Recomputed(None, covered.why))
     drawn = [e for move in logged.moves if move.draw is not None for e in move.draw.evidence]
     return compared(logged, row, replayed.placements(drawn), ran.threshold_shedder.threshold)
-
-
-def _write(tables: Path, replayed: Mapping[str, pa.Table]) -> None:
-    for name, table in replayed.items():
-        folder = tables / name
-        folder.mkdir(exist_ok=True)
-        pq.write_table(table, folder / "part-00000.parquet")
 
 
 def _first(events: Sequence[Event], usages: Sequence[Usage]) -> str | None:

@@ -18,6 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from trimtab.diagnose.replay import Script, replay
 from trimtab.diagnose.store_source import Span, best_told
 from trimtab.diagnose.stored import stored_averages, stored_reports
+from trimtab.partitions import cluster_folder
 from trimtab.settings import LoadManagerSettings, ResourceWeights
 from trimtab.tables import DIAGNOSED
 
@@ -51,13 +52,16 @@ class Tenure:
 
 
 def recompute(
-    spark: SparkSession, tables: Path, tenures: Sequence[Tenure], spans: Sequence[Span]
+    spark: SparkSession,
+    held: tuple[Path, str],
+    tenures: Sequence[Tenure],
+    spans: Sequence[Span],
 ) -> dict[str, pa.Table]:
     """Decide every tenure again, one task a tenure.
 
     Args:
         spark: session.
-        tables: folder of the ingested tables, readable by every executor.
+        held: folder of the ingested tables, readable by every executor, and the cluster.
         tenures: what to replay.
         spans: when ZooKeeper's logs tell of every write.
 
@@ -66,12 +70,12 @@ def recompute(
     """
     if not tenures:
         return {name: schema.empty_table() for name, schema in DIAGNOSED.items()}
-    folder, listed, logged = str(tables), list(tenures), tuple(spans)
+    listed, logged = list(tenures), tuple(spans)
 
     def play(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for i in batch.column(0).to_pylist():
-                rows = replay(_script(folder, listed[i], logged))
+                rows = replay(_script(held, listed[i], logged))
                 while some := list(islice(rows, _ROWS)):
                     yield _envelope(some)
 
@@ -101,10 +105,10 @@ def _envelope(rows: Sequence[tuple[str, Mapping[str, Any]]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, schema=_ENVELOPE)
 
 
-def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
+def _script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Script:
     """Read one tenure's rows; runs in the worker."""
-    reports = stored_reports(folder, tenure.end, spans)
-    ownership = _rows(f"{folder}/ownership", ds.field("time") <= tenure.end)
+    reports = stored_reports(held, tenure.end, spans)
+    ownership = _rows(held, "ownership", ds.field("time") <= tenure.end)
     starts = [
         row["started"]
         for row in reports.rows
@@ -122,9 +126,9 @@ def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
         manager=tenure.manager,
         weights=tenure.weights,
         reports=reports,
-        averages=stored_averages(folder, tenure.end, spans),
+        averages=stored_averages(held, tenure.end, spans),
         ticks=tenure.ticks,
-        selections=_selections(folder, tenure),
+        selections=_selections(held, tenure),
         unloads=tenure.unloads,
         ownership=best_told(ownership, spans),
         leader_id=tenure.leader_id,
@@ -133,14 +137,15 @@ def _script(folder: str, tenure: Tenure, spans: Sequence[Span]) -> Script:
     )
 
 
-def _rows(path: str, condition: ds.Expression) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        ds.dataset(path, format="parquet").to_table(filter=condition).to_pylist()
-    )
-    return rows
+def _rows(held: tuple[Path, str], table: str, condition: ds.Expression) -> list[dict[str, Any]]:
+    """Return rows of a table, by file and line."""
+    tables, cluster = held
+    files = ds.dataset(cluster_folder(tables, table, cluster), format="parquet")
+    rows: list[dict[str, Any]] = files.to_table(filter=condition).to_pylist()
+    return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
 
-def _selections(folder: str, tenure: Tenure) -> list[dict[str, Any]]:
+def _selections(held: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
     mine = (
         (ds.field("kind") == "candidates-considered")
         & (ds.field("log_broker") == tenure.leader)
@@ -148,4 +153,4 @@ def _selections(folder: str, tenure: Tenure) -> list[dict[str, Any]]:
     )
     if tenure.start is not None:
         mine &= ds.field("time") >= tenure.start
-    return _rows(f"{folder}/log_events", mine)
+    return _rows(held, "log_events", mine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from trimtab.diagnose.leader_averages import METRICS, Average
 from trimtab.diagnose.leader_view import Report
 from trimtab.diagnose.store_source import Span, best_told, is_logged
 from trimtab.model import RESOURCES, Floats, Ints
+from trimtab.partitions import cluster_folder
 
 #: Columns that tell one write from another, and when it counts.
 _LEAN = ("time", "broker", "version", "written", "is_gone", "started", "file", "line")
@@ -92,10 +94,10 @@ class StoredAverages:
                 start = end
 
 
-def stored_reports(folder: str, end: datetime, spans: Sequence[Span]) -> StoredReports:
+def stored_reports(held: tuple[Path, str], end: datetime, spans: Sequence[Span]) -> StoredReports:
     """Read the reports that were written until a time."""
     in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
-    table = ds.dataset(f"{folder}/load_reports", format="parquet").to_table(filter=in_store)
+    table = _in_order(held, "load_reports", in_store)
     rows = table.select(_LEAN).to_pylist()
     for at, row in enumerate(rows):
         row["at"] = at
@@ -105,8 +107,8 @@ def stored_reports(folder: str, end: datetime, spans: Sequence[Span]) -> StoredR
     )
     lists = pa.chunked_array(table["bundles"]).combine_chunks()
     offsets = np.append(0, np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()))
-    stats = ds.dataset(f"{folder}/bundle_reports", format="parquet").to_table(
-        columns=["file", "line", "bundle", *METRICS, "topics"], filter=in_store
+    stats = _in_order(
+        held, "bundle_reports", in_store, ["file", "line", "bundle", *METRICS, "topics"]
     )
     files = pc.unique(table["file"])
     mine, theirs = _places(table, files), _places(stats, files)
@@ -127,10 +129,10 @@ def stored_reports(folder: str, end: datetime, spans: Sequence[Span]) -> StoredR
     )
 
 
-def stored_averages(folder: str, end: datetime, spans: Sequence[Span]) -> StoredAverages:
+def stored_averages(held: tuple[Path, str], end: datetime, spans: Sequence[Span]) -> StoredAverages:
     """Read the averages that were written until a time."""
     until = ds.field("written") <= end
-    table = ds.dataset(f"{folder}/bundle_averages", format="parquet").to_table(filter=until)
+    table = _in_order(held, "bundle_averages", until)
     files = pc.unique(table["file"]).to_pylist()
     if spans or any(is_logged({"file": file}) for file in files):
         rows = table.select(_LEAN_AVERAGES).to_pylist()
@@ -156,6 +158,16 @@ def stored_averages(folder: str, end: datetime, spans: Sequence[Span]) -> Stored
             topics=_floats(table, "topics", 0.0)[order],
             number=np.zeros(order.size, np.int64),
         ),
+    )
+
+
+def _in_order(
+    held: tuple[Path, str], name: str, condition: ds.Expression, columns: list[str] | None = None
+) -> pa.Table:
+    """Read rows of a table by file and line; they lie day by day."""
+    files = ds.dataset(cluster_folder(held[0], name, held[1]), format="parquet")
+    return files.to_table(columns=columns, filter=condition).sort_by(
+        [("file", "ascending"), ("line", "ascending")]
     )
 
 

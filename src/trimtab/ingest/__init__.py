@@ -1,6 +1,7 @@
 """Recordings → tables: what brokers logged and reported, as Parquet, every line accounted for."""
 
-from trimtab.ingest.pipeline import Accounting, FileAccount, IngestError, ingest
+from trimtab.ingest.accounting import Accounting, FileAccount, IngestError
+from trimtab.ingest.pipeline import ingest, ingest_all
 from trimtab.ingest.recording import Recording, RecordingError, UnusedFile, open_recording
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "RecordingError",
     "UnusedFile",
     "ingest",
+    "ingest_all",
     "open_recording",
 ]

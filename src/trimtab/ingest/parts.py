@@ -8,88 +8,72 @@ it drops the meaning and the unit of the columns.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark import TaskContext
 
-from trimtab.ingest.worker import PARSED
-from trimtab.tables import INGESTED
+from trimtab.partitions import Part
 
-#: What a task tells: the rows that it wrote of each table.
-WRITTEN = "table string, rows long"
-#: Name of a part; a reader that takes the parts by name has the rows in order.
-PART = "part-{:05}.parquet"
-#: Rows in a row group, about; readers skip and parallelize by row groups.
-_GROUP_ROWS = 1 << 16
+#: What a task tells: the rows that it wrote of each table, or why it could not.
+WRITTEN = "table string, rows long, fault string"
+_WRITTEN = pa.schema([("table", pa.string()), ("rows", pa.int64()), ("fault", pa.string())])
 
 
-@dataclass(slots=True)
-class _Part:
-    """One table's file of one task."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the parts of a recording go."""
 
-    path: Path
-    schema: pa.Schema
-    rows: int = 0
-    waiting: list[pa.Table] = field(default_factory=list)
-    writer: pq.ParquetWriter = None
+    #: Folder of tables; on a cluster, on a disk that all workers see.
+    tables: Path
+    cluster: str
+    recording: str
 
-    def add(self, rows: pa.Table) -> None:
-        """Take rows; write them once they fill a row group."""
-        self.rows += len(rows)
-        self.waiting.append(rows)
-        if sum(map(len, self.waiting)) >= _GROUP_ROWS:
-            self.flush()
-
-    def flush(self) -> None:
-        """Write what waits."""
-        if self.waiting:
-            self.writer = self.writer or pq.ParquetWriter(
-                self.path, self.schema, compression="zstd"
-            )
-            self.writer.write_table(pa.concat_tables(self.waiting))
-            self.waiting.clear()
+    def part(self, number: int) -> str:
+        """Return the name of one of its parts."""
+        return f"{self.recording}-{number:05}"
 
 
 def write_parts(
-    folder: Path, offsets: Mapping[int, int], batches: Iterable[pa.RecordBatch]
+    place: Place, offsets: Mapping[int, int], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Write the rows of one partition, a file for each table that has any.
+    """Write the rows of one partition, a file for each table and day that has any.
 
     A task that is tried again writes the same bytes, and no file under its final name
-    is ever half written.
+    is ever half written.  A disk that is full is told and not tried again.
 
     Args:
-        folder: has a folder for each table.
+        place: where to.
         offsets: lines of the file before a split; a split that is not there is a first one.
         batches: rows of `worker.ENVELOPE`.
     """
     context = TaskContext.get()
-    number, attempt = (context.partitionId(), context.attemptNumber()) if context else (0, 0)
-    parts = {name: _Part(folder / name / f".{number}-{attempt}", INGESTED[name]) for name in PARSED}
-    for batch in batches:
-        for row in batch.select(["split", "table", "rows"]).to_pylist():
-            if row["table"] is not None:
-                parts[row["table"]].add(_unpacked(row["rows"], offsets.get(row["split"], 0)))
-    for part in parts.values():
-        part.flush()
-        if part.writer is not None:
-            part.writer.close()
-            part.path.replace(part.path.with_name(PART.format(number)))
-    written = [{"table": name, "rows": part.rows} for name, part in parts.items() if part.rows]
-    yield pa.RecordBatch.from_pylist(
-        written, pa.schema([("table", pa.string()), ("rows", pa.int64())])
-    )
+    part = Part(place.tables, place.cluster, place.part(context.partitionId() if context else 0))
+    told: list[dict[str, Any]]
+    try:
+        for batch in batches:
+            for row in batch.select(["split", "table", "rows"]).to_pylist():
+                if row["table"] is not None:
+                    part.add(row["table"], _unpacked(row["rows"], offsets.get(row["split"], 0)))
+        part.close()
+        told = [{"table": table, "rows": rows} for table, rows in part.rows.items()]
+    except OSError as fault:
+        told = [{"rows": 0, "fault": fault.strerror or str(fault)}]
+    yield pa.RecordBatch.from_pylist(told, _WRITTEN)
+
+
+def moved(rows: pa.Table, lines: int) -> pa.Table:
+    """Return rows with so many lines added to the number of each line."""
+    if not lines:
+        return rows
+    column = rows.schema.get_field_index("line")
+    numbers = pc.add(rows.column(column), lines)
+    return rows.set_column(column, rows.schema.field(column), numbers)
 
 
 def _unpacked(packed: bytes, lines_before: int) -> pa.Table:
     """Return rows of one table, their lines counted from the start of the file."""
-    rows = pa.ipc.open_stream(packed).read_all()
-    if lines_before:
-        place = rows.schema.get_field_index("line")
-        lines = pc.add(rows.column(place), lines_before)
-        rows = rows.set_column(place, rows.schema.field(place), lines)
-    return rows
+    return moved(pa.ipc.open_stream(packed).read_all(), lines_before)

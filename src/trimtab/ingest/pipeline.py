@@ -1,115 +1,214 @@
-"""A recording → Parquet tables, with every line of every file accounted for.
+"""Recordings → Parquet tables, with every line of every file accounted for.
 
-One Spark job parses all files; then each table is written from what it kept.  What a
-line means stands in the parsers, what a task does in `worker`.
+One Spark job parses all files of a recording; then each table is written from what it
+kept.  What a line means stands in the parsers, what a task does in `worker` and `again`.
 """
 
 from __future__ import annotations
 
 import itertools
-import json
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import partial
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from trimtab import __version__
+from trimtab.ingest.accounting import (
+    Accounting,
+    IngestError,
+    SplitAccount,
+    check_bytes,
+    check_lines,
+    check_rows,
+    file_accounts,
+    meta_account,
+    offsets,
+)
+from trimtab.ingest.again import Group, run_groups
+from trimtab.ingest.fingerprint import is_made_of_lines, last_line_start
+from trimtab.ingest.folder import Rewriting, rewritten
+from trimtab.ingest.history import (
+    Earlier,
+    earlier,
+    entries,
+    entry,
+    own_part,
+    plan,
+    read_as,
+    write_entries,
+)
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.parts import PART, WRITTEN, write_parts
-from trimtab.ingest.recording import Recording, UnusedFile
-from trimtab.ingest.shares import shared_out
-from trimtab.ingest.splits import Split, cut, pack
-from trimtab.ingest.worker import CLASSES, ENVELOPE, PARSED, run_tasks
+from trimtab.ingest.parts import WRITTEN, Place, write_parts
+from trimtab.ingest.recording import Recording
+from trimtab.ingest.shares import are_unchanged, shared_out
+from trimtab.ingest.splits import Split, cut
+from trimtab.ingest.worker import ENVELOPE, PARSED
+from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
+from trimtab.partitions import cluster_folder, part_files, part_name, write_rows
 from trimtab.spark import plain_faults, progress
 from trimtab.tables import INGESTED
 
-#: Tells a folder of tables of ours from any other; holds the accounting for programs.
-MARKER = "accounting.json"
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
 
 
-class IngestError(Exception):
-    """Tables cannot be written, or what was written is not what was read."""
-
-
-@dataclass(frozen=True, slots=True)
-class FileAccount:
-    """What became of the lines of one file."""
-
-    file: str
-    source: str
-    lines: int
-    rows: int
-    other: int
-    continuation: int
-    rejected: int
-
-
-@dataclass(frozen=True, slots=True)
-class Accounting:
-    """What became of every line of a recording, and of every file."""
-
-    files: tuple[FileAccount, ...]
-    #: Table → rows in it.
-    tables: dict[str, int]
-    #: The first rows of the table `rejects`.
-    rejects: tuple[dict[str, Any], ...]
-    unused: tuple[UnusedFile, ...]
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """Return the number of files, and of lines in all and of each class."""
-        sums = {name: sum(getattr(it, name) for it in self.files) for name in ("lines", *CLASSES)}
-        return {"files": len(self.files)} | sums
-
-
 def ingest(spark: SparkSession, recording: Recording, tables: Path) -> Accounting:
-    """Write a recording's tables, one Parquet folder each, and account for every line.
+    """Write a recording's tables, and account for every line.
 
-    The same recording gives the same bytes, whatever the number of cores or the master.
-    Rows stand by source, file and line.  The folder appears at once and whole, or not
-    at all; one that an earlier run wrote is replaced.
+    The same recording gives the same bytes, whatever the number of cores or the master,
+    and whatever an earlier run had read of it.  Within a day, rows stand by source, file
+    and line.  The folder appears at once and whole, or not at all; what an earlier run
+    wrote of other recordings goes.
 
     Args:
         spark: a session of `trimtab.spark.session`.
         recording: an open recording; on a cluster, on a disk that all workers see.
-        tables: folder to write, one folder in it for each table of `tables.INGESTED`.
+        tables: folder to write, as `trimtab.partitions` has it.
 
     Raises:
-        IngestError: the folder holds something else, or the accounting does not add up.
+        IngestError: the folder holds something else, somebody else writes there, the
+            recording changed meanwhile, or the accounting does not add up.
         SparkError: Spark failed.
     """
-    with _whole_or_nothing(tables) as folder, progress(spark, f"reading {recording.name}"):
-        with plain_faults():
-            splits, store_files = shared_out(spark, _splits(recording))
-            accounts, told = _write_parsed(spark, splits, folder)
-        files = (*_meta_account(recording), *_file_accounts(splits, accounts))
-        _write(folder, "files", [asdict(file) for file in files])
-        _write(folder, "store_files", store_files)
-        _write(folder, "recording", _meta_rows(recording))
-        written = {name: _row_count(folder / name) for name in INGESTED}
-        rejects = _head(folder / "rejects", _SAMPLE_SIZE)
-        accounting = Accounting(files, written, rejects, recording.unused)
-        _check_lines(accounting)
-        _check_rows(accounting, accounts, told)
-        _check_bytes(splits, accounts)
-        _mark(folder, accounting)
+    with rewritten(tables) as folder:
+        accounting, told = _bring(spark, recording, folder)
+        write_entries(folder.new, [told])
     return accounting
 
 
+def ingest_all(
+    spark: SparkSession, recordings: Sequence[Recording], tables: Path
+) -> list[Accounting]:
+    """Bring a folder of tables up to date with recordings; what it holds of others stays.
+
+    A recording is known by its cluster and its name.  Otherwise as `ingest`.
+
+    Raises:
+        IngestError: as `ingest`; or two recordings have one name.
+        SparkError: Spark failed.
+    """
+    names = [(it.cluster, it.name) for it in recordings]
+    for twice in {name for name in names if names.count(name) > 1}:
+        raise IngestError(
+            f"two recordings of cluster {twice[0]} are named {twice[1]}; "
+            "give one of them another name in its recording.toml"
+        )
+    with rewritten(tables) as folder:
+        told = [it for it in entries(folder.now) if (it["cluster"], it["recording"]) not in names]
+        _link_others(folder, [Place(folder.new, *name) for name in names])
+        accountings = []
+        for recording in recordings:
+            accounting, known = _bring(spark, recording, folder)
+            accountings.append(accounting)
+            told.append(known)
+        write_entries(folder.new, told)
+    return accountings
+
+
+def _link_others(folder: Rewriting, mine: Sequence[Place]) -> None:
+    """Take over what the folder holds of other recordings."""
+    for path in folder.now.glob("*/cluster=*/**/*.parquet"):
+        table = path.relative_to(folder.now).parts[0]
+        if not any(
+            path.is_relative_to(cluster_folder(folder.now, table, place.cluster))
+            and own_part(path, place) is not None
+            for place in mine
+        ):
+            folder.link(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A recording whose rows are written."""
+
+    splits: Sequence[Split]
+    groups: Sequence[Group]
+    accounts: Sequence[SplitAccount]
+    #: Table → rows that the workers say they have written.
+    told: dict[str, int]
+    store_files: list[dict[str, Any]]
+
+
+def _bring(
+    spark: SparkSession, recording: Recording, folder: Rewriting
+) -> tuple[Accounting, dict[str, Any]]:
+    """Write a recording's tables into the new folder.
+
+    Returns:
+        The accounting, and what the folder is to know of the recording.
+    """
+    place = Place(folder.new, recording.cluster, recording.name)
+    how = read_as(recording)
+    with progress(spark, f"reading {recording.name}"), plain_faults():
+        known = earlier(folder.now, place, how)
+        read = _read(spark, recording, folder, place, known)
+        # What was known may have held line by line, and yet not the numbers of the lines.
+        read = read or _read(spark, recording, folder, place, Earlier())
+    assert read is not None
+    files = (*meta_account(recording), *file_accounts(read.splits, read.accounts))
+    check_lines(files)
+    check_bytes(read.splits, read.accounts)
+    small = {
+        "files": [asdict(file) for file in files],
+        "store_files": read.store_files,
+        "recording": _meta_rows(recording),
+    }
+    _write_small(place, small)
+    written = {table: _row_count(place, table) for table in INGESTED}
+    check_rows(read.accounts, read.told, written)
+    accounting = Accounting(
+        recording.name,
+        recording.cluster,
+        files,
+        written,
+        _head(place, "rejects"),
+        recording.unused,
+        sum(account.bytes_known for account in read.accounts),
+    )
+    return accounting, entry(accounting, read.groups, read.accounts, how)
+
+
 # -------------------------------------------------------------------- reading
+
+
+def _read(
+    spark: SparkSession, recording: Recording, folder: Rewriting, place: Place, known: Earlier
+) -> _Read | None:
+    """Parse what is not known, and write the rows that the workers give.
+
+    Returns:
+        None if parts that are known would have to be kept with other numbers of lines;
+        nothing was written then.
+    """
+    splits, store_files, known = _shared(spark, recording, folder, known)
+    groups = plan(splits, known)
+    parsed = _parse(spark, groups).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        accounts = _accounts(parsed)
+        before = offsets(splits, accounts)
+        linked = [group for group in groups if accounts[group.pieces[0].number].is_linked]
+        for piece in itertools.chain.from_iterable(group.pieces for group in linked):
+            if piece.known and piece.known.lines_before != before.get(piece.number, 0):
+                return None
+        told = {}
+        if len(linked) < len(groups):
+            rows = parsed.mapInArrow(partial(write_parts, place, before), WRITTEN).collect()
+            for fault in (row.fault for row in rows if row.fault):
+                raise IngestError(f"{folder.now}: cannot be written: {fault}")
+            told = {t: sum(row.rows for row in rows if row.table == t) for t in PARSED}
+    finally:
+        parsed.unpersist()
+    for number, group in enumerate(groups):
+        if accounts[group.pieces[0].number].is_linked:
+            _link(folder, group, part_name(place.part(number)))
+    return _Read(splits, groups, accounts, told, store_files)
 
 
 def _splits(recording: Recording) -> list[Split]:
@@ -119,7 +218,7 @@ def _splits(recording: Recording) -> list[Split]:
         for source, files in recording.files.items()
         if source != "recording"
         for file in files
-        for split in cut(
+        for whole in cut(
             file.path,
             Origin(
                 file.name,
@@ -130,210 +229,85 @@ def _splits(recording: Recording) -> list[Split]:
             ),
             source,
         )
+        for split in _without_torn_line(whole)
     ]
 
 
-def _parse(spark: SparkSession, splits: Sequence[Split]) -> DataFrame:
+def _without_torn_line(split: Split) -> list[Split]:
+    """Part the last line from the others if its end is missing: it may still be written."""
+    place = last_line_start(split) if is_made_of_lines(split) else split.end
+    if not split.start < place < split.end:
+        return [split]
+    return [replace(split, end=place), replace(split, start=place)]
+
+
+def _shared(
+    spark: SparkSession, recording: Recording, folder: Rewriting, known: Earlier
+) -> tuple[list[Split], list[dict[str, Any]], Earlier]:
+    """Say what of ZooKeeper's files counts, unless an earlier run did for the very same."""
+    splits = _splits(recording)
+    fingerprints = {
+        file: it.fingerprint for (source, file, _), it in known.known.items() if source == ZOOKEEPER
+    }
+    if fingerprints and are_unchanged(spark, splits, fingerprints):
+        mine = _own_files(Place(folder.now, recording.cluster, recording.name), "store_files")
+        files = [row for path in mine for row in pq.ParquetFile(path).read().to_pylist()]
+        return splits, files, known
+    splits, store_files = shared_out(spark, splits)
+    return splits, store_files, known.without(ZOOKEEPER)
+
+
+def _parse(spark: SparkSession, groups: Sequence[Group]) -> DataFrame:
     """Parse all splits in Spark's workers: rows of every table, and the accounting."""
-    numbers = itertools.count()
-    tasks = [tuple((next(numbers), split) for split in task) for task in pack(splits)]
-    # A partition is the number of a task: what is to be read travels with the function.
-    numbered = spark.range(0, len(tasks), 1, len(tasks))
-    return numbered.mapInArrow(partial(run_tasks, tasks), from_arrow_schema(ENVELOPE))
+    # A partition is the number of a group: what is to be read travels with the function.
+    numbered = spark.range(0, len(groups), 1, len(groups))
+    return numbered.mapInArrow(partial(run_groups, groups), from_arrow_schema(ENVELOPE))
 
 
-def _accounts(parsed: DataFrame) -> list[Row]:
+def _accounts(parsed: DataFrame) -> list[SplitAccount]:
     """Return the accounting of every split, in their order."""
     rows = parsed.where(F.col("account").isNotNull()).select("split", "account.*").collect()
-    return sorted(rows, key=attrgetter("split"))
-
-
-def _offsets(splits: Sequence[Split], accounts: Sequence[Row]) -> dict[int, int]:
-    """Return the lines before each split that is not the first of its file."""
-    offsets = {}
-    before = 0
-    for split, account in zip(splits, accounts, strict=True):
-        if split.start:
-            offsets[account.split] = before
-        before = account.lines + (before if split.start else 0)
-    return offsets
+    found = {row.split: row.asDict() for row in rows}
+    for account in found.values():
+        del account["split"]
+    return [SplitAccount(**found[number]) for number in sorted(found)]
 
 
 # -------------------------------------------------------------------- writing
 
 
-def _write_parsed(
-    spark: SparkSession, splits: Sequence[Split], folder: Path
-) -> tuple[list[Row], dict[str, int]]:
-    """Parse all splits once and write the tables that the workers give rows of.
-
-    Returns:
-        The accounting of every split, and the rows that were written of each table.
-    """
-    for table in PARSED:
-        (folder / table).mkdir()
-    parsed = _parse(spark, splits).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        accounts = _accounts(parsed)
-        write = partial(write_parts, folder, _offsets(splits, accounts))
-        told = parsed.mapInArrow(write, WRITTEN).collect()
-    finally:
-        parsed.unpersist()
-    for table in PARSED:
-        _number_parts(folder / table, INGESTED[table])
-    return accounts, {
-        table: sum(row.rows for row in told if row.table == table) for table in PARSED
-    }
+def _link(folder: Rewriting, group: Group, name: str) -> None:
+    """Take over the files of a part, but for those that only show a table's columns."""
+    known = [piece.known for piece in group.pieces if piece.known]
+    for table, path in known[0].parts:
+        if any(it.account["table_rows"].get(table) for it in known):
+            folder.link(path, name)
 
 
-def _number_parts(folder: Path, schema: pa.Schema) -> None:
-    """Number a table's parts without gaps; a table without rows gets one part too."""
-    parts = sorted(folder.glob("part-*"), key=lambda part: (len(part.name), part.name))
-    for number, part in enumerate(parts):
-        part.rename(folder / PART.format(number))
-    # What tasks that were tried again have left.
-    for left in folder.glob(".*"):
-        left.unlink()
-    if not parts:
-        pq.write_table(schema.empty_table(), folder / PART.format(0))
+def _write_small(place: Place, small: dict[str, list[dict[str, Any]]]) -> None:
+    """Write small tables without Spark, and a part without rows of each that has no other."""
+    rows = {name: pa.Table.from_pylist(those, INGESTED[name]) for name, those in small.items()}
+    rows |= {name: INGESTED[name].empty_table() for name in PARSED if not _own_files(place, name)}
+    write_rows(place.tables, place.cluster, place.part(0), rows)
 
 
-def _write(folder: Path, table: str, rows: list[dict[str, Any]]) -> None:
-    """Write a small table without Spark."""
-    (folder / table).mkdir()
-    pq.write_table(pa.Table.from_pylist(rows, INGESTED[table]), folder / table / PART.format(0))
+def _own_files(place: Place, table: str) -> list[Path]:
+    """List the files of a recording's rows in a table."""
+    files = part_files(place.tables, table, place.cluster)
+    return [path for path in files if own_part(path, place) is not None]
 
 
-def _row_count(folder: Path) -> int:
-    return sum(pq.read_metadata(part).num_rows for part in folder.iterdir())
+def _row_count(place: Place, table: str) -> int:
+    return sum(pq.read_metadata(path).num_rows for path in _own_files(place, table))
 
 
-def _head(folder: Path, n: int) -> tuple[dict[str, Any], ...]:
+def _head(place: Place, table: str) -> tuple[dict[str, Any], ...]:
     """Return the first rows of a table."""
-    first = pq.ParquetFile(min(folder.iterdir()))
-    batch = next(first.iter_batches(batch_size=n), None)
+    first = pq.ParquetFile(_own_files(place, table)[0])
+    batch = next(first.iter_batches(batch_size=_SAMPLE_SIZE), None)
     return tuple(batch.to_pylist()) if batch else ()
-
-
-@contextmanager
-def _whole_or_nothing(tables: Path) -> Iterator[Path]:
-    """Give a folder to write in, which takes the place of `tables` when the block ends well."""
-    tables = tables.absolute()
-    is_there = tables.is_dir() and any(tables.iterdir())
-    if (is_there and not (tables / MARKER).is_file()) or (tables.exists() and not tables.is_dir()):
-        raise IngestError(
-            f"{tables}: not written: it holds something that is not a folder of tables; "
-            "name a folder that does not exist, or one that an earlier run wrote"
-        )
-    partial_folder = tables.with_name(f".{tables.name}.partial")
-    earlier = tables.with_name(f".{tables.name}.earlier")
-    # What a run that was killed has left.
-    for left in (partial_folder, earlier):
-        shutil.rmtree(left, ignore_errors=True)
-    try:
-        partial_folder.mkdir(parents=True)
-    except OSError as error:
-        raise IngestError(f"{tables}: cannot be written: {error.strerror}") from None
-    try:
-        yield partial_folder
-        if tables.exists():
-            tables.rename(earlier)
-        partial_folder.rename(tables)
-    finally:
-        shutil.rmtree(partial_folder, ignore_errors=True)
-        shutil.rmtree(earlier, ignore_errors=True)
-
-
-# ----------------------------------------------------------------- accounting
-
-
-def _meta_account(recording: Recording) -> list[FileAccount]:
-    """Account for recording.toml, which is read when the recording is opened."""
-    accounts = []
-    for file in recording.files.get("recording", ()):
-        lines = [line.strip() for line in file.path.read_text("utf-8-sig").splitlines()]
-        rows = sum(1 for line in lines if line and not line.startswith("#"))
-        account = FileAccount(file.name, "recording", len(lines), rows, len(lines) - rows, 0, 0)
-        accounts.append(account)
-    return accounts
 
 
 def _meta_rows(recording: Recording) -> list[dict[str, Any]]:
     known = {"name": recording.name} | recording.meta
     return [{"key": key, "value": value} for key, value in known.items()]
-
-
-def _file_accounts(splits: Sequence[Split], accounts: Sequence[Row]) -> list[FileAccount]:
-    """Add up the splits of each file."""
-    of_splits = zip(splits, accounts, strict=True)
-    return [
-        FileAccount(
-            file, source, *map(sum, zip(*(_counts(account) for _, account in group), strict=True))
-        )
-        for (source, file), group in itertools.groupby(
-            of_splits, key=lambda it: (it[0].source, it[0].origin.file)
-        )
-    ]
-
-
-def _counts(account: Row) -> tuple[int, ...]:
-    return account.lines, *(account[name] for name in CLASSES)
-
-
-def _check_lines(accounting: Accounting) -> None:
-    """Stop if the classes of a file's lines do not add up to its lines.
-
-    Raises:
-        IngestError: it says which file, what was found and what was expected.
-    """
-    for file in accounting.files:
-        classes = file.rows + file.other + file.continuation + file.rejected
-        if file.lines != classes:
-            raise IngestError(f"{file.file}: {file.lines} lines, but {classes} accounted for")
-
-
-def _check_rows(accounting: Accounting, accounts: Sequence[Row], told: Mapping[str, int]) -> None:
-    """Stop if a row was lost or came twice between a parser and the disk.
-
-    Raises:
-        IngestError: it says which table, what was found and what was expected.
-    """
-    for table in PARSED:
-        parsed = sum(account.table_rows.get(table, 0) for account in accounts)
-        on_disk = accounting.tables[table]
-        if not parsed == told[table] == on_disk:
-            raise IngestError(
-                f"table {table}: {parsed} rows parsed, {told[table]} written, {on_disk} on disk"
-            )
-
-
-def _check_bytes(splits: Sequence[Split], accounts: Sequence[Row]) -> None:
-    """Stop if the splits of a file did not read each of its bytes once.
-
-    Raises:
-        IngestError: it says which file, what was found and what was expected.
-    """
-    for path, group in itertools.groupby(
-        zip(splits, accounts, strict=True), key=lambda it: it[0].path
-    ):
-        pieces = list(group)
-        if any(split.is_gzip or account.is_damaged for split, account in pieces):
-            # How many bytes there would be is not known.
-            continue
-        size = pieces[-1][0].end
-        read = sum(account.bytes for _, account in pieces)
-        # A log that is still written to may have grown by the rest of its last line.
-        if read != size == path.stat().st_size:
-            raise IngestError(f"{path}: {size} bytes, but {read} read")
-
-
-def _mark(folder: Path, accounting: Accounting) -> None:
-    """Write the accounting beside the tables, which also marks the folder as ours."""
-    told = {
-        "trimtab": __version__,
-        "totals": accounting.totals,
-        "tables": accounting.tables,
-        "unused": [asdict(file) for file in accounting.unused],
-    }
-    text = json.dumps(told, indent=2, ensure_ascii=False)
-    (folder / MARKER).write_text(text + "\n", encoding="utf-8")

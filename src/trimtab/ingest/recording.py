@@ -134,6 +134,11 @@ class Recording:
     files: dict[str, tuple[RecordedFile, ...]]
     unused: tuple[UnusedFile, ...]
 
+    @property
+    def cluster(self) -> str:
+        """Return the cluster's name; where recording.toml has none, the recording's."""
+        return self.meta.get("cluster") or self.name
+
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[Recording]:

@@ -7,7 +7,7 @@ each file by itself, on whichever core, and every write comes once.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from trimtab.ingest.fingerprint import Fingerprint, fingerprint
 from trimtab.ingest.splits import Split
 from trimtab.ingest.zookeeper import SOURCE, StoreFile
 from trimtab.zookeeper.writes import Survey, shares
@@ -42,6 +43,30 @@ def shared_out(
         shared[i] = replace(splits[i], share=share)
     files = [splits[i].origin.file for i in places]
     return shared, [_row(file, each) for file, each in zip(files, surveys, strict=True)]
+
+
+def are_unchanged(
+    spark: SparkSession, splits: Sequence[Split], known: Mapping[str, Fingerprint]
+) -> bool:
+    """Say whether the files of ZooKeeper's are those that are known, so that as much counts.
+
+    Args:
+        spark: session.
+        splits: of all files; those of other sources do not matter.
+        known: file → by what its bytes are known.
+    """
+    files = [split for split in splits if split.source == SOURCE]
+    if {split.origin.file for split in files} != set(known):
+        return False
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            numbers = batch.column(0).to_pylist()
+            same = [fingerprint(files[i]) == known[files[i].origin.file] for i in numbers]
+            yield pa.RecordBatch.from_pydict({"same": same})
+
+    numbered = spark.range(0, len(files), 1, len(files))
+    return all(row.same for row in numbered.mapInArrow(read, "same boolean").collect())
 
 
 def _surveys(spark: SparkSession, files: Sequence[Split]) -> list[Survey]:

@@ -95,7 +95,8 @@ def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
     """Pack splits into tasks of about the same weight, in their order."""
     splits = list(splits)
     total = sum(split.weight for split in splits)
-    limit = min(max(total // _TASKS, _TASK_WEIGHT_MIN), _TASK_WEIGHT_MAX)
+    # A power of two, so that a recording that grows is seldom packed anew.
+    limit = min(max(1 << (total // _TASKS).bit_length(), _TASK_WEIGHT_MIN), _TASK_WEIGHT_MAX)
     tasks: list[list[Split]] = []
     room = 0
     for split in splits:

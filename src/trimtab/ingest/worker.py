@@ -5,7 +5,7 @@ Runs in Spark's Python workers and, without Spark, in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -70,6 +70,11 @@ _ACCOUNT = pa.struct(
         ("lines", pa.int64()),
         *((name, pa.int64()) for name in CLASSES),
         ("table_rows", pa.map_(pa.string(), pa.int64())),
+        # What `again` adds: by what the bytes are known, and what an earlier run had read.
+        ("end", pa.int64()),
+        ("digest", pa.string()),
+        ("bytes_known", pa.int64()),
+        ("is_linked", pa.bool_()),
     ]
 )
 #: What a task gives: in each row either rows of one table, packed as an Arrow stream, or
@@ -168,21 +173,6 @@ class _Found:
 
     def _envelope(self, **filled: Any) -> pa.RecordBatch:
         return pa.RecordBatch.from_pylist([{"split": self.split} | filled], ENVELOPE)
-
-
-def run_tasks(
-    tasks: Sequence[tuple[tuple[int, Split], ...]], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Parse the splits of the tasks whose numbers Spark sends.
-
-    Args:
-        tasks: each task's splits with their numbers.
-        batches: numbers of tasks, in the first column.
-    """
-    for batch in batches:
-        for task in batch.column(0).to_pylist():
-            for number, split in tasks[task]:
-                yield from parse_split(number, split)
 
 
 def parse_split(number: int, split: Split) -> Iterator[pa.RecordBatch]:

@@ -91,7 +91,14 @@ def is_empty(tables: Path, name: str) -> bool:
 
 
 def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Table:
-    return ds.dataset(tables / name, format="parquet").to_table(columns=columns)
+    """Read a table by file and line, where it has them; it lies day by day."""
+    stored = ds.dataset(tables / name, format="parquet")
+    wanted = stored.schema.names if columns is None else columns
+    places = [place for place in ("file", "line") if place in stored.schema.names]
+    table = stored.to_table(columns=list(dict.fromkeys([*wanted, *places])))
+    if places:
+        table = table.sort_by([(place, "ascending") for place in places])
+    return table.select(wanted)
 
 
 def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:

@@ -65,7 +65,7 @@ def reconstructed(spark: SparkSession, recording: Recording) -> tuple[Recorded, 
         ingest(spark, recording, tables)
         refuse_unrecorded(tables)
         with progress(spark, f"reading {recording.name}"), plain_faults():
-            document = diagnose(spark, tables).findings
+            document = diagnose(spark, tables, recording.cluster).findings
         return recorded(tables, document), document
 
 

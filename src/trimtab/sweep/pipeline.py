@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -13,18 +12,14 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from trimtab.program import digest
 from trimtab.sweep.jobs import run_all
 from trimtab.sweep.kept import opened
-from trimtab.sweep.program import digest, packed
 from trimtab.sweep.task import Task, Work, shuffled
 from trimtab.sweep.worker import Call
 
 #: Gives a block a session of `trimtab.spark`.
 Start: TypeAlias = Callable[[], AbstractContextManager[SparkSession]]
-
-# Spark's application → where its copy of the program is: a worker that starts late fetches
-# it, so that it stays as long as this process.
-_copies: dict[str, tempfile.TemporaryDirectory[str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +70,7 @@ def sweep(start: Start, plan: Plan, folder: Path, *, anew: bool = False) -> Swep
         missing = shuffled(plan.tasks - done)
         if missing:
             with start() as spark:
-                _send_program(spark)
                 run_all(spark, Call(plan.work, plan.time_limit_s), missing, kept.keep)
         outcomes = kept.finish(plan.tasks)
     statuses = Counter(outcomes["status"].to_pylist())
     return Swept(outcomes, dict(sorted(statuses.items())), len(done))
-
-
-def _send_program(spark: SparkSession) -> None:
-    """Give the workers of a cluster this very program; those of this machine have it."""
-    context = spark.sparkContext
-    application = context.applicationId
-    if str(context.master).startswith("local[") or application in _copies:
-        return
-    _copies[application] = tempfile.TemporaryDirectory(prefix="trimtab-")
-    context.addPyFile(str(packed(Path(_copies[application].name))))

@@ -1,0 +1,182 @@
+"""What became of every line: split by split, file by file, and whether it adds up."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.ingest.recording import Recording, UnusedFile
+from trimtab.ingest.splits import Split
+from trimtab.ingest.worker import CLASSES, PARSED
+
+
+class IngestError(Exception):
+    """Tables cannot be written, or what was written is not what was read."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccount:
+    """What became of the lines of one file."""
+
+    file: str
+    source: str
+    lines: int
+    rows: int
+    other: int
+    continuation: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """What became of every line of a recording, and of every file."""
+
+    recording: str
+    cluster: str
+    files: tuple[FileAccount, ...]
+    #: Table → rows in it.
+    tables: dict[str, int]
+    #: The first rows of the table `rejects`.
+    rejects: tuple[dict[str, Any], ...]
+    unused: tuple[UnusedFile, ...]
+    #: Bytes that an earlier run had read, and this one did not parse again.
+    bytes_known: int = 0
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """Return the number of files, and of lines in all and of each class."""
+        sums = {name: sum(getattr(it, name) for it in self.files) for name in ("lines", *CLASSES)}
+        return {"files": len(self.files)} | sums
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAccount:
+    """What became of the lines of one split, and by what its bytes are told from others."""
+
+    bytes: int
+    is_damaged: bool
+    lines: int
+    rows: int
+    other: int
+    continuation: int
+    rejected: int
+    #: Table → rows that its lines gave.
+    table_rows: Mapping[str, int]
+    #: Where the bytes of the digest end.
+    end: int
+    #: Empty where the file cannot be read.
+    digest: str
+    #: Bytes that were known and not parsed again.
+    bytes_known: int = 0
+    #: The files of an earlier run stand for it.
+    is_linked: bool = False
+
+
+def offsets(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> dict[int, int]:
+    """Return the lines before each split that is not the first of its file."""
+    found = {}
+    before = 0
+    for number, (split, account) in enumerate(zip(splits, accounts, strict=True)):
+        if split.start:
+            found[number] = before
+        before = account.lines + (before if split.start else 0)
+    return found
+
+
+def meta_account(recording: Recording) -> list[FileAccount]:
+    """Account for recording.toml, which is read when the recording is opened."""
+    accounts = []
+    for file in recording.files.get("recording", ()):
+        lines = [line.strip() for line in file.path.read_text("utf-8-sig").splitlines()]
+        rows = sum(1 for line in lines if line and not line.startswith("#"))
+        account = FileAccount(file.name, "recording", len(lines), rows, len(lines) - rows, 0, 0)
+        accounts.append(account)
+    return accounts
+
+
+def file_accounts(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> list[FileAccount]:
+    """Add up the splits of each file."""
+    of_splits = zip(splits, accounts, strict=True)
+    return [
+        FileAccount(
+            file, source, *map(sum, zip(*(_counts(account) for _, account in group), strict=True))
+        )
+        for (source, file), group in itertools.groupby(
+            of_splits, key=lambda it: (it[0].source, it[0].origin.file)
+        )
+    ]
+
+
+def _counts(account: SplitAccount) -> tuple[int, ...]:
+    return account.lines, *(getattr(account, name) for name in CLASSES)
+
+
+def check_lines(files: Iterable[FileAccount]) -> None:
+    """Stop if the classes of a file's lines do not add up to its lines.
+
+    Raises:
+        IngestError: it says which file, what was found and what was expected.
+    """
+    for file in files:
+        classes = file.rows + file.other + file.continuation + file.rejected
+        if file.lines != classes:
+            raise IngestError(f"{file.file}: {file.lines} lines, but {classes} accounted for")
+
+
+def check_rows(
+    accounts: Sequence[SplitAccount], told: Mapping[str, int], on_disk: Mapping[str, int]
+) -> None:
+    """Stop if a row was lost or came twice between a parser and the disk.
+
+    Args:
+        accounts: of all splits.
+        told: table → rows that the workers have written.
+        on_disk: table → rows that are there, those that were there before included.
+
+    Raises:
+        IngestError: it says which table, what was found and what was expected.
+    """
+    for table in PARSED:
+        parsed = sum(account.table_rows.get(table, 0) for account in accounts)
+        linked = sum(account.table_rows.get(table, 0) for account in accounts if account.is_linked)
+        written = told.get(table, 0) + linked
+        if not parsed == written == on_disk[table]:
+            raise IngestError(
+                f"table {table}: {parsed} rows parsed, {written} written, {on_disk[table]} on disk"
+            )
+
+
+def check_bytes(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> None:
+    """Stop if a file changed while it was read, or not each of its bytes was read once.
+
+    A log may grow meanwhile: what is behind the end that it had is for the next run.
+
+    Raises:
+        IngestError: it says which file, what was found and what was expected.
+    """
+    for path, group in itertools.groupby(
+        zip(splits, accounts, strict=True), key=lambda it: it[0].path
+    ):
+        pieces = list(group)
+        file, size = pieces[0][0].origin.file, pieces[-1][0].end
+        try:
+            now = path.stat().st_size
+        except OSError as fault:
+            raise IngestError(
+                f"{file}: it vanished while it was read ({fault.strerror}); "
+                "ingest again once nothing is moved or removed in the recording"
+            ) from None
+        if now < size:
+            raise IngestError(
+                f"{file}: it shrank from {size} to {now} bytes while it was read; "
+                "ingest again once nothing is cut in the recording"
+            )
+        if any(split.is_gzip or account.is_damaged for split, account in pieces):
+            # How many bytes there would be is not known.
+            continue
+        read = sum(account.bytes for _, account in pieces)
+        # A log that is still written to may have grown by the rest of its last line.
+        if read < size or read != size == now:
+            raise IngestError(f"{file}: {size} bytes, but {read} read")

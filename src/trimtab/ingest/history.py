@@ -1,0 +1,178 @@
+"""What a folder of tables knows of the recordings that are in it: accounting.json."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from trimtab import __version__
+from trimtab.ingest.accounting import Accounting, SplitAccount
+from trimtab.ingest.again import Group, Known, Piece
+from trimtab.ingest.fingerprint import Fingerprint
+from trimtab.ingest.folder import MARKER
+from trimtab.ingest.parts import Place
+from trimtab.ingest.recording import Recording
+from trimtab.ingest.splits import Split, pack
+from trimtab.ingest.worker import CLASSES, PARSED
+from trimtab.partitions import escaped, part_files
+from trimtab.program import digest
+
+_COUNTS = ("bytes", "is_damaged", "lines", *CLASSES)
+#: What makes a split the same one in another run.
+_Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What an earlier run has written of a recording; nothing, unless it read as this one does."""
+
+    known: Mapping[_Key, Known] = field(default_factory=dict)
+    #: Number of a part → its splits.
+    parts: Mapping[int, Sequence[_Key]] = field(default_factory=dict)
+
+    def without(self, source: str) -> Earlier:
+        """Forget what was read as `source`."""
+        return replace(self, known={k: v for k, v in self.known.items() if k[0] != source})
+
+    def part(self, group: Sequence[Split]) -> int | None:
+        """Find the part that holds exactly these splits, so far as they go by name."""
+        keys = [_key(split) for split in group]
+        if not all(key in self.known for key in keys):
+            return None
+        return next((number for number, those in self.parts.items() if those == keys), None)
+
+
+def read_as(recording: Recording) -> str:
+    """Give a digest of all that decides what a line means but the line itself."""
+    said = (recording.zone, recording.day, recording.meta.get("store_root", ""))
+    whole = "\n".join([digest(), pa.__version__, *map(str, said)])
+    return hashlib.sha256(whole.encode()).hexdigest()[:32]
+
+
+def entries(tables: Path) -> list[dict[str, Any]]:
+    """Read what a folder says of its recordings; nothing if it says nothing that we know."""
+    try:
+        found = json.loads((tables / MARKER).read_text(encoding="utf-8"))
+        return [entry for entry in found["recordings"] if entry["cluster"] and entry["pieces"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def write_entries(folder: Path, found: Iterable[Mapping[str, Any]]) -> None:
+    """Write down what a folder holds, which also marks it as ours."""
+    ordered = sorted(found, key=lambda entry: (entry["cluster"], entry["recording"]))
+    told = {"trimtab": __version__, "recordings": ordered}
+    text = json.dumps(told, indent=1, ensure_ascii=False)
+    (folder / MARKER).write_text(text + "\n", encoding="utf-8")
+
+
+def entry(
+    accounting: Accounting,
+    groups: Sequence[Group],
+    accounts: Sequence[SplitAccount],
+    how: str,
+) -> dict[str, Any]:
+    """Lay out what is known of a recording once its tables are written."""
+    return {
+        "cluster": accounting.cluster,
+        "recording": accounting.recording,
+        "totals": accounting.totals,
+        "tables": accounting.tables,
+        "unused": [asdict(file) for file in accounting.unused],
+        "read_as": how,
+        "pieces": [
+            _piece_entry(number, piece.split, accounts[piece.number])
+            for number, group in enumerate(groups)
+            for piece in group.pieces
+        ],
+    }
+
+
+def _piece_entry(part: int, split: Split, account: SplitAccount) -> dict[str, Any]:
+    source, file, start = _key(split)
+    return {
+        "source": source,
+        "file": file,
+        "start": start,
+        "part": part,
+        "end": account.end,
+        "digest": account.digest,
+        **{name: getattr(account, name) for name in _COUNTS},
+        "table_rows": dict(sorted(account.table_rows.items())),
+    }
+
+
+def earlier(tables: Path, place: Place, how: str) -> Earlier:
+    """Find what an earlier run has written of a recording and what can be relied on.
+
+    Args:
+        tables: folder as it is.
+        place: names the recording.
+        how: from `read_as`; what was read in another way counts for nothing.
+    """
+    mine = (place.cluster, place.recording, how)
+    for found in entries(tables):
+        if (found["cluster"], found["recording"], found.get("read_as")) == mine:
+            return _earlier(found["pieces"], _own_parts(tables, place))
+    return Earlier()
+
+
+def _earlier(
+    pieces: Sequence[Mapping[str, Any]], files: Mapping[int, list[tuple[str, Path]]]
+) -> Earlier:
+    known = {}
+    parts: dict[int, list[_Key]] = {}
+    before = 0
+    for piece in pieces:
+        key = (piece["source"], piece["file"], piece["start"])
+        before = before if piece["start"] else 0
+        parts.setdefault(piece["part"], []).append(key)
+        if piece["digest"] and not piece["is_damaged"]:
+            known[key] = Known(
+                Fingerprint(piece["end"], piece["digest"]),
+                {name: piece[name] for name in (*_COUNTS, "table_rows")},
+                before,
+                files.get(piece["part"], []),
+            )
+        before += piece["lines"]
+    return Earlier(known, parts)
+
+
+def _own_parts(tables: Path, place: Place) -> dict[int, list[tuple[str, Path]]]:
+    """List the files of a recording's rows by the number of their part."""
+    found: dict[int, list[tuple[str, Path]]] = {}
+    for table in PARSED:
+        for path in part_files(tables, table, place.cluster):
+            number = own_part(path, place)
+            if number is not None:
+                found.setdefault(number, []).append((table, path))
+    return found
+
+
+def own_part(path: Path, place: Place) -> int | None:
+    """Return the number of a recording's part by its file's name; None if it is not its."""
+    head = re.escape(f"part-{escaped(place.recording)}-")
+    found = re.fullmatch(rf"{head}(\d{{5,}})\.parquet", path.name)
+    return int(found[1]) if found else None
+
+
+def plan(splits: Sequence[Split], known: Earlier) -> list[Group]:
+    """Pack splits into the groups of parts, each with what is known of it."""
+    numbers = itertools.count()
+    groups = []
+    for task in pack(splits):
+        pieces = tuple(Piece(next(numbers), it, known.known.get(_key(it))) for it in task)
+        groups.append(Group(pieces, known.part(task)))
+    return groups
+
+
+def _key(split: Split) -> _Key:
+    return split.source, split.origin.file, split.start
