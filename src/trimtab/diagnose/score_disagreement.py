@@ -11,7 +11,7 @@ from trimtab.diagnose.standing import percent, points
 
 #: Of more brokers than this only those are named whose scores are furthest apart.
 _NAMED_MAX = 100
-_FURTHEST = 20
+_FURTHEST = 5
 
 
 def score_disagreement(night: Night) -> list[Finding]:

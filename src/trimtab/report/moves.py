@@ -13,11 +13,9 @@ from trimtab.report.given import Given, anchors, entries, part, text, texts, who
 from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 
-#: Moves up to which each shows all of its lines, also those that another one shows.
+#: Moves up to which each shows all of its lines, also those that another one shows, and its
+#: numbers, also where it was right and came out equal.
 MOVES_IN_FULL_MAX = 500
-
-#: Of more moves than this, numbers are shown only of those that nobody would take on trust.
-MOVES_PROVEN_MAX = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +136,8 @@ def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> t
     evidence = [evidence_of(unload) for unload in unloads]
     places = short_places([lines[-1] if lines else None for lines in evidence])
     names = list(anchors((text(unload, "id") for unload in unloads), "move"))
-    if len(unloads) > MOVES_PROVEN_MAX:
-        unloads = [_briefly(unload) for unload in unloads]
     if len(unloads) > MOVES_IN_FULL_MAX:
+        unloads = [_briefly(unload) for unload in unloads]
         evidence = said_once(evidence, names)
     return tuple(
         _move(unload, brokers, (anchor, place, lines), with_day=with_day)
