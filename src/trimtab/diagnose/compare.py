@@ -108,7 +108,7 @@ def _compared_move(
     mine = {b: why for b, why in differences.items() if b == move.source}
     draw = _compared_draw(move.draw, move.target, placements)
     if draw is not None and draw.scores:
-        numbers["placer_scores"] = dict(draw.scores)
+        numbers["placer_scores"] = draw.scores
         numbers["placer_average"] = draw.average
     if draw is not None and draw.equal is not None:
         numbers["placement_equal"] = draw.equal

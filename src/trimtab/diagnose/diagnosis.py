@@ -27,6 +27,7 @@ from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
 from trimtab.diagnose.verdicts import verdicts
+from trimtab.model import RESOURCES
 from trimtab.partitions import cluster_folder, write_rows
 from trimtab.releases import release_line
 from trimtab.shed import shedder
@@ -35,6 +36,11 @@ from trimtab.tables import DIAGNOSED, INGESTED
 #: Lines that matter besides those of the rounds.
 _PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
 _LEADERSHIP = ("elected-leader", "only-one-broker", "broker-starting")
+#: What is asked of every report; the rest of a large night would not fit beside it.
+_REPORTED = (
+    *("time", "broker", "origin", "version", "written", "is_gone", "file", "line"),
+    *(f"{resource}_{which}" for resource in RESOURCES for which in ("usage", "limit")),
+)
 #: Shedders that print what `compared` asks for.
 _COMPARED = ("ThresholdShedder", "UniformLoadShedder", "AvgShedder")
 
@@ -157,7 +163,7 @@ def _log_spans(held: _Held) -> dict[str, tuple[datetime, datetime]]:
 
 
 def _reports(held: _Held) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = held.frame("load_reports").drop("bundles").toArrow().to_pylist()
+    rows: list[dict[str, Any]] = held.frame("load_reports").select(*_REPORTED).toArrow().to_pylist()
     return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,8 +14,12 @@ import pyarrow.compute as pc
 from trimtab import __version__
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.night import Event, Finding, Night, Recomputed, Round, Undecidable
+from trimtab.diagnose.night import Event, Finding, Move, Night, Recomputed, Round, Undecidable
 from trimtab.diagnose.verdicts import Verdict
+
+#: In a cluster of more brokers not all are told of in each round: these many at either end.
+_BROKERS_MAX = 100
+_EXTREMES = 3
 
 
 def findings_document(
@@ -70,11 +74,13 @@ def picture(
         actions: rows of `actions`.
     """
     replayed = replayed.filter(replayed["is_smoothed"])
-    smoothed = _smoothed(replayed) or [
+    # A large cluster is drawn as a heatmap, of what brokers reported.
+    is_large = len({usage.broker for usage in night.usages}) > _BROKERS_MAX
+    smoothed = _smoothed(replayed.slice(0, 0) if is_large else replayed) or [
         {"time": logged.time, "broker": broker, "usage": state.smoothed}
         for logged in night.rounds
         for broker, state in logged.brokers.items()
-        if state.smoothed is not None
+        if state.smoothed is not None and not is_large
     ]
     bands = list(
         zip(replayed["time"].to_pylist(), replayed["average"].to_pylist(), strict=True)
@@ -123,7 +129,18 @@ def _said(action: Mapping[str, Any]) -> str:
     return f"{action['event'].replace('_', ' ')}{broker}"
 
 
+def _kept(scores: Mapping[str, float | None], concerned: Iterable[str | None]) -> set[str]:
+    """Choose brokers to tell of: all, or in a large cluster who is concerned and the extremes."""
+    if len(scores) <= _BROKERS_MAX:
+        return set(scores)
+    ranked = sorted(scores, key=lambda broker: (scores[broker] or 0.0, broker))
+    return {*ranked[:_EXTREMES], *ranked[-_EXTREMES:], *(scores.keys() & set(concerned))}
+
+
 def _round(logged: Round) -> dict[str, Any]:
+    usage = {broker: state.usage for broker, state in logged.brokers.items()}
+    moved = [broker for move in logged.moves for broker in (move.source, move.target)]
+    kept = _kept(usage, moved)
     return {
         "round": logged.number,
         "time": logged.time,
@@ -148,8 +165,10 @@ def _round(logged: Round) -> dict[str, Any]:
                 ),
             }
             for broker, state in sorted(logged.brokers.items())
+            if broker in kept
         ],
         "story": [event.text for event in logged.events],
+        **({"brokers_left_out": len(usage) - len(kept)} if len(kept) < len(usage) else {}),
     }
 
 
@@ -165,7 +184,7 @@ def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
         "strategy": move.strategy,
         "throughput": move.throughput,
         "evidence": _evidence(move.evidence),
-        "recomputed": _recomputed(move.recomputed),
+        "recomputed": _recomputed(_shortened(move)),
         "verdict": verdict.code,
         "useless": verdict.is_useless,
         "better": (
@@ -173,6 +192,23 @@ def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
         ),
         "findings": [f"f{i + 1}" for i in verdict.findings],
     }
+
+
+def _shortened(move: Move) -> Recomputed:
+    """Leave out scores of most brokers in a large cluster."""
+    numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
+    return replace(move.recomputed, numbers=numbers)
+
+
+def _fewer(numbers: Mapping[str, Any], concerned: Sequence[str | None]) -> dict[str, Any]:
+    """Leave out most brokers of what is told of each of very many."""
+    few = dict(numbers)
+    for name in ("placer_scores", "usage"):
+        told = numbers.get(name)
+        if isinstance(told, Mapping) and len(told) > _BROKERS_MAX:
+            kept = _kept(told, concerned)
+            few[name] = {broker: value for broker, value in told.items() if broker in kept}
+    return few
 
 
 def _recomputed(recomputed: Recomputed) -> dict[str, Any]:
@@ -196,7 +232,7 @@ def _finding(i: int, finding: Finding) -> dict[str, Any]:
         "bundles": list(finding.bundles),
         "unloads": list(finding.moves),
         "evidence": _evidence(finding.evidence),
-        "numbers": dict(finding.numbers),
+        "numbers": _fewer(finding.numbers, finding.brokers),
         "better": finding.better,
         "advice": finding.advice,
         "page": f"docs/findings/{finding.code}.md",

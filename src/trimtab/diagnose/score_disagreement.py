@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from collections.abc import Mapping
+
+import numpy as np
 
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, points
+
+#: Of more brokers than this only those are named whose scores are furthest apart.
+_NAMED_MAX = 100
+_FURTHEST = 5
 
 
 def score_disagreement(night: Night) -> list[Finding]:
@@ -39,11 +45,7 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
     }
     if len(pairs) < 2:
         return None
-    swapped = [
-        (a, b)
-        for a, b in combinations(pairs, 2)
-        if (pairs[a][0] - pairs[b][0]) * (pairs[a][1] - pairs[b][1]) < 0
-    ]
+    swapped, count = _swapped(pairs)
     widest = max(pairs, key=lambda broker: abs(pairs[broker][0] - pairs[broker][1]))
     gap = abs(pairs[widest][0] - pairs[widest][1])
     if not swapped and gap <= night.margin:
@@ -51,7 +53,7 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
     order = "".join(
         f" The shedder holds {a if pairs[a][0] > pairs[b][0] else b} for the hotter of "
         f"{a} and {b}, the placer the other."
-        for a, b in swapped[:1]
+        for a, b in swapped
     )
     return Finding(
         code="score-disagreement",
@@ -65,14 +67,36 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
         ),
         better="one score for both decisions",
         advice="Use AvgShedder for both roles: one object, one score.",
-        brokers=tuple(pairs),
+        brokers=tuple(_named(pairs)),
         bundles=(move.bundle,),
         evidence=move.evidence,
         numbers={
             "scores": {
                 broker: {"shedder": shedder, "placer": placer}
-                for broker, (shedder, placer) in pairs.items()
+                for broker, (shedder, placer) in _named(pairs).items()
             },
-            "swapped_pairs": len(swapped),
+            "swapped_pairs": count,
         },
     )
+
+
+def _swapped(pairs: Mapping[str, tuple[float, float]]) -> tuple[list[tuple[str, str]], int]:
+    """Find the first pair of brokers that the two rank differently, and count all of them."""
+    brokers = list(pairs)
+    shedder, placer = np.array(list(pairs.values())).T
+    with np.errstate(all="ignore"):
+        turned = np.subtract.outer(shedder, shedder) * np.subtract.outer(placer, placer) < 0
+    turned = np.triu(turned)
+    if not turned.any():
+        return [], 0
+    a, b = np.unravel_index(int(np.argmax(turned)), turned.shape)
+    return [(brokers[int(a)], brokers[int(b)])], int(np.count_nonzero(turned))
+
+
+def _named(pairs: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Choose the brokers that are named: all, or of very many those furthest apart."""
+    if len(pairs) <= _NAMED_MAX:
+        return dict(pairs)
+    ranked = sorted(pairs, key=lambda broker: -abs(pairs[broker][0] - pairs[broker][1]))
+    kept = set(ranked[:_FURTHEST])
+    return {broker: scores for broker, scores in pairs.items() if broker in kept}

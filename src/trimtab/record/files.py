@@ -10,6 +10,8 @@ from operator import itemgetter
 from pathlib import Path
 
 _LEVEL = 6
+# Characters that are held at most before they are written.
+_HELD_MAX = 1 << 22
 
 
 @dataclass(slots=True)
@@ -24,6 +26,21 @@ class Files:
     #: Files are packed, each piece by itself: gzip's format takes one behind the other.
     is_packed: bool
     _made: set[Path] = field(default_factory=set)
+    _held: dict[str, list[str]] = field(default_factory=dict)
+    _held_size: int = 0
+
+    def hold(self, name: str, text: str) -> None:
+        """Add a small text to a file some time soon."""
+        self._held.setdefault(name, []).append(text)
+        self._held_size += len(text)
+        if self._held_size > _HELD_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held."""
+        held, self._held, self._held_size = self._held, {}, 0
+        for name, texts in held.items():
+            self.append(name, "".join(texts))
 
     def append(self, name: str, text: str) -> None:
         """Add text to a file, and make it if need be."""

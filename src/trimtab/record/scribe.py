@@ -83,7 +83,7 @@ class Scribe:
         owner = self.simulation.cluster.owner.tolist()
         owners = {b: names[o] for b, o in zip(world.bundles.names, owner, strict=True) if o >= 0}
         text = documents.ownership(self.ms(_READY_S), owners, is_full=True)
-        self.files.append("store/ownership.jsonl", text)
+        self.files.hold("store/ownership.jsonl", text)
 
     def ms(self, time_s: float) -> int:
         """Turn s of the simulation into epoch milliseconds."""
@@ -102,14 +102,14 @@ class Scribe:
         text = self._report_text(broker, write.report, write.time_ms)
         head = f'{{"time":"{iso(write.time_ms)}","broker":"{name}","version":{version}'
         line = f'{head},"mtime":{write.time_ms},"report":{text}}}\n'
-        self.files.append("store/brokers.jsonl", line)
+        self.files.hold("store/brokers.jsonl", line)
 
     def left(self, time_ms: int, broker: int) -> None:
         """Write down that a broker's node is gone."""
         self._last.pop(broker, None)
         name = self.simulation.world.machines.names[broker]
         row = {"time": iso(time_ms), "broker": name, "report": None}
-        self.files.append("store/brokers.jsonl", documents.lines([row]))
+        self.files.hold("store/brokers.jsonl", documents.lines([row]))
 
     def elected(self, time_ms: int, broker: int) -> None:
         """Write down who leads."""
@@ -117,13 +117,13 @@ class Scribe:
         name = self.simulation.world.machines.names[broker]
         for said in lines.elected(name):
             self.logs.say(broker, time_ms, said)
-        self.files.append("store/leader.jsonl", documents.leader(time_ms, name))
+        self.files.hold("store/leader.jsonl", documents.leader(time_ms, name))
 
     def flushed(self, time_ms: int, view: LeaderView) -> None:
         """Write down what the leader stores."""
         most = self.simulation.settings.bundles_stored_max
         most = None if most is None else most * len(view.reports)
-        self.files.append("store/bundles.jsonl", documents.averages(time_ms, view, most))
+        self.files.hold("store/bundles.jsonl", documents.averages(time_ms, view, most))
 
     def decided(self, time_ms: int, shed: Shed) -> None:
         """Write down what a shedder says while it decides."""
@@ -186,7 +186,7 @@ class Scribe:
         name = world.bundles.names[bundle]
         owner = world.machines.names[target] if target >= 0 else None
         text = documents.ownership(time_ms, {name: owner}, is_full=False)
-        self.files.append("store/ownership.jsonl", text)
+        self.files.hold("store/ownership.jsonl", text)
         for said in lines.taken(name) if target >= 0 else ():
             self.logs.say(target, time_ms, said)
 
@@ -211,6 +211,7 @@ class Scribe:
         self._look_who_is_up(end_ms)
         self._flush(end_ms)
         self._metrics.close()
+        self.files.flush()
 
     def _flush(self, until_ms: int) -> None:
         up = np.flatnonzero(self._is_up)
@@ -261,7 +262,7 @@ class Scribe:
             report = leader.report(broker, usage, totals)
             text = self._report_text(broker, report, self._last[broker].time_ms)
             found.append(f'{{"time":"{iso(now_ms)}","broker":"{report.broker}","report":{text}}}\n')
-        self.files.append("load-reports.jsonl", "".join(found))
+        self.files.hold("load-reports.jsonl", "".join(found))
 
     def _percent(self, usage: Floats) -> Floats:
         measuring = self.simulation.parameters.measuring

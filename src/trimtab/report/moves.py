@@ -13,7 +13,8 @@ from trimtab.report.given import Given, anchors, entries, part, text, texts, who
 from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 
-#: Moves up to which each shows all of its lines, also those that another one shows.
+#: Moves up to which each shows all of its lines, also those that another one shows, and its
+#: numbers, also where it was right and came out equal.
 MOVES_IN_FULL_MAX = 500
 
 
@@ -136,11 +137,22 @@ def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> t
     places = short_places([lines[-1] if lines else None for lines in evidence])
     names = list(anchors((text(unload, "id") for unload in unloads), "move"))
     if len(unloads) > MOVES_IN_FULL_MAX:
+        unloads = [_briefly(unload) for unload in unloads]
         evidence = said_once(evidence, names)
     return tuple(
         _move(unload, brokers, (anchor, place, lines), with_day=with_day)
         for unload, anchor, place, lines in zip(unloads, names, places, evidence, strict=True)
     )
+
+
+def _briefly(unload: Given) -> Given:
+    """Leave out the numbers of a move that was right and came out equal: findings.json has them."""
+    recomputed = part(unload, "recomputed")
+    tone = tone_of(text(unload, "verdict"), unload.get("useless"))
+    if tone != "good" or recomputed.get("equal") is not True:
+        return unload
+    equal = {"equal": True, "why": text(recomputed, "why")}
+    return {**unload, "better": None, "recomputed": equal}
 
 
 def said_once(

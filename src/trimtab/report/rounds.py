@@ -114,7 +114,7 @@ def _round(
         average=average,
         bar=None if average is None or threshold is None else average + threshold,
         standings=kept,
-        left_out=len(standings) - len(kept),
+        left_out=len(standings) - len(kept) + (whole(given, "brokers_left_out") or 0),
         story=texts(given, "story"),
         moves=tuple(moves),
         unloads=max(whole(given, "unloads") or 0, len(moves)),
