@@ -103,6 +103,18 @@ vectors: $(READY) ## ask every vector of tests/golden of its release again, and 
 bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part)
 	@PYTHONPATH=pulsar $(RUN) bench $(if $(ONLY),--only $(ONLY))
 
+##@ With a real cluster on the loopback interface (Maven, Java 17 or newer, Linux)
+
+BROKERS ?= 3
+
+.PHONY: pulsar-up
+pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper and a bookie
+	@PYTHONPATH=pulsar $(RUN) cluster.up --brokers $(BROKERS) --release $(RELEASE)
+
+.PHONY: pulsar-down
+pulsar-down: $(READY) ## stop them
+	@PYTHONPATH=pulsar $(RUN) cluster.down
+
 ##@ Seldom
 
 .PHONY: lock
