@@ -8,6 +8,7 @@ from trimtab import __version__
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.explain import explain
+from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
 from trimtab.cli.rate import rate
 from trimtab.cli.reproduce import reproduce
@@ -26,5 +27,5 @@ def main() -> None:
     """
 
 
-for _command in (explain, decide, simulate, compare, sweep, reproduce, rate, ingest):
+for _command in (gather, explain, decide, simulate, compare, sweep, reproduce, rate, ingest):
     main.add_command(_command)
