@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-import logging
+import os
 import signal
+import sys
 import threading
 import time
 import urllib.error
@@ -183,13 +184,14 @@ def main(profile: Path, seconds: float) -> None:
         raise click.ClickException(str(error)) from None
     numbers = sorted(int(name[6:]) for name in state.processes if name.startswith("broker"))
     addresses = ",".join(f"{host(number)}:6650" for number in numbers)
-    quiet = logging.getLogger("pulsar")
-    quiet.setLevel(logging.ERROR)
-    client = pulsar.Client(f"pulsar://{addresses}", operation_timeout_seconds=60, logger=quiet)
+    said = pulsar.FileLogger(pulsar.LoggerLevel.Warn, str(FOLDER / "client.log"))
+    client = pulsar.Client(f"pulsar://{addresses}", operation_timeout_seconds=60, logger=said)
     click.echo("loading")
     totals = drive(client, groups, FOLDER / "load.jsonl", lambda s: s >= seconds or ending.is_set())
     click.echo(json.dumps(totals))
-    client.shutdown()
+    sys.stdout.flush()
+    # The client's threads still call back into an interpreter that is being taken down.
+    os._exit(0)
 
 
 if __name__ == "__main__":

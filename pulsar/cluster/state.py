@@ -79,8 +79,9 @@ def web(number: int) -> str:
 def log(folder: Path, part: str) -> Path:
     """Return where a process logs; a broker's folder is named as `trimtab gather` names it."""
     number = part.removeprefix("broker")
-    name = broker_id(int(number)).replace(":", "_") if number.isdigit() else part
-    return folder / "logs" / name / "pulsar.log"
+    if number.isdigit():
+        return folder / "logs" / broker_id(int(number)).replace(":", "_") / "pulsar.log"
+    return folder / "logs-of-others" / part / f"{part}.log"
 
 
 def _file(folder: Path) -> Path:
