@@ -253,7 +253,9 @@ def servers_of(metadata: str) -> tuple[str, str]:
     head, _, rest = metadata.partition(":")
     servers, slash, path = rest.removeprefix("//").partition("/")
     root = (slash + path).rstrip("/")
-    if head not in {"zk", "zookeeper"} or not servers or "@" in servers or " " in metadata:
+    if "@" in metadata:
+        raise GatherError("--metadata: found a name or password, expected zk://host:port/path")
+    if head not in {"zk", "zookeeper"} or not servers or " " in metadata:
         raise GatherError(f"--metadata: found {metadata!r}, expected zk://host:port/path")
     return servers + root, root
 
