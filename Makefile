@@ -115,6 +115,10 @@ pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper 
 pulsar-down: $(READY) ## stop them
 	@PYTHONPATH=pulsar $(RUN) cluster.down
 
+.PHONY: pulsar-test
+pulsar-test: $(READY) ## start a cluster, load it, kill a broker, gather, explain, stop it
+	@$(RUN) pytest -m pulsar
+
 ##@ Seldom
 
 .PHONY: lock

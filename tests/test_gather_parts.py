@@ -219,7 +219,7 @@ def test_versions_that_follow_each_other_are_all_there() -> None:
     assert ledger.is_new(BROKER, Seen(5, 8, 0))
     assert not ledger.is_new(BROKER, Seen(5, 8, 0))
     assert ledger.is_new(BROKER, Seen(5, 9, 0))
-    assert ledger.missed().reports == 0
+    assert ledger.count().reports_missed == 0
 
 
 def test_versions_that_are_skipped_are_missed() -> None:
@@ -227,18 +227,18 @@ def test_versions_that_are_skipped_are_missed() -> None:
 
     assert ledger.is_new(BROKER, Seen(5, 11, 0))
 
-    assert ledger.missed().reports == 3
+    assert ledger.count().reports_missed == 3
 
 
 def test_what_was_written_before_is_not_missed_and_what_a_new_node_had_is() -> None:
     ledger = begun(version=40)
-    assert ledger.missed().reports == 0
+    assert ledger.count().reports_missed == 0
 
     assert ledger.is_gone(BROKER)
     assert not ledger.is_gone(BROKER)
     assert ledger.is_new(BROKER, Seen(9, 2, 0))
 
-    assert ledger.missed().reports == 2
+    assert ledger.count().reports_missed == 2
 
 
 def test_a_node_that_was_made_again_is_another() -> None:
@@ -257,7 +257,7 @@ def test_changes_of_owners_are_counted_by_the_namespace(happened: int, missed: i
     ledger.is_new(BUNDLE, Seen(30, 0, 0))  # it was taken away, and somebody got it
     ledger.listed(SPACE, Seen(1, 0, 100 + happened))
 
-    assert ledger.missed().owners == missed
+    assert ledger.count().owners_missed == missed
 
 
 def test_of_a_namespace_that_is_new_everything_counts() -> None:
@@ -267,7 +267,7 @@ def test_of_a_namespace_that_is_new_everything_counts() -> None:
     ledger.listed(other, Seen(50, 0, 2))
     ledger.is_new(f"{other}/0x00000000_0xffffffff", Seen(51, 0, 0))
 
-    assert ledger.missed().owners == 1
+    assert ledger.count().owners_missed == 1
 
 
 @pytest.mark.parametrize(

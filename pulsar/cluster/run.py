@@ -37,12 +37,7 @@ def up(state: State, n_brokers: int) -> State:
     Raises:
         ClusterError: a process does not come up; the message names its log.
     """
-    with contextlib.suppress(ClusterError):
-        down(state.folder)
-    shutil.rmtree(state.folder, ignore_errors=True)
-    for part in ("conf", "zookeeper", "bookie"):
-        (state.folder / part).mkdir(parents=True)
-    state.save()
+    prepare(state)
     with stopped_on_failure(state.folder):
         _require_free(STORE, _ZOOKEEPER_PORT)
         for number in range(1, n_brokers + 1):
@@ -54,6 +49,16 @@ def up(state: State, n_brokers: int) -> State:
             _wait_for_broker(state, number)
     state.acted("cluster_up", brokers=[broker_id(i + 1) for i in range(n_brokers)])
     return state
+
+
+def prepare(state: State) -> None:
+    """Make an empty folder for a cluster, and stop what an earlier one left in it."""
+    with contextlib.suppress(ClusterError):
+        down(state.folder)
+    shutil.rmtree(state.folder, ignore_errors=True)
+    for part in ("conf", "zookeeper", "bookie"):
+        (state.folder / part).mkdir(parents=True)
+    state.save()
 
 
 def down(folder: Path) -> int:
@@ -120,14 +125,23 @@ def stopped_on_failure(folder: Path) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _start_store(state: State) -> None:
-    """Start ZooKeeper and the bookie, and write what a new cluster needs into the store."""
+def start_zookeeper(state: State) -> str:
+    """Start ZooKeeper, on the files that it left if it ran before; return its address.
+
+    Raises:
+        ClusterError: it does not come up.
+    """
     zoo_cfg = _conf(state, "zoo.cfg")
     _start(
         state, "zookeeper", _ZOOKEEPER, ["org.apache.zookeeper.server.ZooKeeperServerMain", zoo_cfg]
     )
     _wait(state, "zookeeper", lambda: _is_open(STORE, _ZOOKEEPER_PORT))
-    store = f"zk:{STORE}:{_ZOOKEEPER_PORT}"
+    return f"{STORE}:{_ZOOKEEPER_PORT}"
+
+
+def _start_store(state: State) -> None:
+    """Start ZooKeeper and the bookie, and write what a new cluster needs into the store."""
+    store = f"zk:{start_zookeeper(state)}"
     arguments = [
         *("org.apache.pulsar.PulsarClusterMetadataSetup", "--cluster", state.name),
         *("--metadata-store", store, "--configuration-metadata-store", store),

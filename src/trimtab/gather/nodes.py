@@ -57,13 +57,14 @@ class Seen:
     children_version: int
 
 
-@dataclass
-class Missed:
-    """What was written and has not been seen, as far as the store tells by its counting."""
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was written and has been seen or not, as far as the store tells by its counting."""
 
-    reports: int = 0
-    #: Changes of owners.
-    owners: int = 0
+    reports_missed: int
+    #: Bundles got an owner or lost one: to go from one to another is both.
+    owners_seen: int
+    owners_missed: int
 
 
 class Ledger:
@@ -75,7 +76,7 @@ class Ledger:
         #: Parent → its count of children's changes when first seen, and how many were seen since.
         self._first: dict[str, int] = {}
         self._changes: dict[str, int] = {}
-        self._missed_reports = 0
+        self._missed_reports = self._owners_seen = 0
         #: Before all has been seen once, nothing that comes new is a change.
         self.is_begun = False
 
@@ -112,18 +113,23 @@ class Ledger:
             # Of one that was made since, all changes of its children are to be seen.
             self._first[path] = 0 if self.is_begun else found.children_version
             self._changes[path] = 0
+            if self.is_begun:
+                self._changed(path, 1 if before is None else 2)
         self.nodes[path] = found
 
-    def missed(self) -> Missed:
-        """Count what was written and not seen, when all has just been looked at again."""
-        missed = Missed(reports=self._missed_reports)
+    def count(self) -> Count:
+        """Count what was written, when all has just been looked at again."""
+        missed = 0
         for path, first in self._first.items():
-            seen = self.nodes.get(path)
-            if seen is not None and path.startswith("/namespace"):
-                happened = seen.children_version - first
-                missed.owners += max(0, happened - self._changes[path])
-        return missed
+            node = self.nodes.get(path)
+            if path.startswith("/namespace") and node is not None:
+                missed += max(0, node.children_version - first - self._changes[path])
+        return Count(self._missed_reports, self._owners_seen, missed)
 
     def _changed(self, path: str, times: int) -> None:
+        """Note that a node was made, removed, or both."""
         parent = path.rpartition("/")[0]
-        self._changes[parent] = self._changes.get(parent, 0) + times
+        if parent in self._changes:
+            self._changes[parent] += times
+        if kind_of(path) is Kind.OWNER:
+            self._owners_seen += times

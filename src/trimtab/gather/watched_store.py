@@ -67,7 +67,7 @@ class WatchedStore:
         self._ledger = Ledger()
         self._due: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ending = threading.Event()
-        self._n_reports = self._n_owner_changes = 0
+        self._n_reports = 0
         self._brokers: set[str] = set()
         self._client = KazooClient(hosts=servers, timeout=_ANSWER_S)
         self._connect(servers)
@@ -83,13 +83,13 @@ class WatchedStore:
         self._client.remove_listener(self._on_connection)
         self._client.stop()
         self._client.close()
-        missed = self._ledger.missed()
+        count = self._ledger.count()
         kept = Kept(
             reports=self._n_reports,
             brokers=len(self._brokers),
-            owner_changes=self._n_owner_changes,
-            missed_reports=missed.reports,
-            missed_owner_changes=missed.owners,
+            owner_changes=count.owners_seen,
+            missed_reports=count.reports_missed,
+            missed_owner_changes=count.owners_missed,
         )
         self._folder.line(TROUBLE, time=now_text(), event="store", said=kept.sentence)
         return kept
@@ -163,7 +163,6 @@ class WatchedStore:
             self._folder.line("store/bundles.jsonl", time=time, nodes=averages)
         if owners or is_first:
             self._folder.line("store/ownership.jsonl", time=time, full=is_first, change=owners)
-            self._n_owner_changes += 0 if is_first else len(owners)
 
     def _read(self, paths: list[str]) -> Iterator[tuple[str, tuple[Any, ZnodeStat] | None]]:
         """Read nodes, many at a time; None for those that are not there."""
