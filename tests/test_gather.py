@@ -17,6 +17,7 @@ import pytest
 
 from tests import fake_admin as fake
 from trimtab.gather import Gathered, GatherError, Wanted, gather, read_access
+from trimtab.gather.folder import Folder
 from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import cut
@@ -395,6 +396,46 @@ def test_no_secret_is_written_anywhere(cluster: list[fake.Broker], output: Path)
     assert kept["managedLedgerPassword"] == ""
     assert kept["tlsKeyStorePassword"] == "(left out)"
     assert 'store_root = "/shop"' in (output / "recording.toml").read_text()
+
+
+def test_a_prometheus_is_not_told_who_asks(cluster: list[fake.Broker], output: Path) -> None:
+    answer = b'{"status": "success", "data": {"resultType": "matrix", "result": []}}'
+    with fake.brokers(1) as (prometheus,):
+        prometheus.answers["/api/v1/query_range"] = fake.said(200, answer)
+        access = replace(read_access(None), header=lambda: {"Authorization": f"Bearer {SECRET}"})
+        wanted = Wanted(admin=cluster[0].address, prometheus=prometheus.address)
+
+        found = gather(wanted, access, output, threading.Event())
+
+    assert found.warnings == ()
+    ((_, headers),) = prometheus.asked
+    assert "Authorization" not in headers
+    assert rejects(output) == []
+
+
+def test_a_prometheus_that_is_not_there_is_a_warning(
+    cluster: list[fake.Broker], output: Path
+) -> None:
+    with fake.brokers(1) as (prometheus,):
+        pass
+
+    found = once(cluster, output, prometheus=prometheus.address)
+
+    (warning,) = found.warnings
+    assert warning.startswith("Prometheus: GET http://127.0.0.1")
+    assert "connection refused" in warning
+
+
+def test_a_disk_that_is_full_is_said_in_one_line(
+    cluster: list[fake.Broker], output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(self: Folder, name: str, **values: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Folder, "line", full)
+
+    with pytest.raises(GatherError, match="night: No space left on device"):
+        once(cluster, output)
 
 
 def test_nobody_else_may_read_it(cluster: list[fake.Broker], output: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ from trimtab.gather.copies import (
 from trimtab.gather.folder import Folder, folder_name, now_text
 from trimtab.gather.look import Asked, first_look, look
 from trimtab.gather.prometheus import export
-from trimtab.gather.watched_store import WatchedStore, servers_of
+from trimtab.gather.watched_store import Kept, WatchedStore, servers_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,39 +76,20 @@ def gather(wanted: Wanted, access: Access, output: Path, is_over: threading.Even
         GatherError: nothing can be recorded at all; once the first call is answered, what
             fails is recorded as such.
     """
-    logs, stores = log_folders(wanted.logs), zookeeper_folders(wanted.zookeeper_data)
-    servers = servers_of(wanted.metadata) if wanted.metadata else None
-    calls = Calls(access)
+    ends = _ends(wanted, access)
+    servers, root = servers_of(wanted.metadata) if wanted.metadata else (None, "")
     cluster = Cluster(_web_address("--admin", wanted.admin))
-    prometheus = _web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None
     folder = Folder(output)
-    asker = Asker(calls, cluster, folder)
-    began = datetime.now(UTC)
+    asker = Asker(Calls(access), cluster, folder)
     try:
         first_look(asker)
-        watched = WatchedStore(servers[0], folder) if servers else None
+        cluster.store_root = root or cluster.store_root
+        watched = WatchedStore(servers, folder) if servers else None
+        n_looks, kept, warnings = _record(asker, wanted, watched, ends, is_over)
     except CallError as error:
         raise GatherError(str(error)) from None
-    if servers:
-        cluster.store_root = servers[1]
-    folder.line(TROUBLE, time=now_text(), event="begin", cluster=cluster.name)
-    warnings: list[str] = []
-    n_looks = 0
-    try:
-        n_looks = _look_on(asker, wanted, watched is not None, began, is_over)
-    finally:
-        kept = watched.close() if watched else None
-        _copy(logs, stores, folder, warnings)
-        if prometheus:
-            since = began - timedelta(seconds=wanted.back_s)
-            _export(calls, prometheus, since, folder, warnings)
-        _describe(cluster, folder, began, wanted.time_zone)
-        folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
-        folder.close()
-    if kept and kept.missed_reports + kept.missed_owner_changes:
-        warnings.append(f"The store was written faster than it was read: {kept.sentence}.")
-    if asker.n_failed:
-        warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
+    except OSError as error:
+        raise GatherError(f"{output}: {error.strerror or error}") from None
     return Gathered(
         folder=output,
         cluster=cluster.name,
@@ -117,8 +98,62 @@ def gather(wanted: Wanted, access: Access, output: Path, is_over: threading.Even
         answered=asker.n_answered,
         failed=asker.n_failed,
         store=kept.sentence if kept else None,
-        warnings=tuple(warnings),
+        warnings=warnings,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """What is recorded when everything else has been."""
+
+    logs: list[Source]
+    stores: list[Source]
+    prometheus: str | None
+    #: Who asks Pulsar is not Prometheus' business, so nobody in particular asks.
+    unnamed: Calls
+
+
+def _ends(wanted: Wanted, access: Access) -> _Ends:
+    """Check in the beginning what is only looked at in the end."""
+    return _Ends(
+        log_folders(wanted.logs),
+        zookeeper_folders(wanted.zookeeper_data),
+        _web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
+        Calls(replace(access, header=dict)),
+    )
+
+
+def _record(
+    asker: Asker,
+    wanted: Wanted,
+    watched: WatchedStore | None,
+    ends: _Ends,
+    is_over: threading.Event,
+) -> tuple[int, Kept | None, tuple[str, ...]]:
+    """Record until it is over, and then what is recorded in the end.
+
+    Returns:
+        How often the cluster was looked at, what the store gave, and what is missing.
+    """
+    cluster, folder = asker.cluster, asker.folder
+    began = datetime.now(UTC)
+    folder.line(TROUBLE, time=now_text(), event="begin", cluster=cluster.name)
+    warnings: list[str] = []
+    n_looks = 0
+    try:
+        n_looks = _look_on(asker, wanted, watched is not None, began, is_over)
+    finally:
+        kept = watched.close() if watched else None
+        _copy(ends, folder, warnings)
+        _export(ends, began - timedelta(seconds=wanted.back_s), folder, warnings)
+        _describe(cluster, folder, began, wanted.time_zone)
+        folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
+        folder.close()
+    if kept and (kept.missed_reports + kept.missed_owner_changes or kept.fault):
+        warnings.append(f"Not all that was written to the store is here: {kept.sentence}.")
+    if asker.n_failed:
+        warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
+    return n_looks, kept, tuple(warnings)
 
 
 def _look_on(
@@ -147,9 +182,9 @@ def _look_on(
     return n_looks
 
 
-def _copy(logs: list[Source], stores: list[Source], folder: Folder, warnings: list[str]) -> None:
+def _copy(ends: _Ends, folder: Folder, warnings: list[str]) -> None:
     """Copy logs and ZooKeeper's files, at the end, when they have all there is."""
-    for sources, copied in ((logs, copy_logs), (stores, copy_zookeeper)):
+    for sources, copied in ((ends.logs, copy_logs), (ends.stores, copy_zookeeper)):
         for source in sources:
             try:
                 copied(source, folder)
@@ -157,11 +192,11 @@ def _copy(logs: list[Source], stores: list[Source], folder: Folder, warnings: li
                 warnings.append(f"{source.path} was not copied whole: {error.strerror}.")
 
 
-def _export(
-    calls: Calls, prometheus: str, since: datetime, folder: Folder, warnings: list[str]
-) -> None:
+def _export(ends: _Ends, since: datetime, folder: Folder, warnings: list[str]) -> None:
+    if ends.prometheus is None:
+        return
     try:
-        export(calls, prometheus, since, datetime.now(UTC), folder)
+        export(ends.unnamed, ends.prometheus, since, datetime.now(UTC), folder)
     except CallError as error:
         folder.line(TROUBLE, time=now_text(), asked="prometheus", error=str(error))
         warnings.append(f"Prometheus: {error}.")

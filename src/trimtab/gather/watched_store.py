@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kazoo.client import KazooClient
-from kazoo.exceptions import KazooException, NoNodeError
+from kazoo.exceptions import KazooException, NoAuthError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 
@@ -24,6 +24,8 @@ from trimtab.gather.folder import Folder, now_text
 from trimtab.gather.nodes import BROKERS, ROOTS, Kind, Ledger, Seen, kind_of
 
 _ANSWER_S = 10.0
+#: Between two tries of what failed.
+_PAUSE_S = 1.0
 #: Reads that are under way at a time.
 _AT_A_TIME = 256
 #: In the queue of paths: all is to be looked at again.
@@ -39,6 +41,8 @@ class Kept:
     owner_changes: int
     missed_reports: int
     missed_owner_changes: int
+    #: Why nothing was recorded any more, and since when; None if it was to the end.
+    fault: str | None
 
     @property
     def sentence(self) -> str:
@@ -47,7 +51,7 @@ class Kept:
             f"{self.reports} versions of the load reports of {self.brokers} brokers, "
             f"{self.missed_reports} missed; {self.owner_changes} changes of owners, "
             f"{self.missed_owner_changes} missed"
-        )
+        ) + (f"; recorded no further: {self.fault}" if self.fault else "")
 
 
 class WatchedStore:
@@ -68,6 +72,7 @@ class WatchedStore:
         self._due: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ending = threading.Event()
         self._n_reports = 0
+        self._fault: str | None = None
         self._brokers: set[str] = set()
         self._client = KazooClient(hosts=servers, timeout=_ANSWER_S)
         self._connect(servers)
@@ -90,6 +95,7 @@ class WatchedStore:
             owner_changes=count.owners_seen,
             missed_reports=count.reports_missed,
             missed_owner_changes=count.owners_missed,
+            fault=self._fault,
         )
         self._folder.line(TROUBLE, time=now_text(), event="store", said=kept.sentence)
         return kept
@@ -129,19 +135,24 @@ class WatchedStore:
             self._due.put(event.path)
 
     def _run(self) -> None:
-        while True:
+        is_failing = False
+        while not (self._ending.is_set() and self._due.empty()):
             due = [self._due.get()]
             while not self._due.empty():
                 due.append(self._due.get())
-            paths: Iterable[str] = dict.fromkeys(due)
-            if _ALL in due:
-                paths = [*ROOTS, *self._ledger.nodes]
+            paths = [*ROOTS, *self._ledger.nodes] if _ALL in due else list(dict.fromkeys(due))
             try:
                 self._look(paths)
+                is_failing = False
             except (KazooException, KazooTimeoutError) as error:
-                # What is not read now is read when the connection is there again.
-                self._folder.line(TROUBLE, time=now_text(), event="store", error=_named(error))
-            if self._ending.is_set() and self._due.empty():
+                if not is_failing:
+                    self._folder.line(TROUBLE, time=now_text(), event="store", error=_named(error))
+                is_failing = True
+                # Not all has a new watch, so all is looked at again, but not at once.
+                if not self._ending.wait(_PAUSE_S):
+                    self._due.put(_ALL)
+            except OSError as error:
+                self._fault = f"{error.strerror or error} at {now_text()}"
                 return
 
     def _look(self, paths: Iterable[str]) -> None:
@@ -173,6 +184,9 @@ class WatchedStore:
                     yield path, answer.get(timeout=_ANSWER_S)
                 except NoNodeError:
                     yield path, None
+                except NoAuthError:
+                    told = {"event": "store", "path": path, "error": "may not be read"}
+                    self._folder.line(TROUBLE, time=now_text(), **told)
 
     def _ask(self, path: str) -> Any:  # noqa: ANN401  # kazoo has no types
         if kind_of(path) is Kind.PARENT:
