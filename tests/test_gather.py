@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -476,3 +477,27 @@ def test_ending_does_not_wait_for_who_does_not_answer(
     assert "to = " in (output / "recording.toml").read_text()
     assert lines(output / "gather.jsonl")[-1]["event"] == "end"
     assert rejects(output) == []
+
+
+# ------------------------------------------------------------------------------- TLS
+
+
+def test_over_https_a_broker_is_asked_where_it_redirects_to(output: Path) -> None:
+    tls = Path(__file__).parent / "testdata" / "gather" / "tls"
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tls / "broker.pem")
+    access = replace(read_access(None), tls=ssl.create_default_context(cafile=str(tls / "ca.pem")))
+    with fake.brokers(2, context) as (first, second):
+        # Its id has the port of http, where nobody listens.
+        name = "127.0.0.1:1"
+        path = first.owned(name)
+        first.answers[fake.LIST] = fake.said(200, json.dumps([first.id, name]).encode())
+        first.answers[path] = fake.said(307, b"", second.address + path)
+        second.answers[path] = second.answers[second.owned(second.id)]
+
+        found = gather(Wanted(admin=first.address), access, output, threading.Event())
+
+        assert set(found.brokers) == {first.id, name}
+        assert found.failed == 0
+        assert {line["broker"] for line in lines(output / "load-reports.jsonl")} == {first.id, name}
+        assert fake.REPORT in [path for path, _ in second.asked]
