@@ -59,8 +59,8 @@ docs: $(READY) ## rewrite what is generated in docs/
 ##@ What CI checks
 
 .PHONY: ci
-ci: $(READY) ## all of the following, the tests and oracle-check, with the time of each
-	@$(RUN) tools.stages lint types layers docs-check test oracle-check
+ci: $(READY) ## all of the following, the tests, oracle-check and pulsar-test, with the time of each
+	@$(RUN) tools.stages lint types layers docs-check test oracle-check pulsar-test
 
 .PHONY: lint
 lint: $(READY) ## style, format and spelling
