@@ -59,8 +59,8 @@ docs: $(READY) ## rewrite what is generated in docs/
 ##@ What CI checks
 
 .PHONY: ci
-ci: $(READY) ## all of the following, the tests and oracle-check, with the time of each
-	@$(RUN) tools.stages lint types layers docs-check test oracle-check
+ci: $(READY) ## all of the following, the tests, oracle-check and pulsar-test, with the time of each
+	@$(RUN) tools.stages lint types layers docs-check test oracle-check pulsar-test
 
 .PHONY: fidelity
 fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
@@ -106,6 +106,22 @@ vectors: $(READY) ## ask every vector of tests/golden of its release again, and 
 .PHONY: bench
 bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part; BROKERS=..., HOURS=... of a night)
 	@PYTHONPATH=pulsar $(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(HOURS),--hours $(HOURS))
+
+##@ With a real cluster on the loopback interface (Maven, Java 17 or newer, Linux)
+
+BROKERS ?= 3
+
+.PHONY: pulsar-up
+pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper and a bookie
+	@PYTHONPATH=pulsar $(RUN) cluster.up --brokers $(BROKERS) --release $(RELEASE)
+
+.PHONY: pulsar-down
+pulsar-down: $(READY) ## stop them
+	@PYTHONPATH=pulsar $(RUN) cluster.down
+
+.PHONY: pulsar-test
+pulsar-test: $(READY) ## start a cluster, load it, kill a broker, gather, explain, stop it
+	@$(RUN) pytest -m pulsar
 
 ##@ Seldom
 

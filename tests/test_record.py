@@ -59,6 +59,7 @@ def test_every_round_of_a_recording_is_decided_again(
     root = recorded(tmp_path / "night", strategy)
     with open_recording(root) as recording:
         accounting = ingest(spark, recording, tmp_path / "tables")
+        cluster = recording.cluster
     found = diagnose(spark, tmp_path / "tables", cluster).findings
 
     assert accounting.totals["rejected"] == 0

@@ -8,6 +8,7 @@ from trimtab import __version__
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.explain import explain
+from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
 from trimtab.cli.lint import lint
 from trimtab.cli.rate import rate
@@ -30,6 +31,7 @@ def main() -> None:
 
 
 for _command in (
+    gather,
     explain,
     lint,
     rerun,

@@ -14,6 +14,7 @@ def clear_errors() -> Iterator[None]:
     """Turn what a user can mend into one line and exit code 2."""
     from trimtab.explain import NothingReadableError
     from trimtab.fields import FieldError
+    from trimtab.gather.access import GatherError
     from trimtab.ingest import IngestError, RecordingError
     from trimtab.rate.definition import RatingError
     from trimtab.reconstruct.cluster import NothingToSimulateError
@@ -29,6 +30,7 @@ def clear_errors() -> Iterator[None]:
     except (
         DefinitionError,
         FieldError,
+        GatherError,
         GridError,
         IngestError,
         JavaError,

@@ -75,6 +75,7 @@ _UNUSED = tuple(
     (re.compile(pattern), reason)
     for pattern, reason in (
         (r"(?:.*/)?(?:\.|__MACOSX/).*", "hidden"),
+        (r"gather\.jsonl", "what went wrong while it was recorded, for people"),
         (r"lab/.*", "what a test cluster really did, which no operator knows"),
         (
             r"store/zookeeper/.*\.snappy",

@@ -1,0 +1,239 @@
+"""Starts a cluster, changes it and stops it: ZooKeeper, a bookie and brokers on the loopback."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from string import Template
+from types import FrameType
+
+from cluster.java import BUILD, HERE, ClusterError, Memory, command
+from cluster.processes import end, end_all, start
+from cluster.state import STORE, State, broker_id, host, load, log, web
+
+FOLDER = BUILD / "run"
+_READY_S = 180.0
+_POLL_S = 0.2
+_ZOOKEEPER = Memory(heap=96, direct=32)
+_BOOKIE = Memory(heap=128, direct=96)
+_SETUP = Memory(heap=96, direct=64)
+_ZOOKEEPER_PORT, _BOOKIE_PORT = 2181, 3181
+
+
+def up(state: State, n_brokers: int) -> State:
+    """Start a cluster anew, and return when every broker serves.
+
+    What an earlier one left in the folder is stopped and removed.  If anything goes wrong,
+    or the start is interrupted, all that was started is stopped again.
+
+    Raises:
+        ClusterError: a process does not come up; the message names its log.
+    """
+    prepare(state)
+    with stopped_on_failure(state.folder):
+        _require_free(STORE, _ZOOKEEPER_PORT)
+        for number in range(1, n_brokers + 1):
+            _require_free(host(number), 8080)
+        _start_store(state)
+        for number in range(1, n_brokers + 1):
+            _start_broker(state, number)
+        for number in range(1, n_brokers + 1):
+            _wait_for_broker(state, number)
+    state.acted("cluster_up", brokers=[broker_id(i + 1) for i in range(n_brokers)])
+    return state
+
+
+def prepare(state: State) -> None:
+    """Make an empty folder for a cluster, and stop what an earlier one left in it."""
+    with contextlib.suppress(ClusterError):
+        down(state.folder)
+    shutil.rmtree(state.folder, ignore_errors=True)
+    for part in ("conf", "zookeeper", "bookie"):
+        (state.folder / part).mkdir(parents=True)
+    state.save()
+
+
+def down(folder: Path) -> int:
+    """Stop every process of a cluster; return how many there were.
+
+    Raises:
+        ClusterError: nothing was started in the folder.
+    """
+    state = load(folder)
+    running = [each for each in state.processes.values() if each.is_alive]
+    # Nothing of it is kept, so nobody has to leave in good order.
+    end_all(running, signal.SIGKILL)
+    state.processes.clear()
+    state.save()
+    return len(running)
+
+
+def add(state: State) -> int:
+    """Start one broker more, and return its number when it serves."""
+    numbers = [int(name.removeprefix("broker")) for name in _brokers(state)]
+    number = max(numbers, default=0) + 1
+    begin(state, number)
+    return number
+
+
+def begin(state: State, number: int) -> None:
+    """Start a broker that is not running, and return when it serves."""
+    state.acted("broker_start", broker=broker_id(number))
+    _start_broker(state, number)
+    _wait_for_broker(state, number)
+    state.acted("broker_ready", broker=broker_id(number))
+
+
+def leave(state: State, number: int, with_signal: signal.Signals) -> float:
+    """End a broker, in good order (SIGTERM) or not (SIGKILL); return the seconds it took."""
+    name = f"broker{number}"
+    process = state.processes.get(name)
+    if process is None or not process.is_alive:
+        running = ", ".join(_brokers(state)) or "none"
+        raise ClusterError(f"found no {name} running, expected one of: {running}")
+    event = "broker_kill" if with_signal is signal.SIGKILL else "broker_stop"
+    state.acted(event, broker=broker_id(number))
+    took_s = end(process, with_signal)
+    del state.processes[name]
+    state.save()
+    state.acted("broker_gone", broker=broker_id(number))
+    return took_s
+
+
+@contextlib.contextmanager
+def stopped_on_failure(folder: Path) -> Iterator[None]:
+    """Stop the cluster of a folder if the block fails, is interrupted or is asked to end."""
+
+    def asked_to_end(number: int, frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    before = signal.signal(signal.SIGTERM, asked_to_end)
+    try:
+        yield
+    except BaseException:
+        down(folder)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def start_zookeeper(state: State) -> str:
+    """Start ZooKeeper, on the files that it left if it ran before; return its address.
+
+    Raises:
+        ClusterError: it does not come up.
+    """
+    zoo_cfg = _conf(state, "zoo.cfg")
+    _start(
+        state, "zookeeper", _ZOOKEEPER, ["org.apache.zookeeper.server.ZooKeeperServerMain", zoo_cfg]
+    )
+    _wait(state, "zookeeper", lambda: _is_open(STORE, _ZOOKEEPER_PORT))
+    return f"{STORE}:{_ZOOKEEPER_PORT}"
+
+
+def _start_store(state: State) -> None:
+    """Start ZooKeeper and the bookie, and write what a new cluster needs into the store."""
+    store = f"zk:{start_zookeeper(state)}"
+    arguments = [
+        *("org.apache.pulsar.PulsarClusterMetadataSetup", "--cluster", state.name),
+        *("--metadata-store", store, "--configuration-metadata-store", store),
+        *("--web-service-url", web(1), "--broker-service-url", f"pulsar://{host(1)}:6650"),
+    ]
+    printed = _printed(state, "setup")
+    with printed.open("wb") as out:
+        setup = [*_java(state, "setup", _SETUP), *arguments]
+        done = subprocess.run(setup, stdout=out, stderr=out, check=False, timeout=_READY_S)
+    if done.returncode != 0:
+        raise ClusterError(f"the store could not be set up: see {printed}")
+    conf = _conf(state, "bookkeeper.conf")
+    _start(state, "bookie", _BOOKIE, ["org.apache.bookkeeper.server.Main", "--conf", conf])
+    _wait(state, "bookie", lambda: _is_open(STORE, _BOOKIE_PORT))
+
+
+def _start_broker(state: State, number: int) -> None:
+    name = f"broker{number}"
+    conf = _conf(state, "broker.conf", f"{name}.conf", host=host(number))
+    with Path(conf).open("a", encoding="utf-8") as file:
+        # Of a key that stands twice the last counts.
+        file.writelines(f"{key}={value}\n" for key, value in state.settings.items())
+    arguments = ["org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", conf]
+    _start(state, name, state.memory, arguments)
+
+
+def _wait_for_broker(state: State, number: int) -> None:
+    _wait(state, f"broker{number}", lambda: _is_ready(number))
+
+
+def _start(state: State, name: str, memory: Memory, arguments: list[str]) -> None:
+    printed = _printed(state, name)
+    state.processes[name] = start([*_java(state, name, memory), *arguments], printed)
+    state.save()
+
+
+def _java(state: State, name: str, memory: Memory) -> list[str]:
+    properties = {
+        "trimtab.log": str(log(state.folder, name)),
+        "log4j.configurationFile": str(HERE / "conf" / "log4j2.xml"),
+    }
+    return command(state.release, memory, properties)
+
+
+def _printed(state: State, name: str) -> Path:
+    """Return where what a process prints goes, beside its log."""
+    printed = log(state.folder, name).with_name("printed.txt")
+    printed.parent.mkdir(parents=True, exist_ok=True)
+    return printed
+
+
+def _conf(state: State, template: str, name: str | None = None, **more: str) -> str:
+    text = (HERE / "conf" / template).read_text(encoding="utf-8")
+    path = state.folder / "conf" / (name or template)
+    known = {"folder": str(state.folder), "store": STORE, "name": state.name, **more}
+    path.write_text(Template(text).substitute(known), encoding="utf-8")
+    return str(path)
+
+
+def _wait(state: State, name: str, is_up: Callable[[], bool]) -> None:
+    """Wait until a process serves."""
+    last = time.monotonic() + _READY_S
+    while not is_up():
+        if not state.processes[name].is_alive:
+            raise ClusterError(f"{name} ended: see {log(state.folder, name).parent}")
+        if time.monotonic() > last:
+            folder = log(state.folder, name).parent
+            raise ClusterError(f"{name} does not serve after {_READY_S:.0f} s: see {folder}")
+        time.sleep(_POLL_S)
+
+
+def _is_ready(number: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"{web(number)}/admin/v2/brokers/ready", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+def _is_open(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((address, port)) == 0
+
+
+def _require_free(address: str, port: int) -> None:
+    if _is_open(address, port):
+        raise ClusterError(
+            f"{address}:{port} is taken, expected it free: another cluster runs; stop it first"
+        )
+
+
+def _brokers(state: State) -> list[str]:
+    """Name the brokers that were started and not ended."""
+    return [name for name in state.processes if name.startswith("broker")]

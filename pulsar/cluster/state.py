@@ -1,0 +1,88 @@
+"""What runs, in one file, so that any command finds it and an interrupted one leaves it behind."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cluster.java import ClusterError, Memory
+from cluster.processes import Process
+
+#: Where ZooKeeper and the bookie listen; brokers are at 127.0.1.1, 127.0.1.2 and so on.
+STORE = "127.0.1.250"
+BROKERS_MAX = 200
+WEB_PORT = 8080
+
+
+@dataclass
+class State:
+    """A cluster: what it was asked to be, and which processes it is."""
+
+    folder: Path
+    name: str = "loopback"
+    release: str = "4.0.8"
+    #: Of each broker.
+    memory: Memory = field(default_factory=lambda: Memory(heap=192, direct=96))
+    #: Keys of broker.conf that differ from conf/broker.conf.
+    settings: dict[str, str] = field(default_factory=dict)
+    processes: dict[str, Process] = field(default_factory=dict)
+
+    def save(self) -> None:
+        """Write the file at once or not at all."""
+        written = asdict(self) | {"folder": str(self.folder)}
+        draft = self.folder / "state.json.draft"
+        draft.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
+        os.replace(draft, _file(self.folder))
+
+    def acted(self, event: str, **detail: object) -> None:
+        """Note what was done to the cluster, as actions.jsonl of a recording has it."""
+        time = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with (self.folder / "actions.jsonl").open("a", encoding="utf-8") as actions:
+            actions.write(json.dumps({"time": time, "event": event, **detail}) + "\n")
+
+
+def load(folder: Path) -> State:
+    """Read what runs in a folder.
+
+    Raises:
+        ClusterError: nothing was started there.
+    """
+    if not _file(folder).exists():
+        raise ClusterError(f"no cluster in {folder}: start one with `make pulsar-up`")
+    found = json.loads(_file(folder).read_text(encoding="utf-8"))
+    found["folder"] = folder
+    found["memory"] = Memory(**found["memory"])
+    found["processes"] = {key: Process(**it) for key, it in found["processes"].items()}
+    return State(**found)
+
+
+def host(number: int) -> str:
+    """Return the address of a broker, which are counted from 1."""
+    if not 1 <= number <= BROKERS_MAX:
+        raise ClusterError(f"found broker {number}, expected a number from 1 to {BROKERS_MAX}")
+    return f"127.0.1.{number}"
+
+
+def broker_id(number: int) -> str:
+    """Return what Pulsar calls a broker."""
+    return f"{host(number)}:{WEB_PORT}"
+
+
+def web(number: int) -> str:
+    """Return the address of a broker's admin API."""
+    return f"http://{broker_id(number)}"
+
+
+def log(folder: Path, part: str) -> Path:
+    """Return where a process logs; a broker's folder is named as `trimtab gather` names it."""
+    number = part.removeprefix("broker")
+    if number.isdigit():
+        return folder / "logs" / broker_id(int(number)).replace(":", "_") / "pulsar.log"
+    return folder / "logs-of-others" / part / f"{part}.log"
+
+
+def _file(folder: Path) -> Path:
+    return folder / "state.json"

@@ -1,0 +1,176 @@
+"""The command `trimtab gather`."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TypedDict, Unpack
+
+import click
+
+from trimtab.cli.errors import clear_errors
+
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+
+
+class _Duration(click.ParamType[float]):
+    """A time such as 30m, in seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read it."""
+        if isinstance(value, float):
+            return value
+        found = _DURATION.fullmatch(str(value))
+        if found is None or float(found[1]) == 0:
+            self.fail(f"found {value!r}, expected a time such as 90s, 30m or 8h", param, ctx)
+        return float(found[1]) * _UNITS_S[found[2]]
+
+
+class _Asked(TypedDict):
+    """The options that say what is recorded, and for how long."""
+
+    duration: float
+    once: bool
+    prometheus: str | None
+    back: float
+    metadata: str | None
+    logs: tuple[str, ...]
+    zookeeper_data: tuple[Path, ...]
+    every: float
+    metrics_every: float
+    time_zone: str | None
+
+
+@click.command()
+@click.option("--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to record into; new or empty.",
+)
+@click.option(
+    "--for", "duration", type=_Duration(), default="30m", show_default=True, help="How long."
+)
+@click.option("--once", is_flag=True, help="Look once and end, instead.")
+@click.option(
+    "--every", type=_Duration(), default="10s", show_default=True, help="Between two looks."
+)
+@click.option(
+    "--metrics-every",
+    type=_Duration(),
+    default="30s",
+    show_default=True,
+    help="Between two scrapes of a broker's metrics.",
+)
+@click.option(
+    "--client-conf",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    envvar="PULSAR_CLIENT_CONF",
+    show_envvar=True,
+    help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
+)
+@click.option(
+    "--metadata", metavar="zk://HOST:PORT", help="ZooKeeper to watch: no write is missed."
+)
+@click.option("--prometheus", metavar="URL", help="Prometheus to ask for the same time.")
+@click.option(
+    "--back", type=_Duration(), default=0.0, help="Ask Prometheus for so long before, too."
+)
+@click.option(
+    "--logs",
+    metavar="[BROKER=]DIR",
+    multiple=True,
+    help="Logs of a broker to copy in the end; may come again.  [default BROKER: DIR's name]",
+)
+@click.option(
+    "--zookeeper-data",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Data folder of a ZooKeeper server to copy in the end; may come again.",
+)
+@click.option("--time-zone", metavar="ZONE", help="Zone of log lines that print none, as +08:00.")
+@click.option("--no-host-check", is_flag=True, help="Take a certificate for another host.")
+def gather(
+    admin: str | None,
+    output: Path,
+    client_conf: Path | None,
+    no_host_check: bool,
+    **asked: Unpack[_Asked],
+) -> None:
+    """Record a live cluster into a folder that `trimtab explain` takes.
+
+    Asks every broker for its load report, settings, metrics and bundles, and changes
+    nothing.  A broker that does not answer is noted, and the others are asked.  Ctrl-C ends
+    it early and keeps what there is.  No password or token is written; who asks stands in
+    a client.conf, not in the command.
+
+    \b
+    Examples:
+      trimtab gather --admin http://broker-1:8080 -o night --for 8h
+      trimtab gather --admin http://broker-1:8080 -o now --once
+      trimtab gather --admin https://broker-1:8443 --client-conf client.conf \\
+        --metadata zk://zookeeper-1:2181 --logs broker-1:8080=/var/log/pulsar -o night
+    """
+    from trimtab.gather import GatherError, Wanted, read_access
+    from trimtab.gather import gather as gathered
+
+    with clear_errors(), _ended_by_signals() as is_over:
+        access = read_access(client_conf, checks_host=not no_host_check)
+        address = admin or access.web_service_url
+        if address is None:
+            raise GatherError(
+                "--admin: found nothing, expected it or webServiceUrl in a client.conf"
+            )
+        wanted = Wanted(
+            admin=address,
+            prometheus=asked["prometheus"],
+            back_s=asked["back"],
+            metadata=asked["metadata"],
+            logs=asked["logs"],
+            zookeeper_data=asked["zookeeper_data"],
+            duration_s=0.0 if asked["once"] else asked["duration"],
+            every_s=asked["every"],
+            metrics_every_s=asked["metrics_every"],
+            time_zone=asked["time_zone"],
+        )
+        found = gathered(wanted, access, output, is_over)
+    n_brokers = len(found.brokers)
+    click.echo(
+        f"{found.cluster}: {n_brokers} brokers, {found.looks} looks, {found.answered} answers"
+    )
+    if found.store:
+        click.echo(f"Store: {found.store}")
+    for warning in (*access.warnings, *found.warnings):
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(f"Recording: {found.folder}")
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[threading.Event]:
+    """Let the first Ctrl-C or SIGTERM end the recording in good order, and the second at once."""
+    is_over = threading.Event()
+
+    def asked_to_end(number: int, frame: FrameType | None) -> None:
+        if is_over.is_set():
+            raise KeyboardInterrupt
+        is_over.set()
+        click.echo("trimtab: ending; once more to leave at once", err=True)
+
+    before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield is_over
+    finally:
+        for each, old in before.items():
+            signal.signal(each, old)

@@ -1,0 +1,135 @@
+"""Which nodes of the metadata store are recorded, and what of a node has been seen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+ROOTS = ("/loadbalance", "/namespace")
+BROKERS = "/loadbalance/brokers"
+LEADER = "/loadbalance/leader"
+_RANGE = r"/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+"
+
+
+class Kind(Enum):
+    """What a node is to a recording."""
+
+    #: A broker's load report.
+    REPORT = "report"
+    LEADER = "leader"
+    #: The averages of a bundle or of a broker.
+    AVERAGE = "average"
+    #: Who owns a bundle.
+    OWNER = "owner"
+    #: It has such nodes below it.
+    PARENT = "parent"
+
+
+_KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = tuple(
+    (re.compile(pattern), kind)
+    for pattern, kind in (
+        (rf"{BROKERS}/[^/]+", Kind.REPORT),
+        (LEADER, Kind.LEADER),
+        (rf"/loadbalance/bundle-data/.+{_RANGE}", Kind.AVERAGE),
+        (r"/loadbalance/broker-time-average/[^/]+", Kind.AVERAGE),
+        (rf"/namespace/.+{_RANGE}", Kind.OWNER),
+        (r"/loadbalance(?:/brokers|/broker-time-average|/bundle-data(?:/.+)?)?", Kind.PARENT),
+        (r"/namespace(?:/.+)?", Kind.PARENT),
+    )
+)
+
+
+def kind_of(path: str) -> Kind | None:
+    """Say what a node is to a recording; None if it is nothing."""
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(path)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A node as it was seen last."""
+
+    #: Transaction that made it: one that was removed and made again is another node.
+    made_by: int
+    #: Of its value; 0 when it was made, and one more at each write.
+    version: int
+    #: Of the list of its children; one more whenever one is made or removed.
+    children_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """What was written and has been seen or not, as far as the store tells by its counting."""
+
+    reports_missed: int
+    #: Bundles got an owner or lost one: to go from one to another is both.
+    owners_seen: int
+    owners_missed: int
+
+
+class Ledger:
+    """Everything that has been seen of the nodes, and the counting that shows what has not."""
+
+    def __init__(self) -> None:
+        """Begin with nothing seen."""
+        self.nodes: dict[str, Seen] = {}
+        #: Parent → its count of children's changes when first seen, and how many were seen since.
+        self._first: dict[str, int] = {}
+        self._changes: dict[str, int] = {}
+        self._missed_reports = self._owners_seen = 0
+        #: Before all has been seen once, nothing that comes new is a change.
+        self.is_begun = False
+
+    def is_new(self, path: str, found: Seen) -> bool:
+        """Tell whether a node has changed since it was seen, and note how it stands now."""
+        before = self.nodes.get(path)
+        self.nodes[path] = found
+        if before is not None and before.made_by == found.made_by:
+            if kind_of(path) is Kind.REPORT:
+                self._missed_reports += max(0, found.version - before.version - 1)
+            return found.version != before.version
+        if self.is_begun:
+            self._changed(path, 1 if before is None else 2)
+            if kind_of(path) is Kind.REPORT:
+                self._missed_reports += found.version
+        return True
+
+    def was_made_again(self, path: str, found: Seen) -> bool:
+        """Tell whether a node was removed and made again since it was seen."""
+        before = self.nodes.get(path)
+        return before is not None and before.made_by != found.made_by
+
+    def is_gone(self, path: str) -> bool:
+        """Note that a node is not there; return whether it was."""
+        if self.nodes.pop(path, None) is None:
+            return False
+        self._changed(path, 1)
+        return True
+
+    def listed(self, path: str, found: Seen) -> None:
+        """Note how a parent stands."""
+        before = self.nodes.get(path)
+        if before is None or before.made_by != found.made_by:
+            # Of one that was made since, all changes of its children are to be seen.
+            self._first[path] = 0 if self.is_begun else found.children_version
+            self._changes[path] = 0
+            if self.is_begun:
+                self._changed(path, 1 if before is None else 2)
+        self.nodes[path] = found
+
+    def count(self) -> Count:
+        """Count what was written, when all has just been looked at again."""
+        missed = 0
+        for path, first in self._first.items():
+            node = self.nodes.get(path)
+            if path.startswith("/namespace") and node is not None:
+                missed += max(0, node.children_version - first - self._changes[path])
+        return Count(self._missed_reports, self._owners_seen, missed)
+
+    def _changed(self, path: str, times: int) -> None:
+        """Note that a node was made, removed, or both."""
+        parent = path.rpartition("/")[0]
+        if parent in self._changes:
+            self._changes[parent] += times
+        if kind_of(path) is Kind.OWNER:
+            self._owners_seen += times

@@ -1,0 +1,125 @@
+"""`trimtab gather` as it is typed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tests import fake_admin as fake
+from trimtab.cli import main
+
+SECRET = "hush-hush-hush"
+
+
+@pytest.fixture
+def cluster() -> Iterator[list[fake.Broker]]:
+    with fake.brokers(2) as running:
+        yield running
+
+
+def run(*arguments: str, **environment: str) -> Result:
+    return CliRunner(env=environment).invoke(main, ["gather", *arguments], catch_exceptions=False)
+
+
+def test_one_look(cluster: list[fake.Broker], tmp_path: Path) -> None:
+    output = tmp_path / "now"
+
+    result = run("--admin", f"{cluster[0].address}/", "--once", "-o", str(output))
+
+    assert result.exit_code == 0, result.output
+    assert "h1: 2 brokers, 1 looks" in result.output
+    assert f"Recording: {output}" in result.output
+    assert (output / "recording.toml").is_file()
+
+
+def test_who_asks_and_where_stand_in_a_client_conf(
+    cluster: list[fake.Broker], tmp_path: Path
+) -> None:
+    conf = tmp_path / "client.conf"
+    plugin = "org.apache.pulsar.client.impl.auth.AuthenticationToken"
+    conf.write_text(
+        f"webServiceUrl={cluster[0].address}\nauthPlugin={plugin}\nauthParams=token:{SECRET}\n"
+    )
+
+    result = run("--once", "-o", str(tmp_path / "now"), PULSAR_CLIENT_CONF=str(conf))
+
+    assert result.exit_code == 0, result.output
+    assert SECRET not in result.output
+    asked = [headers for broker in cluster for _, headers in broker.asked]
+    assert {headers["Authorization"] for headers in asked} == {f"Bearer {SECRET}"}
+
+
+def test_what_failed_is_told_in_the_end(cluster: list[fake.Broker], tmp_path: Path) -> None:
+    cluster[1].answers[fake.METRICS] = fake.said(500, b"")
+
+    result = run("--admin", cluster[0].address, "--once", "-o", str(tmp_path / "now"))
+
+    assert result.exit_code == 0
+    assert "warning: 1 calls failed; gather.jsonl says which." in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "--admin: found nothing, expected it or webServiceUrl in a client.conf"),
+        (["--admin", "broker:8080"], "--admin: found 'broker:8080', expected http://host:port"),
+        (["--admin", "http://b:1", "--metadata", "b:2181"], "expected zk://host:port/path"),
+        (
+            ["--admin", "http://b:1", "--logs", "/nowhere"],
+            "--logs: found /nowhere, expected",
+        ),
+        (["--admin", "http://b:1", "--zookeeper-data", "/nowhere"], "--zookeeper-data: found /now"),
+        (["--admin", "http://b:1", "--prometheus", "p"], "--prometheus: found 'p', expected http"),
+        (["--admin", "http://no.such.host.invalid:1"], "no such host"),
+        (["--admin", "http://b:1", "--for", "30"], "found '30', expected a time such as 90s"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+    result = run(*arguments, "-o", str(tmp_path / "now"))
+
+    assert result.exit_code == 2
+    assert said in result.output
+    assert "Traceback" not in result.output
+
+
+def test_being_asked_to_end_keeps_what_there_is(cluster: list[fake.Broker], tmp_path: Path) -> None:
+    output, logs = tmp_path / "night", tmp_path / "broker-1"
+    logs.mkdir()
+    (logs / "pulsar-broker.log").write_text("a whole line\nhalf a l")
+    command = [
+        *(sys.executable, "-m", "trimtab", "gather", "--admin", cluster[0].address),
+        *("--every", "1h", "--logs", str(logs), "-o", str(output)),
+    ]
+    first_look = Event()
+    listing = cluster[1].answers[fake.METRICS]
+
+    def scraped(request: fake.Request) -> None:
+        listing(request)
+        first_look.set()
+
+    cluster[1].answers[fake.METRICS] = scraped
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", *sys.path])}
+    process = subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert first_look.wait(30)
+        process.send_signal(signal.SIGTERM)
+        said, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+
+    assert process.returncode == 0, said
+    assert "1 looks" in said
+    ended = (output / "gather.jsonl").read_text().splitlines()[-1]
+    assert json.loads(ended)["event"] == "end"
+    assert (output / "logs" / "broker-1" / "pulsar-broker.log.gz").is_file()
