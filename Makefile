@@ -56,6 +56,10 @@ regen: $(READY) ## rewrite the expected output of the tests; read the diff
 docs: $(READY) ## rewrite what is generated in docs/
 	@$(RUN) tools.pages
 
+.PHONY: notebook
+notebook: $(READY) ## run docs/tables.ipynb again, and write what comes out into it
+	@$(RUN) tools.notebook
+
 ##@ What CI checks
 
 .PHONY: ci
