@@ -5,20 +5,27 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.findings import FINDINGS, found
-from trimtab.diagnose.night import BrokerState, Event, Night, Usage
+from trimtab.diagnose.frames import decided
+from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
+from trimtab.diagnose.reported import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import verdicts
+from trimtab.diagnose.watched import WATCHED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
+from trimtab.model import RESOURCES
+from trimtab.tables import DIAGNOSED
 
 TESTDATA = Path(__file__).parent / "testdata" / "diagnose"
 
@@ -64,19 +71,76 @@ class Diagnose:
         logged = [
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
-        self.night = replace(self.night, rounds=tuple(logged))
+        watched = [event for event in self.events if event.kind in WATCHED]
+        watched.sort(key=lambda event: (event.time, event.file, event.line))
+        self.night = replace(self.night, rounds=tuple(logged), events=tuple(watched))
         moves = sum(len(each.moves) for each in logged)
         return f"{len(logged)} rounds, {moves} unloads"
+
+    def runs(self, **values: str) -> str:
+        """Set the release, the strategies, or settings by their keys."""
+        known = {name: values[name] for name in ("release", "shedder", "placer") if name in values}
+        conf = {key: value for key, value in values.items() if key not in known}
+        self.night = replace(self.night, **known, conf={**self.night.conf, **conf})
+        return f"{self.night.shedder} of {self.night.release}, {len(self.night.conf)} settings"
+
+    def leaders(self, lines: tuple[str, ...], *, day: str, end: str) -> str:
+        """Set who led, as the store says: time and broker, or nobody; and the night's end."""
+        told = [line.split() for line in lines]
+        known = tuple((at(day, clock), None if who == "nobody" else who) for clock, who in told)
+        self.night = replace(self.night, leaders=known, end=at(day, end))
+        return f"{len(known)} entries"
+
+    def owners(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set who owned what: time, bundle, broker."""
+        found: dict[str, list[tuple[datetime, str]]] = {}
+        for clock, bundle, broker in (line.split() for line in lines):
+            found.setdefault(bundle, []).append((at(day, clock), broker))
+        self.night = replace(self.night, owners=found)
+        return f"{len(found)} bundles"
+
+    def reports(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set load reports: time, broker, resource=usage/limit, rate=, throughput=, …"""
+        rows = [_report(day, line) for line in lines]
+        self.night = replace(self.night, reports=broker_reports(rows))
+        return f"{len(rows)} reports"
+
+    def bundles(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set what was reported of bundles: time, broker, bundle, messages/s, bytes/s."""
+        rows = []
+        for clock, broker, bundle, rate, throughput in (line.split() for line in lines):
+            rows.append(
+                {"time": at(day, clock), "written": None, "broker": broker, "bundle": bundle}
+                | {"rate_in": float(rate), "rate_out": 0.0, "topics": 1}
+                | {"throughput_in": float(throughput), "throughput_out": 0.0}
+            )
+        self.night = replace(self.night, bundles=bundle_reports(rows))
+        return f"{len(rows)} reports"
+
+    def heaviest(self, lines: tuple[str, ...]) -> str:
+        """Set the bundles with the most traffic: bundle, broker, bytes/s, topics."""
+        told = [line.split() for line in lines]
+        found = tuple(Heavy(b, owner, float(mean), int(topics)) for b, owner, mean, topics in told)
+        self.night = replace(self.night, heaviest=found)
+        return f"{len(found)} bundles"
+
+    def decided(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason."""
+        table = pa.Table.from_pylist(
+            [_decided(day, line) for line in lines], schema=DIAGNOSED["replayed_rounds"]
+        )
+        self.night = replace(self.night, decided=decided(table))
+        return f"{table.num_rows} rounds"
 
     def usage(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set what brokers report: time, then broker=usage, or broker=gone."""
         usages = []
         for line in lines:
             clock, *reports = line.split()
-            at = datetime.combine(datetime.fromisoformat(day), time.fromisoformat(clock), UTC)
             for report in reports:
                 broker, _, value = report.partition("=")
-                usages.append(Usage(at, broker, None if value == "gone" else float(value)))
+                known = None if value == "gone" else float(value)
+                usages.append(Usage(at(day, clock), broker, known))
         self.night = replace(self.night, usages=tuple(usages))
         return f"{len(usages)} reports"
 
@@ -133,3 +197,36 @@ class Diagnose:
             for tenure in tenures
             for at, number in ticks(tenure, self.night.interval_s)
         )
+
+
+def at(day: str, clock: str) -> datetime:
+    return datetime.combine(datetime.fromisoformat(day), time.fromisoformat(clock), UTC)
+
+
+def _report(day: str, line: str) -> dict[str, Any]:
+    """Read `10:00:00 b1 cpu=50/100 rate=10 throughput=1e6 bundles=4 started=… manager=…`."""
+    clock, broker, *words = line.split()
+    told = dict(word.split("=") for word in words)
+    row: dict[str, Any] = {"time": at(day, clock), "written": None, "broker": broker}
+    row |= {"is_gone": False, "rate_out": 0.0, "throughput_out": 0.0}
+    for resource in RESOURCES:
+        usage, _, limit = told.pop(resource, "0/100").partition("/")
+        row |= {f"{resource}_usage": float(usage), f"{resource}_limit": float(limit)}
+    row |= {f"{name}_in": float(told.pop(name, "0")) for name in ("rate", "throughput")}
+    row["bundle_count"] = int(told.pop("bundles", "1"))
+    row["started"] = at(day, told.pop("started")) if "started" in told else None
+    row["load_manager"] = told.pop("manager", None)
+    assert not told, f"{sorted(told)}: {line}"
+    return row
+
+
+def _decided(day: str, line: str) -> dict[str, Any]:
+    clock, number, average, *states = line.split()
+    brokers = []
+    for state in states:
+        broker, _, told = state.partition("=")
+        usage, score, throughput, reason = told.split("/")
+        known = {"usage": float(usage), "score": float(score), "reason": reason}
+        brokers.append({"broker": broker, "throughput": float(throughput) * 1e6, **known})
+    row: dict[str, Any] = {"term": 1, "time": at(day, clock), "round": int(number) or None}
+    return row | {"average": float(average), "is_smoothed": True, "brokers": brokers}

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 
 from trimtab.diagnose.arithmetic import checked_against_print
@@ -19,14 +19,26 @@ from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
+from trimtab.diagnose.frames import (
+    decided,
+    frame,
+    heaviest,
+    log_events,
+    reports_of,
+    rows,
+    with_acquired,
+)
+from trimtab.diagnose.lookups import owners
 from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
 from trimtab.diagnose.recompute import Tenure, recompute
+from trimtab.diagnose.reported import broker_reports
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
 from trimtab.diagnose.store_source import best_told, covered
 from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
 from trimtab.diagnose.verdicts import verdicts
+from trimtab.diagnose.watched import WATCHED
 from trimtab.releases import release_line
 from trimtab.shed import shedder
 from trimtab.tables import DIAGNOSED
@@ -55,15 +67,16 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
         spark: session.
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
     """
-    meta = {row["key"]: row["value"] for row in _rows(spark, tables, "recording")}
+    meta = {row["key"]: row["value"] for row in rows(spark, tables, "recording")}
     names = {
         key.split(".")[1]: value
         for key, value in meta.items()
         if key.startswith("brokers.") and key.endswith(".id")
     }
-    logged = _events(spark, tables)
-    spans = covered(_rows(spark, tables, "store_files"))
-    leaders = best_told(_rows(spark, tables, "leaders"), spans)
+    wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
+    logged = log_events(spark, tables, wanted)
+    spans = covered(rows(spark, tables, "store_files"))
+    leaders = best_told(rows(spark, tables, "leaders"), spans)
     events = with_elections(logged, leaders, names)
     ran = _deployment(spark, tables, meta, events)
     interval_s = ran.manager.shedding_interval_s
@@ -89,7 +102,16 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
         interval_s=interval_s,
         elected={t.number: t.elected for t in tenures if t.elected is not None},
         history_share=ran.threshold_shedder.history_share,
+        leaders=tuple((row["written"] or row["time"], row["broker"]) for row in leaders),
+        names=names,
+        release=ran.release,
+        shedder=ran.shedder,
+        placer=ran.placer,
+        conf=ran.conf,
+        end=end,
     )
+    night = _with_reports(spark, tables, night, reports)
+    night = replace(night, decided=decided(replayed["replayed_rounds"]))
     causes = found(night)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
@@ -97,45 +119,34 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
     document["warnings"] += clock_warnings(_log_spans(spark, tables), usages)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
-    actions = _rows(spark, tables, "actions")
+    actions = rows(spark, tables, "actions")
     return Diagnosis(
         findings=span | document,
         picture=picture(night, replayed["replayed_rounds"], actions),
     )
 
 
-def _frame(spark: SparkSession, tables: Path, name: str) -> DataFrame:
-    return spark.read.parquet(str(tables / name))
-
-
-def _rows(
-    spark: SparkSession, tables: Path, name: str, condition: Column | None = None
-) -> list[dict[str, Any]]:
-    frame = _frame(spark, tables, name)
-    if condition is not None:
-        frame = frame.where(condition)
-    rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
-    return rows
-
-
-def _events(spark: SparkSession, tables: Path) -> list[Event]:
-    wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
-    events = [
-        Event(
-            **row
-            | {
-                "numbers": dict(row["numbers"] or ()),
-                "scores": dict(row["scores"] or ()),
-                "brokers": tuple(row["brokers"] or ()),
-            }
-        )
-        for row in _rows(spark, tables, "log_events", wanted)
-    ]
-    return sorted(events, key=lambda event: (event.time, event.file, event.line))
+def _with_reports(
+    spark: SparkSession, tables: Path, night: Night, reports: Sequence[Mapping[str, Any]]
+) -> Night:
+    """Add the lines of no round, and what brokers and the store said."""
+    acquired = F.col("kind").isin("ownership-acquired")
+    moved = {move.bundle for each in night.rounds for move in each.moves}
+    acquired &= F.col("bundle").isin(*sorted(moved))
+    stored = owners(rows(spark, tables, "ownership", F.col("bundle").isin(*sorted(moved))))
+    told = log_events(spark, tables, acquired) if moved else []
+    return replace(
+        night,
+        events=tuple(log_events(spark, tables, F.col("kind").isin(*sorted(WATCHED)))),
+        reports=broker_reports(row for row in reports if row["origin"] == "store"),
+        bundles=reports_of(spark, tables, moved),
+        owners=with_acquired(stored, told, night.names),
+        heaviest=heaviest(spark, tables),
+    )
 
 
 def _log_spans(spark: SparkSession, tables: Path) -> dict[str, tuple[datetime, datetime]]:
-    spans = _frame(spark, tables, "log_events").groupBy("file").agg(F.min("time"), F.max("time"))
+    spans = frame(spark, tables, "log_events").groupBy("file").agg(F.min("time"), F.max("time"))
     return {
         file: (start, end)
         for file, start, end in zip(*spans.toArrow().to_pydict().values(), strict=True)
@@ -144,7 +155,11 @@ def _log_spans(spark: SparkSession, tables: Path) -> dict[str, tuple[datetime, d
 
 def _reports(spark: SparkSession, tables: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = (
-        _frame(spark, tables, "load_reports").drop("bundles").toArrow().to_pylist()
+        frame(spark, tables, "load_reports")
+        .withColumn("bundle_count", F.size("bundles"))
+        .drop("bundles")
+        .toArrow()
+        .to_pylist()
     )
     return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
@@ -154,12 +169,12 @@ def _deployment(
 ) -> Deployment:
     releases = [
         row["release"]
-        for row in _frame(spark, tables, "load_reports").select("release").distinct().collect()
+        for row in frame(spark, tables, "load_reports").select("release").distinct().collect()
         if row["release"]
     ]
     return deployment(
         meta,
-        sorted(_rows(spark, tables, "settings"), key=lambda row: (row["file"], row["line"])),
+        sorted(rows(spark, tables, "settings"), key=lambda row: (row["file"], row["line"])),
         sorted(releases, reverse=True),
         (
             [event.strategy for event in events if event.kind == "unload" and event.strategy],
@@ -182,7 +197,7 @@ def _usages(
         usages = usages_from_reports(mine, weights)
         if any(usage.usage is not None for usage in usages):
             return usages
-    samples = _rows(spark, tables, "metrics", F.col("name").isin(*METRICS))
+    samples = rows(spark, tables, "metrics", F.col("name").isin(*METRICS))
     return usages_from_metrics(samples, names, weights)
 
 
