@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -13,14 +14,15 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
+from trimtab.diagnose.advice import SAYINGS
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.findings import FINDINGS, found
-from trimtab.diagnose.frames import decided
+from trimtab.diagnose.frames import acquired, decided
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.reported import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
-from trimtab.diagnose.verdicts import verdicts
+from trimtab.diagnose.verdicts import USELESS, verdicts
 from trimtab.diagnose.watched import WATCHED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
@@ -44,6 +46,14 @@ def test_diagnose(path: Path, tmp_path: Path, file_regression: FileRegressionFix
         fullpath=path,
         obtained_filename=tmp_path / path.name,
     )
+
+
+def test_every_code_is_in_the_schema_and_every_useless_one_can_be_said() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "findings.schema.json").read_text("utf-8")
+    items = json.loads(text)["properties"]["findings"]["items"]["properties"]
+    assert items["code"]["enum"] == list(FINDINGS)
+    assert set(USELESS) <= set(FINDINGS)
+    assert set(SAYINGS) == set(USELESS)
 
 
 class Diagnose:
@@ -73,7 +83,15 @@ class Diagnose:
         ]
         watched = [event for event in self.events if event.kind in WATCHED]
         watched.sort(key=lambda event: (event.time, event.file, event.line))
-        self.night = replace(self.night, rounds=tuple(logged), events=tuple(watched))
+        names = {**self.night.names, broker: f"{broker}:8080"}
+        taken = [event for event in self.events if event.kind == "ownership-acquired"]
+        self.night = replace(
+            self.night,
+            rounds=tuple(logged),
+            events=tuple(watched),
+            names=names,
+            acquired=acquired(taken, names),
+        )
         moves = sum(len(each.moves) for each in logged)
         return f"{len(logged)} rounds, {moves} unloads"
 
@@ -98,6 +116,17 @@ class Diagnose:
             found.setdefault(bundle, []).append((at(day, clock), broker))
         self.night = replace(self.night, owners=found)
         return f"{len(found)} bundles"
+
+    def drawn(self, *, round: str) -> str:
+        """Let the draws of a round be found equal when they are done again."""
+        changed = []
+        for each in self.night.rounds:
+            moves = tuple(
+                replace(m, draw=m.draw and replace(m.draw, equal=True)) for m in each.moves
+            )
+            changed.append(replace(each, moves=moves) if each.number == int(round) else each)
+        self.night = replace(self.night, rounds=tuple(changed))
+        return f"round {round}: equal"
 
     def reports(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set load reports: time, broker, resource=usage/limit, rate=, throughput=, …"""
@@ -145,13 +174,23 @@ class Diagnose:
         return f"{len(usages)} reports"
 
     def brokers(self, lines: tuple[str, ...], *, round: str) -> str:
-        """Set what is known of the brokers in a round: broker usage smoothed."""
+        """Set what is known of the brokers in a round: broker usage smoothed [bundles]."""
         states = {}
         for line in lines:
-            broker, usage, smoothed = line.split()
-            states[broker] = BrokerState(usage=float(usage), smoothed=float(smoothed))
+            broker, usage, smoothed, *bundles = line.split()
+            states[broker] = BrokerState(
+                usage=float(usage),
+                smoothed=float(smoothed),
+                bundles=int(bundles[0]) if bundles else None,
+            )
+        average = sum(state.smoothed or 0.0 for state in states.values()) / len(states)
+        known: dict[str, Any] = {
+            "brokers": states,
+            "average": average,
+            "threshold": self.night.threshold,
+        }
         changed = [
-            replace(each, brokers=states) if each.number == int(round) else each
+            replace(each, **known) if each.number == int(round) else each
             for each in self.night.rounds
         ]
         self.night = replace(self.night, rounds=tuple(changed))

@@ -11,7 +11,15 @@ from trimtab.diagnose.random_placement import closest
 from trimtab.diagnose.verdicts import Verdict
 
 #: What a useless move was, after the number of them.
-_SAYINGS = {
+SAYINGS = {
+    "same-broker": "taken again by the broker that had just lost it",
+    "unload-failed": "of a bundle whose unload failed",
+    "vanished-bundle": "of a bundle with traffic that nobody took afterwards",
+    "empty-bundle-moved": "of a bundle without traffic",
+    "cold-cpu": "made because a broker had not measured itself yet",
+    "stale-report": "decided on a report from before the last unload",
+    "jitter-chasing": "made for a peak that had passed",
+    "even-distribution-override": "forced by a filter onto a broker hotter than the average",
     "random-placement": "drawn by lot onto a broker hotter than the average",
     "over-unloading": "taken from a broker whose load had already gone",
     "ping-pong": "part of a round trip",
@@ -48,9 +56,9 @@ def headline(night: Night, given: Mapping[str, Verdict]) -> tuple[str, str]:
         if unknown == len(moves):
             return text, "What the moves were worth cannot be told from this recording."
         return text, f"None of the moves was found useless.{_luck(night, given)}"
-    which = "; ".join(f"{n} {_SAYINGS[code]}" for code, n in causes.most_common())
+    which = "; ".join(f"{n} {SAYINGS[code]}" for code, n in causes.most_common())
     if len(causes) == 1:
-        which = _SAYINGS[next(iter(causes))]
+        which = SAYINGS[next(iter(causes))]
     how_many = "All" if useless == len(moves) else f"{useless} of the {len(moves)}"
     return text, f"{how_many} did no good: {which}.{_luck(night, given)}"
 

@@ -20,20 +20,20 @@ from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.frames import (
+    acquired,
     decided,
     frame,
     heaviest,
     log_events,
     reports_of,
     rows,
-    with_acquired,
 )
 from trimtab.diagnose.lookups import owners
 from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
 from trimtab.diagnose.recompute import Tenure, recompute
 from trimtab.diagnose.reported import broker_reports
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
-from trimtab.diagnose.store_source import best_told, covered
+from trimtab.diagnose.store_source import Span, best_told, covered
 from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
@@ -110,7 +110,7 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
         conf=ran.conf,
         end=end,
     )
-    night = _with_reports(spark, tables, night, reports)
+    night = _with_reports(spark, tables, night, reports, spans)
     night = replace(night, decided=decided(replayed["replayed_rounds"]))
     causes = found(night)
     document = findings_document(
@@ -127,20 +127,25 @@ def diagnose(spark: SparkSession, tables: Path) -> Diagnosis:
 
 
 def _with_reports(
-    spark: SparkSession, tables: Path, night: Night, reports: Sequence[Mapping[str, Any]]
+    spark: SparkSession,
+    tables: Path,
+    night: Night,
+    reports: Sequence[Mapping[str, Any]],
+    spans: Sequence[Span],
 ) -> Night:
     """Add the lines of no round, and what brokers and the store said."""
-    acquired = F.col("kind").isin("ownership-acquired")
     moved = {move.bundle for each in night.rounds for move in each.moves}
-    acquired &= F.col("bundle").isin(*sorted(moved))
-    stored = owners(rows(spark, tables, "ownership", F.col("bundle").isin(*sorted(moved))))
-    told = log_events(spark, tables, acquired) if moved else []
+    mine = F.col("bundle").isin(*sorted(moved))
+    own = F.col("kind") == "ownership-acquired"
+    stored = rows(spark, tables, "ownership", mine) if moved else []
+    lines = log_events(spark, tables, own & mine) if moved else []
     return replace(
         night,
         events=tuple(log_events(spark, tables, F.col("kind").isin(*sorted(WATCHED)))),
         reports=broker_reports(row for row in reports if row["origin"] == "store"),
         bundles=reports_of(spark, tables, moved),
-        owners=with_acquired(stored, told, night.names),
+        owners=owners(best_told(stored, spans)),
+        acquired=acquired(lines, night.names),
         heaviest=heaviest(spark, tables),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -88,24 +88,21 @@ def heaviest(spark: SparkSession, tables: Path) -> tuple[Heavy, ...]:
     )
 
 
-def with_acquired(
-    known: Mapping[str, Sequence[tuple[datetime, str]]],
-    acquired: Sequence[Event],
-    names: Mapping[str, str],
+def acquired(
+    events: Iterable[Event], names: Mapping[str, str]
 ) -> dict[str, list[tuple[datetime, str]]]:
-    """Add the owners that the brokers' own logs tell of.
+    """Lay out by bundle who says in its log that it acquired it.
 
     Args:
-        known: bundle → owners, as the store says.
-        acquired: lines in which a broker says that it owns a bundle.
+        events: lines of kind ownership-acquired, in order of time.
         names: log folder → broker id; lines of other folders are passed over.
     """
-    found = {bundle: list(owners) for bundle, owners in known.items()}
-    for event in acquired:
+    found: dict[str, list[tuple[datetime, str]]] = {}
+    for event in events:
         broker = names.get(event.log_broker)
         if broker is not None and event.bundle is not None:
             found.setdefault(event.bundle, []).append((event.time, broker))
-    return {bundle: sorted(owners) for bundle, owners in found.items()}
+    return found
 
 
 def decided(table: pa.Table) -> Decided:

@@ -188,8 +188,10 @@ class Night:
     reports: Mapping[str, BrokerReports] = field(default_factory=dict)
     #: Moved bundle → what brokers reported of it.
     bundles: Mapping[str, BundleReports] = field(default_factory=dict)
-    #: Bundle → its owners from when on, in order of time.
+    #: Moved bundle → its owners from when on, in order of time, as the store says.
     owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
+    #: Moved bundle → who acquired it when, in order of time, as the brokers' logs say.
+    acquired: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
     #: Who led from when on, None for nobody; as the store says.
     leaders: tuple[tuple[datetime, str | None], ...] = ()
     #: Log folder → broker id.
