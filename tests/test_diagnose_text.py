@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
@@ -26,6 +27,7 @@ from trimtab.diagnose.verdicts import USELESS, verdicts
 from trimtab.diagnose.watched import WATCHED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
+from trimtab.lint import RULES
 from trimtab.model import RESOURCES
 from trimtab.tables import DIAGNOSED
 
@@ -54,6 +56,14 @@ def test_every_code_is_in_the_schema_and_every_useless_one_can_be_said() -> None
     assert items["code"]["enum"] == list(FINDINGS)
     assert set(USELESS) <= set(FINDINGS)
     assert set(SAYINGS) == set(USELESS)
+
+
+def test_rules_of_lint_that_pages_name_exist() -> None:
+    rules = set(RULES)
+    pages = sorted((Path(__file__).parent.parent / "docs" / "findings").glob("*.md"))
+    named = [n for page in pages for n in re.findall(r"lint\.md#([\w-]+)", page.read_text("utf-8"))]
+    assert len(named) > 10
+    assert set(named) <= rules
 
 
 class Diagnose:

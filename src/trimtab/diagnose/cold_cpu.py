@@ -30,7 +30,7 @@ def cold_cpu(night: Night) -> list[Finding]:
     """
     found = []
     for logged in night.rounds:
-        if logged.average is None or logged.threshold is None:
+        if not logged.moves or logged.average is None or logged.threshold is None:
             continue
         bar = _true_bar(night, logged)
         if bar is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.new_owners import new_owner
-from trimtab.diagnose.night import Finding, Move, Night
+from trimtab.diagnose.new_owners import new_owners
+from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, standing
 
 
@@ -18,16 +18,16 @@ def lost_destination(night: Night) -> list[Finding]:
         impl/ModularLoadManagerImpl.java setNamespaceBundleAffinity, 4.0.8 (#24884, #25518)
     """
     found = []
+    takers = new_owners(night)
     for logged in night.rounds:
         for move in logged.moves:
-            owner = new_owner(night, move)
+            owner = takers.get(move.id)
             if move.target and owner and owner not in (move.target, move.source):
-                found.append(_finding(night, move, owner))
+                found.append(_finding(night, logged, move, owner))
     return found
 
 
-def _finding(night: Night, move: Move, owner: str) -> Finding:
-    logged = next(r for r in night.rounds if r.number == move.round)
+def _finding(night: Night, logged: Round, move: Move, owner: str) -> Finding:
     stood = standing(night, logged, move)
     target, heat, is_worse = move.target or "", "", False
     if stood is not None and {owner, target} <= stood.usage.keys():

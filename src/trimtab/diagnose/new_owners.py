@@ -1,8 +1,9 @@
-"""Who took a bundle after it was unloaded."""
+"""Who took each bundle after it was unloaded."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from trimtab.diagnose.night import Move, Night
 
@@ -10,16 +11,32 @@ from trimtab.diagnose.night import Move, Night
 _TAKEN = timedelta(minutes=5)
 
 
-def new_owner(night: Night, move: Move) -> str | None:
-    """Return the broker that took a bundle first after it was unloaded.
+def new_owners(night: Night) -> dict[str, str]:
+    """Find the broker that took each moved bundle first after its unload.
 
     The brokers' own logs are asked first.  The store is asked second, and there the source is
-    passed over: one that polls may still see the bundle where it was.
+    passed over: whoever polls it may still see the bundle where it was.
 
     Returns:
-        None if neither tells within five minutes, or before the bundle's next unload.
+        Move's id → broker; absent where neither tells within five minutes, and before the
+        bundle's next unload.
     """
-    until = min([_next_unload(night, move), move.time + _TAKEN])
+    by_bundle: dict[str, list[Move]] = {}
+    for logged in night.rounds:
+        for move in logged.moves:
+            by_bundle.setdefault(move.bundle, []).append(move)
+    found = {}
+    for moves in by_bundle.values():
+        moves.sort(key=lambda move: move.time)
+        ends = [later.time for _, later in pairwise(moves)]
+        for move, end in zip(moves, [*ends, moves[-1].time + _TAKEN], strict=True):
+            broker = _taker(night, move, min(end, move.time + _TAKEN))
+            if broker is not None:
+                found[move.id] = broker
+    return found
+
+
+def _taker(night: Night, move: Move, until: datetime) -> str | None:
     for time, broker in night.acquired.get(move.bundle, ()):
         if move.time <= time < until:
             return broker
@@ -27,13 +44,3 @@ def new_owner(night: Night, move: Move) -> str | None:
         if move.time <= time < until and broker != move.source:
             return broker
     return None
-
-
-def _next_unload(night: Night, move: Move) -> datetime:
-    later = (
-        other.time
-        for logged in night.rounds
-        for other in logged.moves
-        if other.bundle == move.bundle and other.time > move.time
-    )
-    return min(later, default=move.time + 2 * _TAKEN)

@@ -62,18 +62,20 @@ def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
     latest: dict[str, float] = {}
     since: datetime | None = None
     worst: _Worst = (0, 0.0, 0.0)
-    total = 0.0
+    total, cool = 0.0, 0
     for usage in night.usages:
-        total -= latest.pop(usage.broker, 0.0)
+        before = latest.pop(usage.broker, None)
+        if before is not None:
+            total, cool = total - before, cool - (before < _COOLEST)
         if usage.usage is not None:
             latest[usage.broker] = usage.usage
-            total += usage.usage
-        is_full = len(latest) > 1 and total / len(latest) >= _FULL
-        if not (is_full and min(latest.values()) >= _COOLEST):
+            total, cool = total + usage.usage, cool + (usage.usage < _COOLEST)
+        if len(latest) < 2 or cool or total / len(latest) < _FULL:
             since, worst = None, (0, 0.0, 0.0)
             continue
         since = since or usage.time
-        worst = max(worst, (len(latest), total / len(latest), min(latest.values())))
+        if (len(latest), total / len(latest)) > worst[:2]:
+            worst = len(latest), total / len(latest), min(latest.values())
         if (usage.time - since).total_seconds() >= _INTERVALS * night.interval_s:
             if found and found[-1][0] == since:
                 found.pop()

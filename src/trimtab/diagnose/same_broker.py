@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.new_owners import new_owner
+from trimtab.diagnose.new_owners import new_owners
 from trimtab.diagnose.night import Finding, Move, Night
 
 
@@ -17,10 +17,11 @@ def same_broker(night: Night) -> list[Finding]:
     Source:
         impl/ModularLoadManagerImpl.java doLoadShedding, 3.0.0 and 4.0.8 (#21722)
     """
+    takers = new_owners(night)
     moves: dict[str, list[Move]] = {}
     for logged in night.rounds:
         for move in logged.moves:
-            if move.source in (move.target, new_owner(night, move)):
+            if move.source in (move.target, takers.get(move.id)):
                 moves.setdefault(move.bundle, []).append(move)
     return [_finding(bundle, same) for bundle, same in moves.items()]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from trimtab.diagnose.night import Event, Finding, Night, Round
@@ -25,17 +26,14 @@ def two_leaders(night: Night) -> list[Finding]:
     found = []
     for logged in night.rounds:
         before = [event for event in elections if event.time + _TOLERANCE < logged.time]
-        if before and before[-1].log_broker != logged.log_broker and _had_led(night, logged):
+        if before and before[-1].log_broker != logged.log_broker and _had_led(before, logged):
             found.append(_finding(night, logged, before[-1]))
     return found
 
 
-def _had_led(night: Night, logged: Round) -> bool:
+def _had_led(elections: Sequence[Event], logged: Round) -> bool:
     """Tell whether its elections, if any, are in the recording: else one may be missing."""
-    return any(
-        event.log_broker == logged.log_broker and event.time < logged.time
-        for event in told(night, "elected-leader")
-    )
+    return any(event.log_broker == logged.log_broker for event in elections)
 
 
 def _finding(night: Night, logged: Round, election: Event) -> Finding:
