@@ -15,7 +15,7 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.diagnose.advice import SAYINGS
+from trimtab.diagnose.advice import SAYINGS, changes
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.findings import FINDINGS, found
 from trimtab.diagnose.frames import acquired, decided
@@ -23,7 +23,7 @@ from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.reported import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
-from trimtab.diagnose.verdicts import USELESS, verdicts
+from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
 from trimtab.diagnose.watched import WATCHED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
@@ -52,8 +52,13 @@ def test_diagnose(path: Path, tmp_path: Path, file_regression: FileRegressionFix
 
 def test_every_code_is_in_the_schema_and_every_useless_one_can_be_said() -> None:
     text = (Path(__file__).parent.parent / "docs" / "findings.schema.json").read_text("utf-8")
-    items = json.loads(text)["properties"]["findings"]["items"]["properties"]
-    assert items["code"]["enum"] == list(FINDINGS)
+    lists = json.loads(text)["properties"]
+    codes, given = (
+        lists[name]["items"]["properties"][key]["enum"]
+        for name, key in (("findings", "code"), ("unloads", "verdict"))
+    )
+    assert codes == list(FINDINGS)
+    assert set(given) == {"sound", *USELESS, *DOUBTFUL, "sole-candidate", "not-decidable"}
     assert set(USELESS) <= set(FINDINGS)
     assert set(SAYINGS) == set(USELESS)
 
@@ -228,6 +233,13 @@ class Diagnose:
             f"{move.id} {move.source} → {move.target}: {given[move.id].code}"
             + (", useless" if given[move.id].is_useless else "")
             for move in moves
+        )
+
+    def changes(self) -> str:
+        """Propose what to change."""
+        return "\n".join(
+            f"{change.title}\n  {change.why}\n  {change.effect}"
+            for change in changes(self.night, found(self.night), {})
         )
 
     def recomputed(self) -> str:

@@ -86,7 +86,7 @@ def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]
     """
     proposed = [
         proposal
-        for propose in (_margin, _evenly, _history, _split, _pairing)
+        for propose in (_margin, _evenly, _history, _split, _pairing, _brokers, _floor, _memory)
         if (proposal := propose(night, findings, places)) is not None
     ]
     proposed.sort(key=lambda entry: -entry[0])
@@ -219,4 +219,64 @@ def _pairing(
         effect="Each hot broker is paired with one cold one, and the destination is planned.",
         evidence=_place(places, setting),
         confidence="a property of the strategy; not simulated on this load",
+    )
+
+
+def _brokers(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    full = next((f for f in findings if f.code == "no-headroom"), None)
+    if full is None:
+        return None
+    numbers = full.numbers
+    # No setting helps a cluster without room, so this comes before all others.
+    return 1_000_000, Change(
+        title=f"Add {_many(numbers['more'], 'broker')}",
+        why=(
+            f"All {numbers['brokers']} brokers were hot for {numbers['minutes']:.0f} min, at "
+            f"{numbers['mean_usage'] * 100:.0f} % on average."
+        ),
+        effect="Their load, spread evenly, would leave room for one that fails.",
+        evidence="the brokers' own reports",
+        confidence="usage is taken to grow with the load in proportion",
+    )
+
+
+def _floor(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    spared = [f for f in findings if f.code == "throughput-floor"]
+    if not spared:
+        return None
+    rounds = sum(finding.numbers["rounds"] for finding in spared)
+    is_threshold = night.shedder == "ThresholdShedder"
+    setting = (
+        "loadBalancerBundleUnloadMinThroughputThreshold"
+        if is_threshold
+        else "minUnloadMessageThroughput"
+    )
+    return rounds, Change(
+        title=f"{setting} lower",
+        why=f"{_many(len(spared), 'broker')} over the bar carried too few bytes to be relieved.",
+        effect=f"In {_many(rounds, 'round')} there would have been something to move.",
+        evidence=_place(places, setting),
+        confidence="counted; what would have followed was not simulated",
+    )
+
+
+def _memory(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    full = [f for f in findings if f.code == "memory-as-load"]
+    moves = sum(len(finding.moves) for finding in full)
+    if not moves:
+        return None
+    is_heap = any("memory_percent" in finding.numbers for finding in full)
+    setting = f"loadBalancer{'' if is_heap else 'Direct'}MemoryResourceWeight"
+    return moves, Change(
+        title=f"{setting} = 0",
+        why=f"{_many(moves, 'bundle was', 'bundles were')} moved because memory was full.",
+        effect="Brokers would be shed for CPU and network alone.",
+        evidence=_place(places, setting),
+        confidence="counted on the percentages that the shedder printed; not simulated",
     )

@@ -26,7 +26,7 @@ USELESS = (
     "over-placement",
 )
 #: Codes that name a move of which it is not known that it did no good, likewise.
-_DOUBTFUL = (
+DOUBTFUL = (
     "two-leaders",
     "memory-as-load",
     "wrong-extreme",
@@ -83,7 +83,7 @@ def _verdict(night: Night, logged: Round, move: Move, found: Mapping[int, Findin
     for code in USELESS:
         if any(finding.code == code for finding in harmful):
             return Verdict(code, True, better, tuple(found))
-    for code in _DOUBTFUL:
+    for code in DOUBTFUL:
         if any(finding.code == code for finding in found.values()):
             return Verdict(code, False, better, tuple(found))
     if move.draw is not None and move.draw.count == 1 and not is_forced(move):
