@@ -13,6 +13,8 @@ from trimtab.model import Reason
 
 #: Rounds from which it is more than a passing moment.
 _ROUNDS = 3
+#: Below this nobody misses a move.
+_BUSY = 0.5
 _FLOORS = {
     "ThresholdShedder": "loadBalancerBundleUnloadMinThroughputThreshold",
     "UniformLoadShedder": "minUnloadMessage and minUnloadMessageThroughput",
@@ -36,7 +38,8 @@ def throughput_floor(night: Night) -> list[Finding]:
 
     What is to move is a share of the traffic; below the floor it is dropped, so a cluster of
     small messages is hot by CPU and never sheds.  A broker counts with three rounds, by the
-    rounds decided again, or where there are none by the shedder's own line.
+    rounds decided again, or where there are none by the shedder's own line.  Medium; low
+    where it reported less than half of its strength in the first of them.
 
     Quirks:
         A broker without any traffic is `zero-traffic-contradiction`; AvgShedder's line with
@@ -91,7 +94,7 @@ def _finding(night: Night, broker: str, rounds: list[_Spared]) -> Finding:
     floor = _FLOORS.get(night.shedder, "the floor of the shedder")
     return Finding(
         code="throughput-floor",
-        severity="medium",
+        severity="medium" if first.numbers.get("usage", 1.0) >= _BUSY else "low",
         time=first.time,
         round=first.round,
         title=f"{broker} was over the bar and carried too little to shed",
