@@ -15,6 +15,8 @@ from trimtab.model import Reason
 _WIDE = 0.25
 #: Rounds in a row without an unload: a grace period of AvgShedder's low threshold and more.
 _ROUNDS = 10
+#: Reasons that come after all others: the broker was to be relieved, and nothing could go.
+_LAST = (Reason.LOW_THROUGHPUT, Reason.SOLE_BUNDLE, Reason.NO_BUNDLES)
 
 
 def blind_to_imbalance(night: Night) -> list[Finding]:
@@ -22,7 +24,8 @@ def blind_to_imbalance(night: Night) -> list[Finding]:
 
     Far is 25 points of reported usage between the hottest broker and the coolest, in every
     round.  Why nothing happened is what the rounds, decided again, give as the reason for the
-    hottest broker in most of them.  Medium; the hottest broker below half of its strength
+    hottest broker in most of them; that it was to be relieved and nothing could go counts
+    before all else.  Medium; the hottest broker below half of its strength
     harms nobody yet: low.
 
     Source:
@@ -62,7 +65,7 @@ def _finding(night: Night, first: int, end: int) -> Finding:
     widest = max(range(first, end), key=lambda i: _spread(decided, i))
     start, stop = int(decided.offsets[widest]), int(decided.offsets[widest + 1])
     hot, cool = (start + int(pick(decided.usage[start:stop])) for pick in (np.argmax, np.argmin))
-    why, advice = _why(night, reasons.most_common(1)[0][0], decided.scores[hot], widest)
+    why, advice = _why(night, _decisive(reasons), decided.scores[hot], widest)
     usage, spread = float(decided.usage[hot]), _spread(decided, widest)
     return Finding(
         code="blind-to-imbalance",
@@ -81,6 +84,12 @@ def _finding(night: Night, first: int, end: int) -> Finding:
     )
 
 
+def _decisive(reasons: Counter[str]) -> str:
+    """Return what held the broker back: waiting counts only where nothing followed it."""
+    last = Counter({reason: reasons[reason] for reason in _LAST if reasons[reason]})
+    return (last or reasons).most_common(1)[0][0]
+
+
 def _why(night: Night, reason: str, score: float, widest: int) -> tuple[str, str]:
     """Say why the hottest broker was left alone, and what to change."""
     if reason == Reason.HIT_COUNT:
@@ -90,7 +99,7 @@ def _why(night: Night, reason: str, score: float, widest: int) -> tuple[str, str
         )
     if reason == Reason.LOW_THROUGHPUT:
         return (
-            "It carries too few bytes: what would have moved was below the floor.",
+            "It carries too little: what would have moved was below the floor.",
             "Lower loadBalancerBundleUnloadMinThroughputThreshold (ThresholdShedder), or "
             "minUnloadMessage and minUnloadMessageThroughput.",
         )
