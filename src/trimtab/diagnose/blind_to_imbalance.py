@@ -65,7 +65,8 @@ def _finding(night: Night, first: int, end: int) -> Finding:
     widest = max(range(first, end), key=lambda i: _spread(decided, i))
     start, stop = int(decided.offsets[widest]), int(decided.offsets[widest + 1])
     hot, cool = (start + int(pick(decided.usage[start:stop])) for pick in (np.argmax, np.argmin))
-    why, advice = _why(night, _decisive(reasons), decided.scores[hot], widest)
+    is_weak = bool(decided.throughput[hot] < decided.throughput[cool])
+    why, advice = _why(night, _decisive(reasons), decided.scores[hot], widest, is_weak)
     usage, spread = float(decided.usage[hot]), _spread(decided, widest)
     return Finding(
         code="blind-to-imbalance",
@@ -90,12 +91,18 @@ def _decisive(reasons: Counter[str]) -> str:
     return (last or reasons).most_common(1)[0][0]
 
 
-def _why(night: Night, reason: str, score: float, widest: int) -> tuple[str, str]:
+def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) -> tuple[str, str]:
     """Say why the hottest broker was left alone, and what to change."""
     if reason == Reason.HIT_COUNT:
         return (
             "The pairs were far enough apart, but not for enough rounds in a row.",
             "Lower loadBalancerAvgShedderHitCountLowThreshold or …HitCountHighThreshold.",
+        )
+    if reason == Reason.LOW_THROUGHPUT and is_weak:
+        return (
+            "It carries less than the coolest, so there is less than nothing to move.",
+            "Look at heterogeneous-brokers and zero-traffic-contradiction: the host is weak, or "
+            "something else loads it.",
         )
     if reason == Reason.LOW_THROUGHPUT:
         return (
