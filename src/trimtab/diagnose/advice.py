@@ -257,7 +257,10 @@ def _floor(
     )
     return rounds, Change(
         title=f"{setting} lower",
-        why=f"{_many(len(spared), 'broker')} over the bar carried too few bytes to be relieved.",
+        why=(
+            f"{_many(len(spared), 'broker')} stayed over the bar, as what should go was below "
+            "the floor."
+        ),
         effect=f"In {_many(rounds, 'round')} there would have been something to move.",
         evidence=_place(places, setting),
         confidence="counted; what would have followed was not simulated",
