@@ -218,7 +218,13 @@ def test_what_is_wrong_with_a_plan_is_said(given: str | dict[str, object], messa
 
 @pytest.mark.parametrize(
     "line",
-    ["", "[]", '{"entry": "finished", "time_s": 1}', '{"entry": "done"}', '{"entry": "done", "x": 1}'],
+    [
+        "",
+        "[]",
+        '{"entry": "finished", "time_s": 1}',
+        '{"entry": "done"}',
+        '{"entry": "done", "x": 1}',
+    ],
 )
 def test_what_is_no_entry_is_said(line: str) -> None:
     with pytest.raises(FieldError):

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, time
 from pathlib import Path
+from typing import Any
 from zoneinfo import ZoneInfo
 
+import pyarrow as pa
 import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
+from trimtab.diagnose.advice import SAYINGS, changes
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.findings import FINDINGS, found
-from trimtab.diagnose.night import BrokerState, Event, Night, Usage
+from trimtab.diagnose.frames import acquired, decided
+from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
+from trimtab.diagnose.reported import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
-from trimtab.diagnose.verdicts import verdicts
+from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
+from trimtab.diagnose.watched import WATCHED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
+from trimtab.lint import RULES
+from trimtab.model import RESOURCES
+from trimtab.tables import DIAGNOSED
 
 TESTDATA = Path(__file__).parent / "testdata" / "diagnose"
 
@@ -37,6 +48,27 @@ def test_diagnose(path: Path, tmp_path: Path, file_regression: FileRegressionFix
         fullpath=path,
         obtained_filename=tmp_path / path.name,
     )
+
+
+def test_every_code_is_in_the_schema_and_every_useless_one_can_be_said() -> None:
+    text = (Path(__file__).parent.parent / "docs" / "findings.schema.json").read_text("utf-8")
+    lists = json.loads(text)["properties"]
+    codes, given = (
+        lists[name]["items"]["properties"][key]["enum"]
+        for name, key in (("findings", "code"), ("unloads", "verdict"))
+    )
+    assert codes == list(FINDINGS)
+    assert set(given) == {"sound", *USELESS, *DOUBTFUL, "sole-candidate", "not-decidable"}
+    assert set(USELESS) <= set(FINDINGS)
+    assert set(SAYINGS) == set(USELESS)
+
+
+def test_rules_of_lint_that_pages_name_exist() -> None:
+    rules = set(RULES)
+    pages = sorted((Path(__file__).parent.parent / "docs" / "findings").glob("*.md"))
+    named = [n for page in pages for n in re.findall(r"lint\.md#([\w-]+)", page.read_text("utf-8"))]
+    assert len(named) > 10
+    assert set(named) <= rules
 
 
 class Diagnose:
@@ -64,30 +96,116 @@ class Diagnose:
         logged = [
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
-        self.night = replace(self.night, rounds=tuple(logged))
+        watched = [event for event in self.events if event.kind in WATCHED]
+        watched.sort(key=lambda event: (event.time, event.file, event.line))
+        names = {**self.night.names, broker: f"{broker}:8080"}
+        taken = [event for event in self.events if event.kind == "ownership-acquired"]
+        self.night = replace(
+            self.night,
+            rounds=tuple(logged),
+            events=tuple(watched),
+            names=names,
+            acquired=acquired(taken, names),
+        )
         moves = sum(len(each.moves) for each in logged)
         return f"{len(logged)} rounds, {moves} unloads"
+
+    def runs(self, **values: str) -> str:
+        """Set the release, the strategies, or settings by their keys."""
+        known = {name: values[name] for name in ("release", "shedder", "placer") if name in values}
+        conf = {key: value for key, value in values.items() if key not in known}
+        self.night = replace(self.night, **known, conf={**self.night.conf, **conf})
+        return f"{self.night.shedder} of {self.night.release}, {len(self.night.conf)} settings"
+
+    def leaders(self, lines: tuple[str, ...], *, day: str, end: str) -> str:
+        """Set who led, as the store says: time and broker, or nobody; and the night's end."""
+        told = [line.split() for line in lines]
+        known = tuple((at(day, clock), None if who == "nobody" else who) for clock, who in told)
+        self.night = replace(self.night, leaders=known, end=at(day, end))
+        return f"{len(known)} entries"
+
+    def owners(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set who owned what: time, bundle, broker."""
+        found: dict[str, list[tuple[datetime, str]]] = {}
+        for clock, bundle, broker in (line.split() for line in lines):
+            found.setdefault(bundle, []).append((at(day, clock), broker))
+        self.night = replace(self.night, owners=found)
+        return f"{len(found)} bundles"
+
+    def drawn(self, *, round: str) -> str:
+        """Let the draws of a round be found equal when they are done again."""
+        changed = []
+        for each in self.night.rounds:
+            moves = tuple(
+                replace(m, draw=m.draw and replace(m.draw, equal=True)) for m in each.moves
+            )
+            changed.append(replace(each, moves=moves) if each.number == int(round) else each)
+        self.night = replace(self.night, rounds=tuple(changed))
+        return f"round {round}: equal"
+
+    def reports(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set load reports: time, broker, resource=usage/limit, rate=, throughput=, …"""
+        rows = [_report(day, line) for line in lines]
+        self.night = replace(self.night, reports=broker_reports(rows))
+        return f"{len(rows)} reports"
+
+    def bundles(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set what was reported of bundles: time, broker, bundle, messages/s, bytes/s."""
+        rows = []
+        for clock, broker, bundle, rate, throughput in (line.split() for line in lines):
+            rows.append(
+                {"time": at(day, clock), "written": None, "broker": broker, "bundle": bundle}
+                | {"rate_in": float(rate), "rate_out": 0.0, "topics": 1}
+                | {"throughput_in": float(throughput), "throughput_out": 0.0}
+            )
+        self.night = replace(self.night, bundles=bundle_reports(rows))
+        return f"{len(rows)} reports"
+
+    def heaviest(self, lines: tuple[str, ...]) -> str:
+        """Set the bundles with the most traffic: bundle, broker, bytes/s, topics."""
+        told = [line.split() for line in lines]
+        found = tuple(Heavy(b, owner, float(mean), int(topics)) for b, owner, mean, topics in told)
+        self.night = replace(self.night, heaviest=found)
+        return f"{len(found)} bundles"
+
+    def decided(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason."""
+        table = pa.Table.from_pylist(
+            [_decided(day, line) for line in lines], schema=DIAGNOSED["replayed_rounds"]
+        )
+        self.night = replace(self.night, decided=decided(table))
+        return f"{table.num_rows} rounds"
 
     def usage(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set what brokers report: time, then broker=usage, or broker=gone."""
         usages = []
         for line in lines:
             clock, *reports = line.split()
-            at = datetime.combine(datetime.fromisoformat(day), time.fromisoformat(clock), UTC)
             for report in reports:
                 broker, _, value = report.partition("=")
-                usages.append(Usage(at, broker, None if value == "gone" else float(value)))
+                known = None if value == "gone" else float(value)
+                usages.append(Usage(at(day, clock), broker, known))
         self.night = replace(self.night, usages=tuple(usages))
         return f"{len(usages)} reports"
 
     def brokers(self, lines: tuple[str, ...], *, round: str) -> str:
-        """Set what is known of the brokers in a round: broker usage smoothed."""
+        """Set what is known of the brokers in a round: broker usage smoothed [bundles]."""
         states = {}
         for line in lines:
-            broker, usage, smoothed = line.split()
-            states[broker] = BrokerState(usage=float(usage), smoothed=float(smoothed))
+            broker, usage, smoothed, *bundles = line.split()
+            states[broker] = BrokerState(
+                usage=float(usage),
+                smoothed=float(smoothed),
+                bundles=int(bundles[0]) if bundles else None,
+            )
+        average = sum(state.smoothed or 0.0 for state in states.values()) / len(states)
+        known: dict[str, Any] = {
+            "brokers": states,
+            "average": average,
+            "threshold": self.night.threshold,
+        }
         changed = [
-            replace(each, brokers=states) if each.number == int(round) else each
+            replace(each, **known) if each.number == int(round) else each
             for each in self.night.rounds
         ]
         self.night = replace(self.night, rounds=tuple(changed))
@@ -117,6 +235,13 @@ class Diagnose:
             for move in moves
         )
 
+    def changes(self) -> str:
+        """Propose what to change."""
+        return "\n".join(
+            f"{change.title}\n  {change.why}\n  {change.effect}"
+            for change in changes(self.night, found(self.night), {})
+        )
+
     def recomputed(self) -> str:
         """Say of every round whether its printed numbers follow from each other."""
         return "\n".join(
@@ -133,3 +258,36 @@ class Diagnose:
             for tenure in tenures
             for at, number in ticks(tenure, self.night.interval_s)
         )
+
+
+def at(day: str, clock: str) -> datetime:
+    return datetime.combine(datetime.fromisoformat(day), time.fromisoformat(clock), UTC)
+
+
+def _report(day: str, line: str) -> dict[str, Any]:
+    """Read `10:00:00 b1 cpu=50/100 rate=10 throughput=1e6 bundles=4 started=… manager=…`."""
+    clock, broker, *words = line.split()
+    told = dict(word.split("=") for word in words)
+    row: dict[str, Any] = {"time": at(day, clock), "written": None, "broker": broker}
+    row |= {"is_gone": False, "rate_out": 0.0, "throughput_out": 0.0}
+    for resource in RESOURCES:
+        usage, _, limit = told.pop(resource, "0/100").partition("/")
+        row |= {f"{resource}_usage": float(usage), f"{resource}_limit": float(limit)}
+    row |= {f"{name}_in": float(told.pop(name, "0")) for name in ("rate", "throughput")}
+    row["bundle_count"] = int(told.pop("bundles", "1"))
+    row["started"] = at(day, told.pop("started")) if "started" in told else None
+    row["load_manager"] = told.pop("manager", None)
+    assert not told, f"{sorted(told)}: {line}"
+    return row
+
+
+def _decided(day: str, line: str) -> dict[str, Any]:
+    clock, number, average, *states = line.split()
+    brokers = []
+    for state in states:
+        broker, _, told = state.partition("=")
+        usage, score, throughput, reason = told.split("/")
+        known = {"usage": float(usage), "score": float(score), "reason": reason}
+        brokers.append({"broker": broker, "throughput": float(throughput) * 1e6, **known})
+    row: dict[str, Any] = {"term": 1, "time": at(day, clock), "round": int(number) or None}
+    return row | {"average": float(average), "is_smoothed": True, "brokers": brokers}

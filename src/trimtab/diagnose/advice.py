@@ -11,7 +11,15 @@ from trimtab.diagnose.random_placement import closest
 from trimtab.diagnose.verdicts import Verdict
 
 #: What a useless move was, after the number of them.
-_SAYINGS = {
+SAYINGS = {
+    "same-broker": "taken again by the broker that had just lost it",
+    "unload-failed": "of a bundle whose unload failed",
+    "vanished-bundle": "of a bundle with traffic that nobody took afterwards",
+    "empty-bundle-moved": "of a bundle without traffic",
+    "cold-cpu": "made because a broker had not measured itself yet",
+    "stale-report": "decided on a report from before the last unload",
+    "jitter-chasing": "made for a peak that had passed",
+    "even-distribution-override": "forced by a filter onto a broker hotter than the average",
     "random-placement": "drawn by lot onto a broker hotter than the average",
     "over-unloading": "taken from a broker whose load had already gone",
     "ping-pong": "part of a round trip",
@@ -48,9 +56,9 @@ def headline(night: Night, given: Mapping[str, Verdict]) -> tuple[str, str]:
         if unknown == len(moves):
             return text, "What the moves were worth cannot be told from this recording."
         return text, f"None of the moves was found useless.{_luck(night, given)}"
-    which = "; ".join(f"{n} {_SAYINGS[code]}" for code, n in causes.most_common())
+    which = "; ".join(f"{n} {SAYINGS[code]}" for code, n in causes.most_common())
     if len(causes) == 1:
-        which = _SAYINGS[next(iter(causes))]
+        which = SAYINGS[next(iter(causes))]
     how_many = "All" if useless == len(moves) else f"{useless} of the {len(moves)}"
     return text, f"{how_many} did no good: {which}.{_luck(night, given)}"
 
@@ -78,7 +86,7 @@ def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]
     """
     proposed = [
         proposal
-        for propose in (_margin, _evenly, _history, _split, _pairing)
+        for propose in (_margin, _evenly, _history, _split, _pairing, _brokers, _floor, _memory)
         if (proposal := propose(night, findings, places)) is not None
     ]
     proposed.sort(key=lambda entry: -entry[0])
@@ -211,4 +219,67 @@ def _pairing(
         effect="Each hot broker is paired with one cold one, and the destination is planned.",
         evidence=_place(places, setting),
         confidence="a property of the strategy; not simulated on this load",
+    )
+
+
+def _brokers(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    full = next((f for f in findings if f.code == "no-headroom"), None)
+    if full is None:
+        return None
+    numbers = full.numbers
+    # No setting helps a cluster without room, so this comes before all others.
+    return 1_000_000, Change(
+        title=f"Add {_many(numbers['more'], 'broker')}",
+        why=(
+            f"All {numbers['brokers']} brokers were hot for {numbers['minutes']:.0f} min, at "
+            f"{numbers['mean_usage'] * 100:.0f} % on average."
+        ),
+        effect="Their load, spread evenly, would leave room for one that fails.",
+        evidence="the brokers' own reports",
+        confidence="usage is taken to grow with the load in proportion",
+    )
+
+
+def _floor(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    spared = [f for f in findings if f.code == "throughput-floor"]
+    if not spared:
+        return None
+    rounds = sum(finding.numbers["rounds"] for finding in spared)
+    is_threshold = night.shedder == "ThresholdShedder"
+    setting = (
+        "loadBalancerBundleUnloadMinThroughputThreshold"
+        if is_threshold
+        else "minUnloadMessageThroughput"
+    )
+    return rounds, Change(
+        title=f"{setting} lower",
+        why=(
+            f"{_many(len(spared), 'broker')} stayed over the bar, as what should go was below "
+            "the floor."
+        ),
+        effect=f"In {_many(rounds, 'round')} there would have been something to move.",
+        evidence=_place(places, setting),
+        confidence="counted; what would have followed was not simulated",
+    )
+
+
+def _memory(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    full = [f for f in findings if f.code == "memory-as-load"]
+    moves = sum(len(finding.moves) for finding in full)
+    if not moves:
+        return None
+    is_heap = any("memory_percent" in finding.numbers for finding in full)
+    setting = f"loadBalancer{'' if is_heap else 'Direct'}MemoryResourceWeight"
+    return moves, Change(
+        title=f"{setting} = 0",
+        why=f"{_many(moves, 'bundle was', 'bundles were')} moved because memory was full.",
+        effect="Brokers would be shed for CPU and network alone.",
+        evidence=_place(places, setting),
+        confidence="counted on the percentages that the shedder printed; not simulated",
     )

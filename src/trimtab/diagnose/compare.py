@@ -160,4 +160,5 @@ def _state(row: Row, is_smoothed: bool) -> BrokerState:
         throughput=row["throughput"],
         offload=row["offload"],
         bundles=row["bundles"],
+        reason=row["reason"],
     )

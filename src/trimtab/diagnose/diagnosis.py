@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
-from pyspark.sql.pandas.types import from_arrow_schema
 
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.clocks import clock_warnings
@@ -19,19 +18,30 @@ from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
+from trimtab.diagnose.frames import (
+    Held,
+    acquired,
+    decided,
+    heaviest,
+    log_events,
+    reports_of,
+)
+from trimtab.diagnose.lookups import owners
 from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable, Usage
 from trimtab.diagnose.recompute import Tenure, recompute
+from trimtab.diagnose.reported import broker_reports
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
-from trimtab.diagnose.store_source import best_told, covered
+from trimtab.diagnose.store_source import Span, best_told, covered
 from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
 from trimtab.diagnose.verdicts import verdicts
+from trimtab.diagnose.watched import WATCHED
 from trimtab.model import RESOURCES
-from trimtab.partitions import cluster_folder, write_rows
+from trimtab.partitions import write_rows
 from trimtab.releases import release_line
 from trimtab.shed import shedder
-from trimtab.tables import DIAGNOSED, INGESTED
+from trimtab.tables import DIAGNOSED
 
 #: Lines that matter besides those of the rounds.
 _PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
@@ -39,6 +49,12 @@ _LEADERSHIP = ("elected-leader", "only-one-broker", "broker-starting")
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
     *("time", "broker", "origin", "version", "written", "is_gone", "file", "line"),
+    "started",
+    "load_manager",
+    "rate_in",
+    "rate_out",
+    "throughput_in",
+    "throughput_out",
     *(f"{resource}_{which}" for resource in RESOURCES for which in ("usage", "limit")),
 )
 #: Shedders that print what `compared` asks for.
@@ -63,14 +79,15 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
         cluster: whose rows to read: those of one recording.
     """
-    held = _Held(spark, tables, cluster)
+    held = Held(spark, tables, cluster)
     meta = {row["key"]: row["value"] for row in held.rows("recording")}
     names = {
         key.split(".")[1]: value
         for key, value in meta.items()
         if key.startswith("brokers.") and key.endswith(".id")
     }
-    logged = _events(held)
+    wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
+    logged = log_events(held, wanted)
     spans = covered(held.rows("store_files"))
     leaders = best_told(held.rows("leaders"), spans)
     events = with_elections(logged, leaders, names)
@@ -98,7 +115,16 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         interval_s=interval_s,
         elected={t.number: t.elected for t in tenures if t.elected is not None},
         history_share=ran.threshold_shedder.history_share,
+        leaders=tuple((row["written"] or row["time"], row["broker"]) for row in leaders),
+        names=names,
+        release=ran.release,
+        shedder=ran.shedder,
+        placer=ran.placer,
+        conf=ran.conf,
+        end=end,
     )
+    night = _with_reports(held, night, reports, spans)
+    night = replace(night, decided=decided(replayed["replayed_rounds"]))
     causes = found(night)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
@@ -113,48 +139,27 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """The tables of one cluster."""
-
-    spark: SparkSession
-    tables: Path
-    cluster: str
-
-    def frame(self, name: str) -> DataFrame:
-        """Return a table, in whatever order Spark reads it."""
-        schema = from_arrow_schema(INGESTED[name])
-        path = cluster_folder(self.tables, name, self.cluster)
-        return self.spark.read.schema(schema).parquet(str(path)).select(INGESTED[name].names)
-
-    def rows(self, name: str, condition: Column | None = None) -> list[dict[str, Any]]:
-        """Return rows of a table, by file and line where they have them."""
-        frame = self.frame(name)
-        if condition is not None:
-            frame = frame.where(condition)
-        rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
-        if "line" in INGESTED[name].names:
-            rows.sort(key=lambda row: (row["file"], row["line"]))
-        return rows
+def _with_reports(
+    held: Held, night: Night, reports: Sequence[Mapping[str, Any]], spans: Sequence[Span]
+) -> Night:
+    """Add the lines of no round, and what brokers and the store said."""
+    moved = {move.bundle for each in night.rounds for move in each.moves}
+    mine = F.col("bundle").isin(*sorted(moved))
+    own = F.col("kind") == "ownership-acquired"
+    stored = held.rows("ownership", mine) if moved else []
+    lines = log_events(held, own & mine) if moved else []
+    return replace(
+        night,
+        events=tuple(log_events(held, F.col("kind").isin(*sorted(WATCHED)))),
+        reports=broker_reports(row for row in reports if row["origin"] == "store"),
+        bundles=reports_of(held, moved),
+        owners=owners(best_told(stored, spans)),
+        acquired=acquired(lines, night.names),
+        heaviest=heaviest(held),
+    )
 
 
-def _events(held: _Held) -> list[Event]:
-    wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
-    events = [
-        Event(
-            **row
-            | {
-                "numbers": dict(row["numbers"] or ()),
-                "scores": dict(row["scores"] or ()),
-                "brokers": tuple(row["brokers"] or ()),
-            }
-        )
-        for row in held.rows("log_events", wanted)
-    ]
-    return sorted(events, key=lambda event: (event.time, event.file, event.line))
-
-
-def _log_spans(held: _Held) -> dict[str, tuple[datetime, datetime]]:
+def _log_spans(held: Held) -> dict[str, tuple[datetime, datetime]]:
     spans = held.frame("log_events").groupBy("file").agg(F.min("time"), F.max("time"))
     return {
         file: (start, end)
@@ -162,12 +167,17 @@ def _log_spans(held: _Held) -> dict[str, tuple[datetime, datetime]]:
     }
 
 
-def _reports(held: _Held) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = held.frame("load_reports").select(*_REPORTED).toArrow().to_pylist()
+def _reports(held: Held) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = (
+        held.frame("load_reports")
+        .select(*_REPORTED, F.size("bundles").alias("bundle_count"))
+        .toArrow()
+        .to_pylist()
+    )
     return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
 
-def _deployment(held: _Held, meta: Mapping[str, str], events: Sequence[Event]) -> Deployment:
+def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) -> Deployment:
     releases = [
         row["release"]
         for row in held.frame("load_reports").select("release").distinct().collect()
@@ -185,7 +195,7 @@ def _deployment(held: _Held, meta: Mapping[str, str], events: Sequence[Event]) -
 
 
 def _usages(
-    held: _Held,
+    held: Held,
     ran: Deployment,
     reports: Sequence[Mapping[str, Any]],
     names: Mapping[str, str],

@@ -225,7 +225,7 @@ def _finding(i: int, finding: Finding) -> dict[str, Any]:
         "code": finding.code,
         "severity": finding.severity,
         "time": finding.time,
-        "round": finding.round,
+        "round": finding.round or None,
         "title": finding.title,
         "text": finding.text,
         "brokers": list(finding.brokers),

@@ -4,14 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from trimtab.diagnose.bad_nic_limit import bad_nic_limit
+from trimtab.diagnose.blind_to_imbalance import blind_to_imbalance
+from trimtab.diagnose.cold_cpu import cold_cpu
 from trimtab.diagnose.cold_history import cold_history
+from trimtab.diagnose.emptied_broker import emptied_broker
+from trimtab.diagnose.empty_bundle_moved import empty_bundle_moved
+from trimtab.diagnose.even_distribution_override import even_distribution_override
+from trimtab.diagnose.giant_bundle import giant_bundle
+from trimtab.diagnose.grace_starvation import grace_starvation
+from trimtab.diagnose.heterogeneous_brokers import heterogeneous_brokers
+from trimtab.diagnose.jitter_chasing import jitter_chasing
+from trimtab.diagnose.leader_change import leader_change
+from trimtab.diagnose.lost_destination import lost_destination
+from trimtab.diagnose.memory_as_load import memory_as_load
 from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.no_acting_leader import no_acting_leader
+from trimtab.diagnose.no_headroom import no_headroom
+from trimtab.diagnose.one_pair_per_round import one_pair_per_round
 from trimtab.diagnose.over_placement import over_placement
 from trimtab.diagnose.over_unloading import over_unloading
 from trimtab.diagnose.ping_pong import ping_pong
 from trimtab.diagnose.random_placement import random_placement
+from trimtab.diagnose.same_broker import same_broker
 from trimtab.diagnose.score_disagreement import score_disagreement
+from trimtab.diagnose.shedding_aborted import shedding_aborted
+from trimtab.diagnose.skipped_bundles import skipped_bundles
+from trimtab.diagnose.slow_round import slow_round
 from trimtab.diagnose.sole_bundle import sole_bundle
+from trimtab.diagnose.split_refused import split_refused
+from trimtab.diagnose.split_storm import split_storm
+from trimtab.diagnose.stale_report import stale_report
+from trimtab.diagnose.throughput_floor import throughput_floor
+from trimtab.diagnose.two_leaders import two_leaders
+from trimtab.diagnose.unload_failed import unload_failed
+from trimtab.diagnose.usage_zero import usage_zero
+from trimtab.diagnose.vanished_bundle import vanished_bundle
+from trimtab.diagnose.wrong_extreme import wrong_extreme
+from trimtab.diagnose.wrong_manager import wrong_manager
+from trimtab.diagnose.zero_traffic_contradiction import zero_traffic_contradiction
 
 FINDINGS: Mapping[str, Callable[[Night], list[Finding]]] = {
     "random-placement": random_placement,
@@ -21,6 +52,37 @@ FINDINGS: Mapping[str, Callable[[Night], list[Finding]]] = {
     "cold-history": cold_history,
     "score-disagreement": score_disagreement,
     "sole-bundle": sole_bundle,
+    "even-distribution-override": even_distribution_override,
+    "same-broker": same_broker,
+    "blind-to-imbalance": blind_to_imbalance,
+    "heterogeneous-brokers": heterogeneous_brokers,
+    "lost-destination": lost_destination,
+    "empty-bundle-moved": empty_bundle_moved,
+    "giant-bundle": giant_bundle,
+    "emptied-broker": emptied_broker,
+    "jitter-chasing": jitter_chasing,
+    "no-headroom": no_headroom,
+    "cold-cpu": cold_cpu,
+    "bad-nic-limit": bad_nic_limit,
+    "wrong-manager": wrong_manager,
+    "vanished-bundle": vanished_bundle,
+    "one-pair-per-round": one_pair_per_round,
+    "wrong-extreme": wrong_extreme,
+    "throughput-floor": throughput_floor,
+    "grace-starvation": grace_starvation,
+    "stale-report": stale_report,
+    "memory-as-load": memory_as_load,
+    "skipped-bundles": skipped_bundles,
+    "unload-failed": unload_failed,
+    "shedding-aborted": shedding_aborted,
+    "slow-round": slow_round,
+    "leader-change": leader_change,
+    "two-leaders": two_leaders,
+    "no-acting-leader": no_acting_leader,
+    "split-refused": split_refused,
+    "split-storm": split_storm,
+    "usage-zero": usage_zero,
+    "zero-traffic-contradiction": zero_traffic_contradiction,
 }
 
 

@@ -5,10 +5,15 @@ A night is the recorded stretch of time, whatever the hour.  No functions that d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import numpy as np
+
+from trimtab.diagnose.reported import BrokerReports, BundleReports
+from trimtab.model import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,8 @@ class BrokerState:
     offload: float | None = None
     #: Bundles reported.
     bundles: int | None = None
+    #: Why it was shed or not, in Pulsar's word; None where it was not recomputed.
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,39 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
+class Decided:
+    """All rounds that were decided again, silent ones included, as columns."""
+
+    #: (n_rounds,) in order of tenure and time.
+    times: tuple[datetime, ...] = ()
+    terms: tuple[int, ...] = ()
+    #: Number of the logged round, 0 for a silent one.
+    numbers: tuple[int, ...] = ()
+    #: Bundles chosen.
+    unloads: tuple[int, ...] = ()
+    #: Mean of the scores, as the shedder has them.
+    averages: tuple[float, ...] = ()
+    #: (n_rounds + 1,) where each round's brokers begin in the columns below.
+    offsets: Ints = field(default_factory=lambda: np.zeros(1, np.int64))
+    brokers: tuple[str, ...] = ()
+    usage: Floats = field(default_factory=lambda: np.empty(0))
+    scores: Floats = field(default_factory=lambda: np.empty(0))
+    throughput: Floats = field(default_factory=lambda: np.empty(0))
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """A bundle among those with most traffic, averaged over the night."""
+
+    bundle: str
+    broker: str
+    #: Bytes/s, in and out.
+    throughput: float
+    topics: int
+
+
+@dataclass(frozen=True, slots=True)
 class Night:
     """All that the findings look at."""
 
@@ -142,6 +182,30 @@ class Night:
     elected: Mapping[int, datetime] = field(default_factory=dict)
     #: How much the past weighs in the smoothed usage, 0 to 1.
     history_share: float = 0.9
+    #: Lines that are of no round, in order of time; see `watched.py` for the kinds.
+    events: tuple[Event, ...] = ()
+    #: Broker → what it reported to the store.
+    reports: Mapping[str, BrokerReports] = field(default_factory=dict)
+    #: Moved bundle → what brokers reported of it.
+    bundles: Mapping[str, BundleReports] = field(default_factory=dict)
+    #: Moved bundle → its owners from when on, in order of time, as the store says.
+    owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
+    #: Moved bundle → who acquired it when, in order of time, as the brokers' logs say.
+    acquired: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
+    #: Who led from when on, None for nobody; as the store says.
+    leaders: tuple[tuple[datetime, str | None], ...] = ()
+    #: Log folder → broker id.
+    names: Mapping[str, str] = field(default_factory=dict)
+    #: Bundles with the most traffic, heaviest first.
+    heaviest: tuple[Heavy, ...] = ()
+    decided: Decided = field(default_factory=Decided)
+    release: str = "4.0.8"
+    shedder: str = "ThresholdShedder"
+    placer: str = "LeastResourceUsageWithWeight"
+    #: Settings as written.
+    conf: Mapping[str, str] = field(default_factory=dict)
+    #: When the recording ends; None where nothing was recorded.
+    end: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
         night: what happened.
         covered: why no round was replayed; None if they were.
     """
-    found: list[Undecidable] = []
+    found = _of_sources(night)
     is_open = any(logged.recomputed.equal is None for logged in night.rounds)
     if covered is not None and is_open:
         found.append(covered)
@@ -23,6 +23,50 @@ def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
         found += _of_usage(night, logged)
         found += _of_draws(logged)
     return found
+
+
+def _of_sources(night: Night) -> list[Undecidable]:
+    """List what was not looked for because a whole source is absent, once a night."""
+    moved = any(logged.moves for logged in night.rounds)
+    elections = any(event.kind == "elected-leader" for event in night.events)
+    reports = "store/zookeeper/ or store/brokers.jsonl"
+    absent = (
+        (
+            moved and not night.owners and not night.acquired,
+            "lost-destination, same-broker, vanished-bundle",
+            "who took the bundles after their unloads is not in the recording",
+            "store/ownership.jsonl, or the logs of all brokers",
+        ),
+        (
+            moved and not night.bundles,
+            "empty-bundle-moved, jitter-chasing, vanished-bundle",
+            "what the moved bundles carried is not in the recording",
+            reports,
+        ),
+        (
+            not night.reports,
+            "bad-nic-limit, giant-bundle, heterogeneous-brokers, usage-zero, wrong-extreme, "
+            "wrong-manager, zero-traffic-contradiction",
+            "what brokers told the store is not in the recording",
+            reports,
+        ),
+        (
+            not night.decided.times,
+            "blind-to-imbalance, cold-cpu, even-distribution-override, and throughput-floor of "
+            "rounds without a line",
+            "no round was decided again",
+            reports,
+        ),
+        (
+            not night.leaders and not elections,
+            "leader-change, no-acting-leader, two-leaders",
+            "no election is in the recording",
+            "store/leader.jsonl, or the logs of all brokers",
+        ),
+    )
+    return [
+        Undecidable(what, why, missing) for is_absent, what, why, missing in absent if is_absent
+    ]
 
 
 def _round(

@@ -52,7 +52,31 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "one bundle, nothing to shed",
         "A broker over the bar owned a single bundle, and the last one is never taken.",
     ),
-    "stale-report": ("on a stale report", "The decision rests on a report that was too old."),
+    "stale-report": (
+        "on a stale report",
+        "The decision rests on a report from before the last unload of the same broker.",
+    ),
+    "same-broker": ("back at once", "The broker that lost the bundle took it again."),
+    "even-distribution-override": (
+        "forced by a filter",
+        "Only the broker with the fewest bundles was a candidate, and another was cooler.",
+    ),
+    "empty-bundle-moved": (
+        "without traffic",
+        "The bundle carried nothing, so nobody was relieved.",
+    ),
+    "jitter-chasing": ("for a passing peak", "The bundle's traffic was back a few minutes later."),
+    "cold-cpu": (
+        "for an unmeasured broker",
+        "A broker that had just started lowered the average, and the source looked hot.",
+    ),
+    "vanished-bundle": ("nobody took it", "The bundle had traffic and no owner any more."),
+    "lost-destination": ("taken by another", "Another broker than the one chosen took the bundle."),
+    "unload-failed": ("unload failed", "Unloading the bundle failed or ran out of time."),
+    "memory-as-load": (
+        "for memory",
+        "Memory made the source hot, and moving bundles does not lower it.",
+    ),
     "not-decidable": ("not decidable", "The recording does not hold what a judgement needs."),
 }
 

@@ -1,0 +1,94 @@
+"""Brokers shed because one that had just started had not measured itself yet."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from trimtab.diagnose.night import Finding, Night, Round
+from trimtab.diagnose.standing import percent
+
+#: Usage below this is a first sample of the CPU, a mean since 1970.
+_SAMPLED_MIN = 0.001
+#: How far it is looked ahead for what such a broker measures.
+_STARTING = timedelta(minutes=5)
+
+
+def cold_cpu(night: Night) -> list[Finding]:
+    """Find unloads that came only of a starting broker's first, unmeasured CPU.
+
+    The first report after a start has a CPU of nearly nothing, which drags the average down.
+    It is done again with the lowest usage that the broker measured within five minutes in
+    its place, since the measured ones hold the work of starting and what it is given: a
+    source whose smoothed usage is below even that bar was shed for nothing.  High.
+
+    Quirks:
+        Without history, in its first round, a broker's smoothed usage is the reported one;
+        later the first report is a tenth of it, and this is not looked for.
+
+    Source:
+        impl/LinuxBrokerHostUsageImpl.java, 4.0.8: lastCollection of 0 at the first call
+    """
+    found = []
+    for logged in night.rounds:
+        if not logged.moves or logged.average is None or logged.threshold is None:
+            continue
+        bar = _true_bar(night, logged)
+        if bar is None:
+            continue
+        for source in dict.fromkeys(move.source for move in logged.moves):
+            state = logged.brokers.get(source)
+            if state is not None and state.smoothed is not None and state.smoothed < bar[0]:
+                found.append(_finding(logged, source, state.smoothed, bar))
+    return found
+
+
+def _true_bar(night: Night, logged: Round) -> tuple[float, str] | None:
+    """Return the bar with measured usage in place of first samples, and whose they were."""
+    scores = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
+    cold = [broker for broker, score in scores.items() if 0 <= score < _SAMPLED_MIN]
+    for broker in cold:
+        measured = _measured(night, logged, broker)
+        if measured is None:
+            return None
+        scores[broker] = measured
+    if not cold or logged.threshold is None:
+        return None
+    return sum(scores.values()) / len(scores) + logged.threshold, ", ".join(cold)
+
+
+def _measured(night: Night, logged: Round, broker: str) -> float | None:
+    return min(
+        (
+            usage.usage
+            for usage in night.usages
+            if usage.broker == broker
+            and logged.time < usage.time <= logged.time + _STARTING
+            and usage.usage is not None
+            and usage.usage >= _SAMPLED_MIN
+        ),
+        default=None,
+    )
+
+
+def _finding(logged: Round, source: str, smoothed: float, bar: tuple[float, str]) -> Finding:
+    moves = [move for move in logged.moves if move.source == source]
+    was = (logged.average or 0.0) + (logged.threshold or 0.0)
+    return Finding(
+        code="cold-cpu",
+        severity="high",
+        time=logged.time,
+        round=logged.number,
+        title=f"{source} was shed because {bar[1]} had not measured its CPU yet",
+        text=(
+            f"With the first report of {bar[1]} the bar was {percent(was)}; with the least that it "
+            f"measured soon after it would have been {percent(bar[0])}, and {source} stood at "
+            f"{percent(smoothed)}."
+        ),
+        better="wait a round after a broker has joined",
+        advice="None in the settings; it passes with the broker's next report.",
+        brokers=(source, *bar[1].split(", ")),
+        bundles=tuple(move.bundle for move in moves),
+        moves=tuple(move.id for move in moves),
+        evidence=tuple(event for move in moves[:5] for event in move.evidence[:1]),
+        numbers={"bar": was, "bar_measured": bar[0], "smoothed": smoothed},
+    )

@@ -1,0 +1,70 @@
+"""Destinations forced by the number of bundles, whatever the load."""
+
+from __future__ import annotations
+
+from trimtab.diagnose.night import Finding, Move, Night, Round
+from trimtab.diagnose.standing import percent, points, standing
+
+_SETTING = "loadBalancerDistributeBundlesEvenlyEnabled"
+
+
+def even_distribution_override(night: Night) -> list[Finding]:
+    """Find moves whose only candidate was the broker with the fewest bundles, not the coolest.
+
+    The filter keeps the brokers with the fewest bundles of the bundle's namespace; where one
+    is left, loads are not compared at all.  That it was this filter is proved by doing it
+    again: it leaves as many candidates as the leader logged.  High if the broker was hotter
+    than the average and another cooler by the placer's margin, medium for either of both,
+    low if another was cooler at all; none if it was the coolest anyway.
+
+    Source:
+        impl/LoadManagerShared.java removeMostServicingBrokersForNamespace, 4.0.8 (#16059)
+    """
+    found = []
+    for logged in night.rounds:
+        for move in logged.moves:
+            finding = _finding(night, logged, move) if is_forced(move) else None
+            if finding is not None:
+                found.append(finding)
+    return found
+
+
+def is_forced(move: Move) -> bool:
+    """Tell whether the filter, done again, left the logged single candidate."""
+    draw = move.draw
+    return (
+        draw is not None
+        and draw.count == 1
+        and draw.equal is True
+        and not any(event.kind == "placer-scores" for event in draw.evidence)
+    )
+
+
+def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
+    stood, target = standing(night, logged, move), move.target
+    if stood is None or target is None or target not in stood.usage:
+        return None
+    right = stood.coolest(but=move.source)
+    if right is None or not stood.is_cooler(right, target):
+        return None
+    usage, gap = stood.usage[target], stood.usage[target] - stood.usage[right]
+    signs = (usage > stood.average()) + (gap >= night.margin)
+    return Finding(
+        code="even-distribution-override",
+        severity=("low", "medium", "high")[signs],
+        time=move.time,
+        round=logged.number,
+        title=f"{target} was the only candidate, and {right} was cooler",
+        text=(
+            f"The filter left the broker with the fewest bundles of the namespace. It stood at "
+            f"{percent(usage)}, number {stood.rank(target)} of {len(stood.usage)} from the "
+            f"hottest, and {right} at {percent(stood.usage[right])} ({stood.basis})."
+        ),
+        better=f"{right}, {points(gap)} cooler",
+        advice=f"{_SETTING} = false; 5.0 has it so by default.",
+        brokers=(move.source, target),
+        bundles=(move.bundle,),
+        moves=(move.id,),
+        evidence=move.evidence,
+        numbers={"target_usage": usage, "cooler_usage": stood.usage[right]},
+    )

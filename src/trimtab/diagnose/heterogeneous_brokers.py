@@ -1,0 +1,90 @@
+"""Brokers of different strength, balanced as if they were alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.watched import grouped, told_in_rounds
+
+#: The strongest broker has so many times the CPU of the weakest.
+_RATIO = 1.5
+#: Rounds from which AvgShedder's dead end is grave.
+_ROUNDS = 3
+#: Strategies that compare traffic and not what it costs.
+_BY_TRAFFIC = frozenset({"UniformLoadShedder", "LeastLongTermMessageRate"})
+
+
+def heterogeneous_brokers(night: Night) -> list[Finding]:
+    """Find clusters whose brokers differ in strength under strategies that do not see it.
+
+    Either the reports give one broker at least half as much CPU again as another while a
+    strategy that compares traffic alone is in use: low.  Or AvgShedder's hot broker
+    carries less than its cool partner, so that there is less than nothing to move: high from
+    three rounds on, medium before.
+
+    Source:
+        impl/AvgShedder.java findBundlesForUnloading, impl/UniformLoadShedder.java, 4.0.8
+    """
+    lines = [
+        event
+        for _, event in told_in_rounds(night, "too-little-to-shed")
+        if event.broker
+        and event.target
+        and event.numbers.get("offload_mbyte_s", 0.0) < 0
+        and event.numbers.get("offload_rate", 0.0) < 0
+    ]
+    rounds = {id(event): n for n, event in told_in_rounds(night, "too-little-to-shed")}
+    pairs = grouped(lines, lambda event: (event.broker or "", event.target or ""))
+    found = [_dead_end(pair, same, rounds[id(same[0])]) for pair, same in pairs.items()]
+    return found + _unlike(night)
+
+
+def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding:
+    hot, cool = pair
+    return Finding(
+        code="heterogeneous-brokers",
+        severity="high" if len(lines) >= _ROUNDS else "medium",
+        time=lines[0].time,
+        round=number,
+        title=f"{hot} is hotter than {cool} and carries less",
+        text=(
+            f"In {len(lines)} round(s) AvgShedder wanted to relieve it and found less than nothing "
+            "to move: its traffic is smaller than that of the broker that it was paired with."
+        ),
+        better="hardware alike, or weights by strength",
+        advice=(
+            f"Find out what loads {hot} besides its bundles, or give all brokers the same hardware."
+        ),
+        brokers=(hot, cool),
+        evidence=tuple(lines[:5]),
+        numbers={"rounds": len(lines)},
+    )
+
+
+def _unlike(night: Night) -> list[Finding]:
+    """Compare CPUs by the median of what each reports: its first report may be of the host."""
+    cpu = {broker: float(np.nanmedian(r.limit[:, 0])) for broker, r in night.reports.items()}
+    cpu = {broker: limit for broker, limit in cpu.items() if limit > 0}
+    blind = sorted({night.shedder, night.placer} & _BY_TRAFFIC)
+    if len(cpu) < 2 or not blind or max(cpu.values()) < _RATIO * min(cpu.values()):
+        return []
+    strong, weak = max(cpu, key=cpu.__getitem__), min(cpu, key=cpu.__getitem__)
+    return [
+        Finding(
+            code="heterogeneous-brokers",
+            severity="low",
+            time=night.reports[weak].times[0],
+            round=0,
+            title=f"{strong} has {cpu[strong] / cpu[weak]:.1f} times the CPU of {weak}",
+            text=(
+                f"{' and '.join(blind)} compare(s) traffic and not what it costs, so both are "
+                f"given the same; one has {cpu[strong] / 100:g} cores and the other "
+                f"{cpu[weak] / 100:g}."
+            ),
+            better="a strategy that compares usage",
+            advice="Use AvgShedder for both roles, or ThresholdShedder; or the same hardware.",
+            brokers=(strong, weak),
+            numbers={"cores": {broker: limit / 100 for broker, limit in cpu.items()}},
+        )
+    ]

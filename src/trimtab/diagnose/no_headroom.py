@@ -1,0 +1,83 @@
+"""Clusters in which everybody is hot."""
+
+from __future__ import annotations
+
+import math
+from datetime import datetime
+
+from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.standing import percent
+
+#: Mean usage from which no placing helps, and what the coolest must have at least.
+_FULL, _COOLEST = 0.75, 0.65
+#: Mean usage at which one of three brokers may fail and the rest stays below 90 %.
+_WANTED = 0.60
+#: So many shedding intervals it must last.
+_INTERVALS = 10
+
+
+def no_headroom(night: Night) -> list[Finding]:
+    """Find stretches in which all brokers were hot: what is missing is brokers, not balance.
+
+    The mean of the reported usage at 75 % or more and the coolest broker at 65 % or more, for
+    ten shedding intervals.  It says how many brokers of the same kind bring the mean to 60 %.
+    High; the longest stretch alone is told.
+    """
+    stretches = _stretches(night)
+    if not stretches:
+        return []
+    since, until, worst = max(stretches, key=lambda each: each[1] - each[0])
+    count, mean, coolest = worst
+    more = max(1, math.ceil(count * mean / _WANTED) - count)
+    minutes = (until - since).total_seconds() / 60
+    before = [logged.number for logged in night.rounds if logged.time <= since]
+    return [
+        Finding(
+            code="no-headroom",
+            severity="high",
+            time=since,
+            round=before[-1] if before else 0,
+            title=f"All {count} brokers were hot for {minutes:.0f} min",
+            text=(
+                f"At worst they stood at {percent(mean)} on average, the coolest at "
+                f"{percent(coolest)}: wherever a bundle goes, it is hot there."
+            ),
+            better=f"{count + more} brokers",
+            advice=(
+                f"{more} more broker(s) of the same kind bring the average to {percent(_WANTED)} "
+                "or less, if load spreads evenly; until then every move is a waste."
+            ),
+            numbers={"minutes": minutes, "mean_usage": mean, "brokers": count, "more": more},
+        )
+    ]
+
+
+#: Brokers, their mean usage, and that of the coolest.
+_Worst = tuple[int, float, float]
+
+
+def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
+    """Return since, until and the worst moment of every long stretch."""
+    found: list[tuple[datetime, datetime, _Worst]] = []
+    latest: dict[str, float] = {}
+    since: datetime | None = None
+    worst: _Worst = (0, 0.0, 0.0)
+    total, cool = 0.0, 0
+    for usage in night.usages:
+        before = latest.pop(usage.broker, None)
+        if before is not None:
+            total, cool = total - before, cool - (before < _COOLEST)
+        if usage.usage is not None:
+            latest[usage.broker] = usage.usage
+            total, cool = total + usage.usage, cool + (usage.usage < _COOLEST)
+        if len(latest) < 2 or cool or total / len(latest) < _FULL:
+            since, worst = None, (0, 0.0, 0.0)
+            continue
+        since = since or usage.time
+        if (len(latest), total / len(latest)) > worst[:2]:
+            worst = len(latest), total / len(latest), min(latest.values())
+        if (usage.time - since).total_seconds() >= _INTERVALS * night.interval_s:
+            if found and found[-1][0] == since:
+                found.pop()
+            found.append((since, usage.time, worst))
+    return found

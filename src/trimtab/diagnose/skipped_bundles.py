@@ -1,0 +1,61 @@
+"""Bundles chosen and then left where they were."""
+
+from __future__ import annotations
+
+from trimtab.diagnose.night import Event, Finding, Night, Round
+
+#: What the manager says of a bundle that it does not unload after all.
+_SKIPPED = {
+    "no-broker-available": "had no broker to go to",
+    "same-destination": "would have gone to the broker that it is on",
+}
+
+
+def skipped_bundles(night: Night) -> list[Finding]:
+    """Find rounds in which chosen bundles were skipped, and nothing was taken instead.
+
+    Policies, anti-affinity and the choice of the destination come after the shedder's choice;
+    what they refuse has been counted as moved already.  One finding a round and broker:
+    medium if nothing of the broker was moved in that round, low otherwise.
+
+    Source:
+        impl/ModularLoadManagerImpl.java doLoadShedding, 4.0.8
+    """
+    found = []
+    for logged in night.rounds:
+        skipped: dict[str, list[Event]] = {}
+        for event in logged.events:
+            if event.kind in _SKIPPED and event.broker and event.bundle:
+                skipped.setdefault(event.broker, []).append(event)
+        found += [_finding(logged, broker, lines) for broker, lines in skipped.items()]
+    return found
+
+
+def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:
+    moved = sum(move.source == broker for move in logged.moves)
+    why = "; ".join(
+        f"{count} {words}"
+        for kind, words in _SKIPPED.items()
+        if (count := sum(event.kind == kind for event in lines))
+    )
+    return Finding(
+        code="skipped-bundles",
+        severity="low" if moved else "medium",
+        time=lines[0].time,
+        round=logged.number,
+        title=f"{len(lines)} bundle(s) of {broker} were chosen and not moved",
+        text=(
+            f"Of the bundles chosen, {why}; {moved} were moved. Their traffic counted as moved, so "
+            "none was taken in their place."
+        ),
+        better="another bundle of the same broker",
+        advice=(
+            "Look at isolation policies and anti-affinity groups of the namespace, and at "
+            "loadBalancerDistributeBundlesEvenlyEnabled, which may leave the owner as the only "
+            "candidate."
+        ),
+        brokers=(broker,),
+        bundles=tuple(dict.fromkeys(event.bundle for event in lines if event.bundle)),
+        evidence=tuple(lines[:5]),
+        numbers={"skipped": len(lines), "moved": moved},
+    )

@@ -1,0 +1,82 @@
+"""Clusters that look idle to the shedder."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.reported import BrokerReports
+from trimtab.diagnose.watched import told_in_rounds
+
+#: Bytes/s that a broker cannot carry without any usage.
+_CARRIED = 1_000_000.0
+#: Reports in a row.
+_REPORTS = 3
+
+
+def usage_zero(night: Night) -> list[Finding]:
+    """Find brokers that report no usage at all while they carry traffic, and rounds so decided.
+
+    Usage is zero where the host cannot be measured, or where every weight is zero; the
+    broker then looks like the best destination whatever it carries.  A broker counts with
+    three reports in a row of at least 1 MB/s and nothing used; high.  The shedder's own
+    line that the average is zero is of low severity where nothing was carried.
+
+    Source:
+        impl/ThresholdShedder.java findBundlesForUnloading,
+        impl/LinuxBrokerHostUsageImpl.java, 4.0.8
+    """
+    lines = [event for _, event in told_in_rounds(night, "average-usage-zero")]
+    found = []
+    for broker, reports in night.reports.items():
+        at = _first_run(reports)
+        if at is not None:
+            found.append(_finding(broker, reports, at))
+    if lines and not found:
+        number = told_in_rounds(night, "average-usage-zero")[0][0]
+        found.append(
+            Finding(
+                code="usage-zero",
+                severity="low",
+                time=lines[0].time,
+                round=number,
+                title="The average usage was zero",
+                text=f"The shedder says so {len(lines)} time(s), and sheds nothing then.",
+                better="usage that follows the load",
+                advice=(
+                    "If the cluster was not idle, look at loadBalancer…ResourceWeight and at how "
+                    "the host's usage is measured."
+                ),
+                evidence=tuple(lines[:5]),
+                numbers={"warnings": len(lines)},
+            )
+        )
+    return found
+
+
+def _first_run(reports: BrokerReports) -> int | None:
+    """Return where the first run of such reports begins."""
+    is_odd = (reports.throughput >= _CARRIED) & (reports.shares().max(axis=1) <= 0)
+    for i in range(len(is_odd) - _REPORTS + 1):
+        if np.all(is_odd[i : i + _REPORTS]):
+            return i
+    return None
+
+
+def _finding(broker: str, reports: BrokerReports, at: int) -> Finding:
+    carried = float(reports.throughput[at])
+    return Finding(
+        code="usage-zero",
+        severity="high",
+        time=reports.times[at],
+        round=0,
+        title=f"{broker} reports no usage while it carries traffic",
+        text=f"It carried {carried / 1e6:.1f} MB/s and reported every resource as unused.",
+        better="usage that follows the load",
+        advice=(
+            "Look at how this host's usage is measured: /proc, cgroups, and the speed of the "
+            "network (loadBalancerOverrideBrokerNicSpeedGbps)."
+        ),
+        brokers=(broker,),
+        numbers={"throughput": carried},
+    )

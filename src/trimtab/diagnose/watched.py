@@ -1,0 +1,66 @@
+"""Lines that are of no round and that findings ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
+from trimtab.diagnose.night import Event, Night
+
+Key = TypeVar("Key", bound=Hashable)
+
+#: Their kinds.  None is printed at every report or every lookup: these are read to the driver.
+WATCHED = frozenset(
+    {
+        "access-split",
+        "active-brokers-unknown",
+        "admin-call-failed",
+        "admin-unload-failed",
+        "bundle-unload-timed-out",
+        "channel-leader-found",
+        "elected-leader",
+        "leadership-acquired",
+        "leadership-released",
+        "load-manager-not-created",
+        "nic-speed-unknown",
+        "no-channel-owner",
+        "ownership-not-acquired",
+        "report-not-written",
+        "shedding-error",
+        "split",
+        "split-done",
+        "split-failed",
+        "split-refused",
+        "state-not-handled",
+        "unload-failed",
+    }
+)
+
+
+def told(night: Night, *kinds: str) -> list[Event]:
+    """Return the watched lines of some kinds, in order of time."""
+    return [event for event in night.events if event.kind in kinds]
+
+
+def told_in_rounds(night: Night, *kinds: str) -> list[tuple[int, Event]]:
+    """Return the rounds' lines of some kinds, each with the number of its round."""
+    return [
+        (logged.number, event)
+        for logged in night.rounds
+        for event in logged.events
+        if event.kind in kinds
+    ]
+
+
+def grouped(events: Iterable[Event], key: Callable[[Event], Key]) -> dict[Key, list[Event]]:
+    """Put events with the same key together, in their order."""
+    found: dict[Key, list[Event]] = {}
+    for event in events:
+        found.setdefault(key(event), []).append(event)
+    return found
+
+
+def round_at(night: Night, event: Event) -> int:
+    """Return the number of the last round that had begun when a line was logged, else 0."""
+    before = [logged.number for logged in night.rounds if logged.time <= event.time]
+    return before[-1] if before else 0

@@ -1,0 +1,77 @@
+"""Rounds of UniformLoadShedder that relieved another broker than the busiest."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from trimtab.diagnose.night import Finding, Night, Round
+
+#: Another broker must have so much more of both, messages and bytes.
+_MORE = 1.1
+#: The leader has heard of a report after this.
+_HEARD = timedelta(seconds=10)
+
+
+def wrong_extreme(night: Night) -> list[Finding]:
+    """Find rounds of UniformLoadShedder whose source had a busier broker beside it.
+
+    Its source is the broker with most messages or with most bytes a second.  Another that
+    reported ten percent more of both, ten seconds or more before the round, shows that the
+    wrong one was taken, as releases did that looked for both extremes in one pass.  Medium.
+
+    Source:
+        impl/UniformLoadShedder.java findBundlesForUnloading, 2.10.4 (#21016)
+    """
+    found = []
+    for logged in night.rounds:
+        if logged.strategy != "UniformLoadShedder":
+            continue
+        carried = _carried(night, logged)
+        for source in dict.fromkeys(move.source for move in logged.moves):
+            if source not in carried:
+                continue
+            rate, throughput = carried[source]
+            busier = [
+                broker
+                for broker, (other_rate, other_throughput) in carried.items()
+                if other_rate > _MORE * rate and other_throughput > _MORE * throughput
+            ]
+            if busier:
+                worst = max(busier, key=carried.__getitem__)
+                found.append(_finding(logged, source, worst, carried))
+    return found
+
+
+def _carried(night: Night, logged: Round) -> dict[str, tuple[float, float]]:
+    """Return messages/s and bytes/s of each broker whose latest report the leader had heard of."""
+    found = {}
+    for broker, reports in night.reports.items():
+        at = reports.at(logged.time)
+        if at is not None and reports.times[at] <= logged.time - _HEARD:
+            found[broker] = float(reports.rate[at]), float(reports.throughput[at])
+    return found
+
+
+def _finding(
+    logged: Round, source: str, busier: str, carried: dict[str, tuple[float, float]]
+) -> Finding:
+    moves = [move for move in logged.moves if move.source == source]
+    (rate, throughput), (most_rate, most_throughput) = carried[source], carried[busier]
+    return Finding(
+        code="wrong-extreme",
+        severity="medium",
+        time=logged.time,
+        round=logged.number,
+        title=f"{source} was relieved, and {busier} was busier",
+        text=(
+            f"{source} had {rate:.0f} messages/s and {throughput / 1e6:.2f} MB/s; {busier} had "
+            f"{most_rate:.0f} and {most_throughput / 1e6:.2f}."
+        ),
+        better=f"take from {busier}",
+        advice="Upgrade: later releases look for each extreme by itself (#21016).",
+        brokers=(source, busier),
+        bundles=tuple(move.bundle for move in moves),
+        moves=tuple(move.id for move in moves),
+        evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
+        numbers={"rate": rate, "throughput": throughput, "other_rate": most_rate},
+    )
