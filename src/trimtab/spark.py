@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,12 @@ class SparkError(Exception):
 
 
 def session(
-    app: str, *, cores: int = 2, master: str | None = None, log: Path | None = None
+    app: str,
+    *,
+    cores: int = 2,
+    master: str | None = None,
+    log: Path | None = None,
+    inherited: Sequence[int] = (),
 ) -> SparkSession:
     """Start a quiet Spark session, or return the one that runs on the same master.
 
@@ -68,6 +73,7 @@ def session(
         cores: tasks that run at a time; of no effect when `master` is given.
         master: a Spark master's URL; without it Spark runs in this process's machine.
         log: file for what Java prints; by default `spark.log` in the user's cache folder.
+        inherited: file descriptors that Java keeps open as long as it lives.
 
     Raises:
         JavaError: there is no Java of at least release 17.
@@ -87,7 +93,7 @@ def session(
     log = log or _cache_folder() / "spark.log"
     try:
         conf = _configuration(app, cores, master)
-        gateway = SparkContext._gateway or _start_java(conf, log)
+        gateway = SparkContext._gateway or _start_java(conf, log, inherited)
         SparkContext(conf=conf, gateway=gateway)
         return SparkSession.builder.config(conf=conf).getOrCreate()
     except (PySparkException, Py4JError) as fault:
@@ -95,17 +101,20 @@ def session(
 
 
 @contextmanager
-def opened_session(app: str, *, cores: int, master: str | None) -> Iterator[SparkSession]:
+def opened_session(
+    app: str, *, cores: int, master: str | None, inherited: Sequence[int] = ()
+) -> Iterator[SparkSession]:
     """Give a block its session, and end it with its Java when the block ends.
 
     A session that ran before the block is used and left running.
+    Java keeps the `inherited` file descriptors open.
 
     Raises:
         JavaError: there is no Java of at least release 17.
         SparkError: Java or Spark did not start; the message names the log.
     """
     is_ours = SparkContext._active_spark_context is None
-    spark = session(app, cores=cores, master=master)
+    spark = session(app, cores=cores, master=master, inherited=inherited)
     try:
         yield spark
     finally:
@@ -271,7 +280,7 @@ def _python_path() -> str:
     return os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
 
 
-def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
+def _start_java(conf: SparkConf, log: Path, inherited: Sequence[int]) -> JavaGateway:
     """Start Java with everything it prints going to `log`."""
     java = find_java()
     conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
@@ -284,7 +293,8 @@ def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
     log.parent.mkdir(parents=True, exist_ok=True)
     launch: Callable[..., JavaGateway] = launch_gateway
     with log.open("wb") as sink, _java_home(java):
-        return launch(conf, popen_kwargs={"stdout": sink, "stderr": sink})
+        kept = {"stdout": sink, "stderr": sink, "pass_fds": tuple(inherited)}
+        return launch(conf, popen_kwargs=kept)
 
 
 @contextmanager

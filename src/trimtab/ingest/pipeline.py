@@ -95,10 +95,10 @@ def ingest(spark: SparkSession, recording: Recording, tables: Path) -> Accountin
         with plain_faults():
             splits, store_files = shared_out(spark, _splits(recording))
             accounts, told = _write_parsed(spark, splits, folder)
-        files = (*_meta_account(recording), *_file_accounts(splits, accounts))
+        files = (*meta_accounts(recording), *_file_accounts(splits, accounts))
         _write(folder, "files", [asdict(file) for file in files])
         _write(folder, "store_files", store_files)
-        _write(folder, "recording", _meta_rows(recording))
+        _write(folder, "recording", meta_rows(recording))
         written = {name: _row_count(folder / name) for name in INGESTED}
         rejects = _head(folder / "rejects", _SAMPLE_SIZE)
         accounting = Accounting(files, written, rejects, recording.unused)
@@ -247,7 +247,7 @@ def _whole_or_nothing(tables: Path) -> Iterator[Path]:
 # ----------------------------------------------------------------- accounting
 
 
-def _meta_account(recording: Recording) -> list[FileAccount]:
+def meta_accounts(recording: Recording) -> list[FileAccount]:
     """Account for recording.toml, which is read when the recording is opened."""
     accounts = []
     for file in recording.files.get("recording", ()):
@@ -258,7 +258,8 @@ def _meta_account(recording: Recording) -> list[FileAccount]:
     return accounts
 
 
-def _meta_rows(recording: Recording) -> list[dict[str, Any]]:
+def meta_rows(recording: Recording) -> list[dict[str, Any]]:
+    """Return the rows of the table `recording`."""
     known = {"name": recording.name} | recording.meta
     return [{"key": key, "value": value} for key, value in known.items()]
 
