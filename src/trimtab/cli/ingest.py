@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
 from trimtab.cli.errors import clear_errors
+
+
+class _Asked(TypedDict):
+    """The options that say how a recording is followed."""
+
+    is_followed: bool
+    until_idle: bool
+    every: float
+    rest: float
 
 
 @click.command()
@@ -21,26 +32,86 @@ from trimtab.cli.errors import clear_errors
 )
 @CORES
 @MASTER
-def ingest(recording: Path, output: Path, cores: int, master: str | None) -> None:
+@click.option(
+    "--follow",
+    "is_followed",
+    is_flag=True,
+    help="Go on with what is added to the recording; Ctrl-C stops.",
+)
+@click.option(
+    "--until-idle", is_flag=True, help="With --follow: stop once all that is there is read."
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0.1),
+    default=5.0,
+    show_default=True,
+    help="With --follow: seconds between looks.",
+)
+@click.option(
+    "--rest",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    help="With --follow: seconds without a write after which a file is taken to be complete.",
+)
+def ingest(
+    recording: Path, output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]
+) -> None:
     """Read a recording into Parquet tables, every line accounted for.
 
+    With --follow, files may grow, rotate, be truncated, appear and vanish meanwhile, and the
+    command may be killed at any moment: started again, it goes on, and each line is stored
+    once.  See docs/follow.md.
+
     \b
-    Example:
+    Examples:
       trimtab ingest recordings/threshold -o tables
+      trimtab ingest /var/lib/pulsar/recording -o tables --follow
+      trimtab ingest /var/lib/pulsar/recording -o tables --follow --until-idle
     """
+    with clear_errors():
+        if asked["is_followed"]:
+            _follow(recording, output, (cores, master), asked)
+        else:
+            _ingest(recording, output, (cores, master))
+
+
+def _ingest(recording: Path, output: Path, where: tuple[int, str | None]) -> None:
     from trimtab.ingest import ingest as ingested
     from trimtab.ingest import open_recording
     from trimtab.spark import opened_session
 
     with (
-        clear_errors(),
         open_recording(recording) as opened,
-        opened_session("trimtab", cores=cores, master=master) as spark,
+        opened_session("trimtab", cores=where[0], master=where[1]) as spark,
     ):
         accounting = ingested(spark, opened, output)
-    totals = accounting.totals
-    classes = ("rows", "other", "continuation", "rejected")
-    parts = " + ".join(f"{totals[name]} {name}" for name in classes)
-    click.echo(f"{totals['files']} files, {totals['lines']} lines = {parts}")
+    click.echo(_summary(accounting.totals))
     for unused in accounting.unused:
         click.echo(f"not used: {unused.name}: {unused.reason}", err=True)
+
+
+def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
+    from trimtab.follow import Pace, follow, opened_tables
+    from trimtab.spark import opened_session
+
+    pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
+    with (
+        opened_tables(recording, output) as (batches, lock),
+        opened_session(
+            "trimtab", cores=where[0], master=where[1], inherited=(lock.descriptor,)
+        ) as spark,
+    ):
+        try:
+            follow(spark, recording, batches, pace, lambda batch, totals: None)
+        except KeyboardInterrupt:
+            click.echo("trimtab: stopped; started again, it goes on from here", err=True)
+        totals = batches.totals
+    click.echo(_summary(totals.sums))
+
+
+def _summary(totals: Mapping[str, int]) -> str:
+    classes = ("rows", "other", "continuation", "rejected")
+    parts = " + ".join(f"{totals[name]} {name}" for name in classes)
+    return f"{totals['files']} files, {totals['lines']} lines = {parts}"

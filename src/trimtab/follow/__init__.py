@@ -1,0 +1,6 @@
+"""Recordings that grow → tables that grow with them, every line once, whatever is killed."""
+
+from trimtab.follow.batches import Batches, Stored, Totals
+from trimtab.follow.pipeline import Pace, follow, opened_tables
+
+__all__ = ["Batches", "Pace", "Stored", "Totals", "follow", "opened_tables"]
