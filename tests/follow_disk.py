@@ -116,7 +116,7 @@ class Folder:
 
     def look(self) -> str:
         """Read until there is nothing left; a rule stands between batches."""
-        batches = [*iter(self._batch, "")]
+        batches = [*iter(self.batch, "")]
         return "\n--\n".join(batches) if batches else "nothing"
 
     def standing(self) -> str:
@@ -131,7 +131,7 @@ class Folder:
         self.files[name] = File(self.next_inode, held, self.now_s)
         self.next_inode += 1
 
-    def _batch(self) -> str:
+    def batch(self) -> str:
         found = recognized(self.known, self._disk(), self.now_s)
         plan = planned(found, self.limits, self.now_s)
         taken: dict[int, bytes] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -93,7 +94,7 @@ def _ingest(recording: Path, output: Path, where: tuple[int, str | None]) -> Non
 
 
 def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
-    from trimtab.follow import Pace, follow, opened_tables
+    from trimtab.follow import Live, Pace, follow, opened_tables
     from trimtab.spark import opened_session
 
     pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
@@ -103,10 +104,12 @@ def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked:
             "trimtab", cores=where[0], master=where[1], inherited=(lock.descriptor,)
         ) as spark,
     ):
+        live = Live(batches, partial(click.echo, err=True))
         try:
-            follow(spark, recording, batches, pace, lambda batch, totals: None)
+            follow(spark, recording, batches, pace, live.stored)
         except KeyboardInterrupt:
             click.echo("trimtab: stopped; started again, it goes on from here", err=True)
+        live.finish()
         totals = batches.totals
     click.echo(_summary(totals.sums))
 

@@ -23,13 +23,13 @@ from pyspark.sql import DataFrame, Row
 
 from trimtab import __version__
 from trimtab.follow.ledger import write_whole
+from trimtab.follow.places import BOOKS
 from trimtab.follow.staged import STAGED, stage
 from trimtab.ingest.pipeline import MARKER, IngestError
 from trimtab.ingest.worker import CLASSES
+from trimtab.settings import ResourceWeights
 from trimtab.tables import INGESTED
 
-#: Folder within the tables with the follower's books; hidden from readers of the tables.
-BOOKS = ".follow"
 _COUNTS = ("lines", *CLASSES)
 #: Records of so many batches are kept; Spark repeats none but the last.
 _RECORDS_KEPT = 100
@@ -107,12 +107,13 @@ class Batches:
         path = self.books / "totals.json"
         return Totals(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Totals()
 
-    def store(self, frame: DataFrame, batch: int) -> Stored:
+    def store(self, frame: DataFrame, batch: int, weights: ResourceWeights) -> Stored:
         """Store a batch, unless it is stored already.
 
         Args:
             frame: rows of `source.SCHEMA`.
             batch: its number; the same rows come under the same number.
+            weights: how much each resource counts in a broker's usage.
 
         Raises:
             IngestError: what was written is not what was read.
@@ -126,7 +127,7 @@ class Batches:
             shutil.rmtree(self.books / "staged", ignore_errors=True)
             folder = self.books / "staged" / f"{batch}-{secrets.token_hex(4)}"
             folder.mkdir(parents=True)
-            told = frame.mapInArrow(partial(stage, folder, batch), STAGED).collect()
+            told = frame.mapInArrow(partial(stage, folder, (batch, weights)), STAGED).collect()
             write_whole(record, json.dumps(_recorded(batch, folder.name, told)))
         return self.finish(batch)
 
@@ -161,6 +162,7 @@ class Batches:
         write_whole(self.tables / MARKER, json.dumps(told, indent=2) + "\n")
         books = {"through": totals.through, "files": totals.files, "tables": totals.tables}
         write_whole(self.books / "totals.json", json.dumps(books))
+        write_whole(self.books / "through.json", json.dumps(totals.through))
 
     def last(self) -> int:
         """Return the last batch that has a record; -1 for none."""
@@ -198,6 +200,8 @@ def _recorded(batch: int, folder: str, told: Iterable[Row]) -> dict[str, Any]:
             parsed[table] = parsed.get(table, 0) + count
     written: dict[str, int] = {}
     for row in parts:
+        if row.tab not in INGESTED:
+            continue
         written[row.tab] = written.get(row.tab, 0) + row.rows
     if parsed != written:
         raise IngestError(f"batch {batch}: rows written {written}, expected {parsed}")

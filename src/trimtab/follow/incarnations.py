@@ -11,8 +11,12 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 #: Lengths of the beginnings by which incarnations are told apart.  The shortest reaches
-#: behind the time of a log line, the longest to the end of one.
-HEADS = (32, 256, 1024)
+#: behind the time of a log line; the longer ones part logs that begin with the same lines.
+HEADS = (32, 256, *(4**k for k in range(5, 21)))
+#: A shorter file that begins like a longer one may be another that begins alike.
+SURE_SIZE = 1024
+#: Bytes that are looked at at the end of each beginning.
+HEAD_WINDOW = 1024
 #: Bytes before an offset by which it is recognized.
 TAIL = 256
 
@@ -108,7 +112,7 @@ class Incarnation:
     offset: int = 0
     #: Bytes of it that were there at the last look.
     seen: int = 0
-    #: Of `HEADS`, those that it is long enough for.
+    #: At the end of each of the `HEADS` that it is long enough for.
     heads: tuple[Mark, ...] = ()
     #: In front of the offset; None as long as nothing was read.
     tail: Mark | None = None
@@ -129,6 +133,8 @@ class Copy:
 
     of: int
     stamp: Stamp
+    #: Long enough to be no other file that begins alike.
+    is_sure: bool
 
 
 @dataclass(frozen=True, slots=True)

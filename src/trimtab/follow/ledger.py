@@ -52,7 +52,7 @@ class Ledger:
 
     def known(self, number: int) -> Known:
         """Return what was known after a plan."""
-        return _known(self._read(number)["known"]) if number else Known()
+        return known_of(self._read(number)["known"]) if number else Known()
 
     def items(self, number: int) -> list[Item]:
         """Return what a plan reads."""
@@ -163,10 +163,11 @@ def _number(path: Path) -> int:
     return int(path.stem.removeprefix("plan-"))
 
 
-def _known(told: dict[str, Any]) -> Known:
+def known_of(told: dict[str, Any]) -> Known:
+    """Return what was known, out of JSON."""
     return Known(
         incarnations={int(number): _incarnation(it) for number, it in told["incarnations"].items()},
-        copies=tuple(Copy(it["of"], Stamp(**it["stamp"])) for it in told["copies"]),
+        copies=tuple(Copy(**it | {"stamp": Stamp(**it["stamp"])}) for it in told["copies"]),
         lines=told["lines"],
         next_number=told["next_number"],
     )

@@ -5,20 +5,25 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from trimtab.follow.batches import Batches, Stored, Totals
+from trimtab.follow.leader import Leader, leader_of, leader_told
 from trimtab.follow.ledger import write_whole
 from trimtab.follow.lock import HeldError, Lock, locked
 from trimtab.follow.source import GrowingRecording
+from trimtab.follow.state import started_state
 from trimtab.ingest.pipeline import IngestError, meta_accounts, meta_rows
 from trimtab.ingest.recording import Recording, open_growing
 from trimtab.spark import plain_faults
@@ -27,6 +32,10 @@ from trimtab.tables import INGESTED
 #: Java outlives a driver that was killed by a few seconds.
 _JAVA_ENDS_WITHIN_S = 60.0
 _WAIT_S = 0.5
+#: Taking facts in costs a second of a core, however few they are.
+_STATE_EVERY_S = 15.0
+#: Written when tables are begun, in the books.
+_BEGUN = "begun.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +91,7 @@ def follow(
     recording: Path,
     batches: Batches,
     pace: Pace,
-    seen: Callable[[Stored, Totals], None],
+    seen: Callable[[Stored], None],
 ) -> Totals:
     """Add what is new in a recording to its tables, until told to stop.
 
@@ -106,10 +115,11 @@ def follow(
     """
     faults: list[IngestError] = []
     root = open_growing(recording).root
+    leader = leader_followed(batches)
 
     def store(frame: DataFrame, batch: int) -> None:
         try:
-            seen(batches.store(frame, batch), batches.totals)
+            seen(batches.store(frame, batch, leader.weights))
         except IngestError as fault:
             faults.append(fault)
             raise
@@ -117,17 +127,34 @@ def follow(
     if batches.totals.through < (last := batches.last()):
         batches.finish(last)
     with plain_faults():
-        query = _started(spark, root, batches, pace, store)
         try:
-            while query.isActive:
-                time.sleep(_WAIT_S)
-            if faults:
-                raise faults[0]
-            query.awaitTermination()
+            if pace.is_until_idle:
+                _finished([_started(spark, root, batches, pace, store)], faults)
+                _finished([started_state(spark, batches, leader.rhythm, _at_once)], faults)
+            else:
+                query = _started(spark, root, batches, pace, store)
+                every = partial(_every, max(pace.every_s, _STATE_EVERY_S))
+                _finished([query, started_state(spark, batches, leader.rhythm, every)], faults)
         finally:
-            if query.isActive:
+            for query in spark.streams.active:
                 query.stop()
     return batches.totals
+
+
+def leader_followed(batches: Batches) -> Leader:
+    """Return what the running state of some tables goes by, as it was when they were begun."""
+    return leader_told(_told(batches)["leader"])
+
+
+def _finished(queries: Sequence[StreamingQuery], faults: Sequence[IngestError]) -> None:
+    """Wait until queries have ended; if one fails, say how."""
+    while all(query.isActive for query in queries):
+        time.sleep(_WAIT_S)
+    if faults:
+        raise faults[0]
+    for query in queries:
+        if not query.isActive:
+            query.awaitTermination()
 
 
 def _started(
@@ -149,9 +176,22 @@ def _started(
     writer = stream.writeStream.foreachBatch(store).option(
         "checkpointLocation", str(batches.books / "checkpoint")
     )
-    if pace.is_until_idle:
-        return writer.trigger(availableNow=True).start()
-    return writer.trigger(processingTime=f"{round(pace.every_s * 1000)} milliseconds").start()
+    return (_at_once(writer) if pace.is_until_idle else _every(pace.every_s, writer)).start()
+
+
+def _at_once(writer: DataStreamWriter) -> DataStreamWriter:
+    return writer.trigger(availableNow=True)
+
+
+def _every(every_s: float, writer: DataStreamWriter) -> DataStreamWriter:
+    return writer.trigger(processingTime=f"{round(every_s * 1000)} milliseconds")
+
+
+def _told(batches: Batches) -> dict[str, Any]:
+    """Read what was written when the tables were begun."""
+    path = batches.books / _BEGUN
+    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return told
 
 
 def _prepare(recording: Recording, batches: Batches) -> None:
@@ -161,9 +201,8 @@ def _prepare(recording: Recording, batches: Batches) -> None:
         IngestError: it follows another recording, holds something else or cannot be written.
     """
     tables = batches.tables
-    told = batches.books / "follow.json"
-    if told.exists():
-        followed = json.loads(told.read_text(encoding="utf-8"))["recording"]
+    if (batches.books / _BEGUN).exists():
+        followed = _told(batches)["recording"]
         if followed != str(recording.root.resolve()):
             raise IngestError(
                 f"{tables}: found tables that follow {followed}, "
@@ -195,5 +234,6 @@ def _begin(recording: Recording, batches: Batches) -> None:
     accounts = [asdict(account) for account in meta_accounts(recording)]
     files = {account.pop("file"): account for account in accounts}
     batches.account(Totals(-1, files, {"recording": len(meta)}))
-    told = {"recording": str(recording.root.resolve())}
-    write_whole(batches.books / "follow.json", json.dumps(told))
+    root = str(recording.root.resolve())
+    told = {"recording": root, "leader": leader_of(recording).told()}
+    write_whole(batches.books / _BEGUN, json.dumps(told))

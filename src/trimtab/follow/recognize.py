@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trimtab.follow.incarnations import (
+    HEAD_WINDOW,
     HEADS,
+    SURE_SIZE,
     Content,
     Copy,
     Incarnation,
@@ -17,6 +19,8 @@ from trimtab.follow.incarnations import (
 
 #: An incarnation that is gone is remembered so long, in case a packed copy of it appears.
 REMEMBERED_S = 86_400.0
+#: Beginnings that tell whether a file with the same inode is still the same.
+_SURE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +57,11 @@ class _Looking:
             self.standing[number] = file
         elif file.content.size > other.content.size:
             self.standing[number] = file
-            self.copies.append(Copy(number, other.stamp))
+            self.copies.append(Copy(number, other.stamp, is_sure=True))
         else:
-            self.copies.append(Copy(number, file.stamp))
+            size = file.content.size
+            is_sure = size >= min(SURE_SIZE, self.incarnations[number].offset)
+            self.copies.append(Copy(number, file.stamp, is_sure))
 
 
 def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recognized:
@@ -83,7 +89,7 @@ def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recogniz
         A file under 32 bytes is told by its inode alone, and waited for until it is at rest.
         A file that begins like another of its family and is shorter than what was read of
         that one is taken for an unfinished copy; once it is longer, what stands before the
-        offset decides.
+        offset decides.  One under 1024 bytes is a log of its own if it stays so.
     """
     looking = _Looking(dict(known.incarnations), known.next_number)
     unknown = _kept_places(known, disk, looking)
@@ -121,7 +127,7 @@ def _kept_places(known: Known, disk: Sequence[Standing], looking: _Looking) -> l
     for file in unknown:
         copy = copies.get(file.stamp)
         # If the original has left its place, the copy may take it.
-        if copy is not None and copy.of in looking.standing:
+        if copy is not None and copy.is_sure and copy.of in looking.standing:
             looking.copies.append(copy)
         else:
             strange.append(file)
@@ -135,7 +141,7 @@ def _is_continued(before: Incarnation, file: Standing) -> bool:
     if file.is_document and before.offset:
         return False
     return _has_what_was_read(before, file.content) and all(
-        mark.fits(file.content) for mark in before.heads
+        mark.fits(file.content) for mark in before.heads[:_SURE]
     )
 
 
@@ -158,13 +164,15 @@ def _may_be(each: Incarnation, file: Standing) -> bool:
     if file.is_document:
         # Its tail is all of it.
         return file.content.size == each.offset and _has_what_was_read(each, file.content)
-    return file.content.size < each.offset or _has_what_was_read(each, file.content)
+    if file.content.size >= each.offset:
+        return _has_what_was_read(each, file.content)
+    return file.content.size >= SURE_SIZE or not file.is_at_rest
 
 
 def _begins_alike(each: Incarnation, content: Content) -> bool:
-    """Compare the longest beginning that both have; without one they are not alike."""
+    """Compare the beginnings that both have; without one they are not alike."""
     marks = [mark for mark in each.heads if mark.stop <= content.size]
-    return bool(marks) and marks[-1].fits(content)
+    return bool(marks) and all(mark.fits(content) for mark in reversed(marks))
 
 
 def _after(each: Incarnation, file: Standing | None, now_s: float) -> Incarnation:
@@ -187,7 +195,9 @@ def _after(each: Incarnation, file: Standing | None, now_s: float) -> Incarnatio
 def _heads(each: Incarnation, content: Content, size: int) -> tuple[Mark, ...]:
     """Add the beginnings that it has grown long enough for."""
     longer = [length for length in HEADS[len(each.heads) :] if length <= size]
-    return (*each.heads, *(Mark(0, length, content.digest(0, length)) for length in longer))
+    ranges = [(max(0, length - HEAD_WINDOW), length) for length in longer]
+    marks = (Mark(start, stop, content.digest(start, stop)) for start, stop in ranges)
+    return (*each.heads, *marks)
 
 
 def _is_forgotten(each: Incarnation, now_s: float) -> bool:

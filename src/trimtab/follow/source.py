@@ -35,13 +35,15 @@ _TASK_SIZE = 16 << 20
 #: What the source gives: in each row either rows of one table, packed as an Arrow stream,
 #: or the accounting of one item.
 SCHEMA = (
-    "item int, name string, source string, before long, tab string, rows binary, account string"
+    "item int, name string, source string, log_broker string, before long, "
+    "tab string, rows binary, account string"
 )
 _BATCH = pa.schema(
     [
         ("item", pa.int32()),
         ("name", pa.string()),
         ("source", pa.string()),
+        ("log_broker", pa.string()),
         ("before", pa.int64()),
         ("tab", pa.string()),
         ("rows", pa.binary()),
@@ -191,7 +193,13 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             recording.meta.get("store_root", ""),
         )
         blocks = self._blocks(plan, item)
-        told = {"item": number, "name": item.name, "source": item.source, "before": item.before}
+        told = {
+            "item": number,
+            "name": item.name,
+            "source": item.source,
+            "log_broker": item.log_broker,
+            "before": item.before,
+        }
         for batch in parse_blocks(number, origin, item.source, blocks):
             for row in batch.to_pylist():
                 yield pa.RecordBatch.from_pylist([told | _row(row)], _BATCH)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 
-from trimtab.follow.places import part_name, placed
-from trimtab.tables import INGESTED
+from trimtab.follow.facts import FACTS, facts_of
+from trimtab.follow.places import BOOKS, FACTS_FOLDER, part_name, placed
+from trimtab.follow.running import LINES
+from trimtab.settings import ResourceWeights
 
 #: What a task tells: a row for each file that it wrote, and one for each accounting.
 STAGED = (
@@ -34,7 +38,9 @@ _STAGED = pa.schema(
 _GROUP_ROWS = 1 << 16
 
 
-def stage(folder: Path, batch: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def stage(
+    folder: Path, what: tuple[int, ResourceWeights], batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Write the rows of one partition, a file for each place that has any.
 
     A task that is tried again writes files of its own; what was told of the attempt that
@@ -42,28 +48,42 @@ def stage(folder: Path, batch: int, batches: Iterable[pa.RecordBatch]) -> Iterat
 
     Args:
         folder: for files that are not to be seen yet.
-        batch: number of the batch.
+        what: number of the batch, and what weighs a broker's resources.
         batches: rows of `source.SCHEMA`.
     """
+    batch, weights = what
     context = TaskContext.get()
     task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     waiting: dict[tuple[str, str], list[pa.Table]] = {}
+    facts: list[dict[str, Any]] = []
     told = []
     for given in batches:
         for row in given.to_pylist():
             if row["account"] is not None:
                 told.append({key: row[key] for key in ("item", "name", "source", "account")})
+                facts += _lines(row)
                 continue
             rows = _numbered(row["rows"], row["before"])
+            facts += facts_of(row["tab"], rows, weights)
             for place, share in placed(row["tab"], rows):
                 waiting.setdefault((place, row["tab"]), []).append(share)
+    if facts:
+        table = pa.Table.from_pylist(facts, FACTS)
+        waiting[f"{BOOKS}/{FACTS_FOLDER}", FACTS_FOLDER] = [table]
     for i, ((place, table), shares) in enumerate(sorted(waiting.items(), key=lambda it: it[0])):
-        rows = pa.concat_tables(shares).cast(INGESTED[table])
+        rows = pa.concat_tables(shares)
         name = f"{task}-{attempt}-{i}"
         pq.write_table(rows, folder / name, compression="zstd", row_group_size=_GROUP_ROWS)
         part = f"{place}/{part_name(batch, task)}"
         told.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
     yield pa.RecordBatch.from_pylist(told, _STAGED)
+
+
+def _lines(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Say how many lines of a broker's log there were."""
+    if row["source"] == "log":
+        lines = float(json.loads(row["account"])["lines"])
+        yield {"broker": row["log_broker"], "kind": LINES, "time_us": 0, "value": lines}
 
 
 def _numbered(packed: bytes, before: int) -> pa.Table:
