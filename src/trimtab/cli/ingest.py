@@ -94,9 +94,11 @@ def _ingest(recording: Path, output: Path, where: tuple[int, str | None]) -> Non
 
 
 def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
-    from trimtab.follow import Live, Pace, follow, opened_tables
+    from trimtab.follow import Live, Pace, follow, opened_tables, unfollowed
     from trimtab.spark import opened_session
 
+    for unused in unfollowed(recording):
+        click.echo(f"not used: {unused.name}: {unused.reason}", err=True)
     pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
     with (
         opened_tables(recording, output) as (batches, lock),

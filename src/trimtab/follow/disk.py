@@ -11,7 +11,13 @@ from io import FileIO
 from pathlib import Path, PurePosixPath
 
 from trimtab.follow.incarnations import MovedError, Stamp, Standing
-from trimtab.ingest.recording import RecordedFile, Recording, UnusedFile, log_stem
+from trimtab.ingest.recording import (
+    RecordedFile,
+    Recording,
+    UnusedFile,
+    log_stem,
+    open_growing,
+)
 from trimtab.ingest.splits import DamagedError, read_packed
 from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS
 
@@ -183,9 +189,14 @@ class Disk:
         )
 
 
-def unfollowed(recording: Recording) -> Sequence[UnusedFile]:
-    """List the files that cannot be followed, with why."""
-    reason = "is not followed: its files are no lines; read them with `trimtab ingest`"
+def unfollowed(path: Path) -> Sequence[UnusedFile]:
+    """List the files of a recording that cannot be followed, with why.
+
+    Raises:
+        RecordingError: it is not a folder, or recording.toml is wrong.
+    """
+    recording = open_growing(path)
+    reason = "not followed, since it is not made of lines; a plain `trimtab ingest` reads it"
     return [
         *recording.unused,
         *(
