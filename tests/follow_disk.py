@@ -153,7 +153,8 @@ class Folder:
         youngest: dict[str, int] = {}
         for name, file in self.files.items():
             family = _family(name)
-            youngest[family] = max(youngest.get(family, 0), file.mtime_s)
+            if not file.is_packed:
+                youngest[family] = max(youngest.get(family, 0), file.mtime_s)
         return [
             Standing(
                 name=name,
@@ -162,7 +163,7 @@ class Folder:
                 family=_family(name),
                 stamp=Stamp(str(file.inode), len(file.held), file.mtime_s),
                 is_at_rest=self.now_s - file.mtime_s >= self.limits.rest_s,
-                is_final=file.is_packed or file.mtime_s < youngest[_family(name)],
+                is_final=file.is_packed or file.mtime_s < youngest.get(_family(name), 0),
                 is_document=_source(name) in DOCUMENTS,
                 content=TextContent(file.held, file.fault),
             )

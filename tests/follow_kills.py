@@ -31,7 +31,8 @@ HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"
 #: Batches that a follower stores before it is killed: enough for every part of it to have run.
 _BATCHES = 2
-_PATIENCE_S = 120.0
+#: A machine that is shared may take minutes to start Java.
+_PATIENCE_S = 600.0
 _VICTIMS = ("driver", "java", "worker")
 
 
@@ -107,24 +108,33 @@ class Run:
             stdout=log,
             stderr=log,
         )
-        until_s = time.monotonic() + _PATIENCE_S
-        while self._batches() < before + _BATCHES and follower.poll() is None:
-            assert time.monotonic() < until_s, "no batch was stored in two minutes"
-            time.sleep(0.05)
-        time.sleep(self.dice.uniform(0, 1.2))
-        family = dict(_descendants(follower.pid))
-        self.started |= {follower.pid, *family}
-        self.killed[victim] += self._kill(victim, follower, family)
-        if victim == "worker":
-            # It goes on with another worker, or says why not.
-            time.sleep(self.dice.uniform(0, 2))
-            self.started |= {pid for pid, _ in _descendants(follower.pid)}
+        try:
+            self._await_batches(before + _BATCHES, follower)
+            time.sleep(self.dice.uniform(0, 1.2))
+            family = dict(_descendants(follower.pid))
+            self.started |= {follower.pid, *family}
+            self.killed[victim] += self._kill(victim, follower, family)
+            if victim == "worker":
+                # It goes on with another worker, or says why not.
+                time.sleep(self.dice.uniform(0, 2))
+                self.started |= {pid for pid, _ in _descendants(follower.pid)}
+                follower.kill()
+            # A driver whose Java is gone ends by itself.
+            follower.wait(_PATIENCE_S)
+        finally:
             follower.kill()
-        # A driver whose Java is gone ends by itself.
-        follower.wait(_PATIENCE_S)
-        log.close()
+            follower.wait()
+            log.close()
+
+    def _await_batches(self, n: int, follower: subprocess.Popen[bytes]) -> None:
+        until_s = time.monotonic() + _PATIENCE_S
+        while self._batches() < n and follower.poll() is None:
+            assert time.monotonic() < until_s, "no batch was stored in ten minutes"
+            time.sleep(0.05)
 
     def _kill(self, victim: str, follower: subprocess.Popen[bytes], family: dict[int, str]) -> int:
+        if follower.poll() is not None:
+            return False
         of_kind = {
             "driver": [follower.pid],
             "java": [pid for pid, command in family.items() if "java" in command],

@@ -18,7 +18,7 @@ from pathlib import Path
 _LOGGER = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 _FRAME = "\tat org.apache.pulsar.broker.PulsarService.start(PulsarService.java:1)"
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
-_TICK_S = 0.05
+_TICK_S = 0.1
 
 
 class Log:
@@ -126,7 +126,7 @@ class Cluster:
 
     def _grow(self, log: Log) -> None:
         lines = []
-        for _ in range(self.dice.randrange(1, 60)):
+        for _ in range(self.dice.randrange(1, 25)):
             draw = self.dice.random()
             if draw < 0.3:
                 bundle = f"t/n/0x{self.told['unloads']:08x}_0xffffffff"

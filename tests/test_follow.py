@@ -21,6 +21,7 @@ from tests.follow_kills import SOURCE
 from trimtab.cli import main
 from trimtab.follow import Batches, Pace, Stored, follow, opened_tables
 from trimtab.follow.facts import facts_of
+from trimtab.follow.lock import HeldError, locked
 from trimtab.follow.pipeline import leader_followed
 from trimtab.follow.running import Fact, Running, folded
 from trimtab.follow.state import read_state
@@ -217,7 +218,19 @@ def test_second_follower_is_told_so(recordings: Path, tmp_path: Path) -> None:
         )
 
     assert 2 == run.exit_code
-    assert f"trimtab: {tables}: another `trimtab ingest --follow` writes there\n" == run.stderr
+    expected = f"trimtab: {tables}: another `trimtab ingest --follow` writes there"
+    assert expected == run.stderr.splitlines()[-1]
+
+
+def test_lock_is_held_as_long_as_a_child_has_it(tmp_path: Path) -> None:
+    lock = locked(tmp_path / "lock")
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(lock.descriptor,))
+    lock.close()
+
+    with pytest.raises(HeldError):
+        locked(tmp_path / "lock")
+    child.communicate()
+    locked(tmp_path / "lock").close()
 
 
 @pytest.mark.parametrize(("made", "found"), [(False, "nothing"), (True, "a file")])

@@ -147,12 +147,15 @@ class Disk:
         ]
         youngest: dict[str, int] = {}
         for source, file, stat in found:
+            # Packing an old log makes no younger one.
+            if file.name.endswith(".gz"):
+                continue
             family = _family(source, file)
             youngest[family] = max(youngest.get(family, 0), stat.st_mtime_ns)
         standing = []
         for source, file, stat in found:
             age_s = now_s - stat.st_mtime_ns / 1e9
-            is_last = youngest[_family(source, file)] == stat.st_mtime_ns
+            is_last = stat.st_mtime_ns >= youngest.get(_family(source, file), 0)
             is_final = source in _AT_ONCE or (source == "log" and not is_last)
             try:
                 it = self._standing(source, file, stat, (age_s >= self.rest_s, is_final))
@@ -210,7 +213,7 @@ def unfollowed(path: Path) -> Sequence[UnusedFile]:
 
 def digest(chunks: Iterator[bytes]) -> str:
     """Digest bytes that come in pieces."""
-    found = blake2b(digest_size=16)
+    found = blake2b(digest_size=8)
     for chunk in chunks:
         found.update(chunk)
     return found.hexdigest()

@@ -25,6 +25,8 @@ from trimtab.follow.plan import Copied, Plan, Range
 
 #: Bytes of the copy that are given at a time: what fits into a core's cache.
 _BLOCK_SIZE = 1 << 20
+#: Bytes after which a range is cut, at the end of a line, for several tasks to parse it.
+_PIECE_SIZE = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Ledger:
     def keep(self, number: int, items: Sequence[Item], known: Known) -> None:
         """Write a plan down, after which it can be repeated."""
         told = {"items": [asdict(item) for item in items], "known": asdict(known)}
-        write_whole(self._plan(number), json.dumps(told))
+        write_whole(self._plan(number), json.dumps(told, separators=(",", ":")))
 
     def forget(self, number: int) -> None:
         """Remove the copies of all plans up to this one, and all plans before it."""
@@ -121,10 +123,11 @@ def items_of(plan: Plan, copied: dict[int, Copied], known: Known) -> list[Item]:
     items, place = [], 0
     for it in plan.ranges:
         each = known.incarnations[it.number]
-        before, size = lines.get(each.name, 0), it.stop - it.start
-        items.append(Item(each.name, each.source, each.log_broker, before, place, place + size))
-        lines[each.name] = before + copied[it.number].lines
-        place += size
+        for size, n in copied[it.number].pieces:
+            before = lines.get(each.name, 0)
+            items.append(Item(each.name, each.source, each.log_broker, before, place, place + size))
+            lines[each.name] = before + n
+            place += size
     for loss in plan.losses:
         each = known.incarnations[loss.number]
         before = lines.get(each.name, 0)
@@ -143,14 +146,23 @@ def write_whole(path: Path, text: str) -> None:
 
 def copied_range(it: Range, write: Callable[[bytes], object]) -> Copied:
     """Copy one range, and look at it on the way."""
-    content = it.file.content
-    lines, last, tail = 0, b"", b""
-    for chunk in content.chunks(it.start, it.stop):
+    pieces: list[tuple[int, int]] = []
+    size = lines = 0
+    last = tail = b""
+    for chunk in it.file.content.chunks(it.start, it.stop):
         write(chunk)
-        lines += chunk.count(b"\n")
+        end = chunk.rfind(b"\n") + 1
+        if end and size + end >= _PIECE_SIZE and not it.file.is_document:
+            pieces.append((size + end, lines + chunk.count(b"\n")))
+            size, lines = len(chunk) - end, 0
+        else:
+            size += len(chunk)
+            lines += chunk.count(b"\n")
         last = chunk[-1:]
         tail = (tail + chunk[-TAIL:])[-TAIL:]
-    return Copied(lines + (last != b"\n"), _tail(it, tail))
+    if size:
+        pieces.append((size, lines + (last != b"\n")))
+    return Copied(tuple(pieces), _tail(it, tail))
 
 
 def _tail(it: Range, tail: bytes) -> Mark:

@@ -25,7 +25,7 @@ from trimtab.follow.lock import HeldError, Lock, locked
 from trimtab.follow.source import GrowingRecording
 from trimtab.follow.state import started_state
 from trimtab.ingest.pipeline import IngestError, meta_accounts, meta_rows
-from trimtab.ingest.recording import Recording, open_growing
+from trimtab.ingest.recording import META, Recording, open_growing
 from trimtab.spark import plain_faults
 from trimtab.tables import INGESTED
 
@@ -36,6 +36,8 @@ _WAIT_S = 0.5
 _STATE_EVERY_S = 15.0
 #: Written when tables are begun, in the books.
 _BEGUN = "begun.json"
+#: Folder in the books with recording.toml as it was then.
+_META = "meta"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +170,7 @@ def _started(
     stream = (
         spark.readStream.format(GrowingRecording.name())
         .option("recording", str(root))
+        .option("meta", str(batches.books / _META))
         .option("ledger", str(batches.books / "plans"))
         .option("batchSize", str(pace.batch_size))
         .option("rest", str(pace.rest_s))
@@ -234,6 +237,9 @@ def _begin(recording: Recording, batches: Batches) -> None:
     accounts = [asdict(account) for account in meta_accounts(recording)]
     files = {account.pop("file"): account for account in accounts}
     batches.account(Totals(-1, files, {"recording": len(meta)}))
+    (batches.books / _META).mkdir()
+    if (recording.root / META).exists():
+        shutil.copyfile(recording.root / META, batches.books / _META / META)
     root = str(recording.root.resolve())
     told = {"recording": root, "leader": leader_of(recording).told()}
     write_whole(batches.books / _BEGUN, json.dumps(told))

@@ -42,8 +42,14 @@ class Loss:
 class Copied:
     """What was found in a range when its bytes were taken."""
 
-    lines: int
+    #: Bytes and lines of the pieces in which it may be parsed: whole lines each.
+    pieces: tuple[tuple[int, int], ...]
     tail: Mark
+
+    @property
+    def lines(self) -> int:
+        """Lines in all of it."""
+        return sum(lines for _, lines in self.pieces)
 
 
 @dataclass(frozen=True, slots=True)

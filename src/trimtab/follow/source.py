@@ -58,7 +58,8 @@ _PLANNER_ENDS_WITHIN_S = 60.0
 class GrowingRecording(DataSource):
     """Registers the source with Spark.
 
-    Options: `recording` and `ledger` are folders, `batchSize` is in bytes, `rest` in seconds.
+    Options: `recording`, `meta` (a folder with recording.toml as it was at first) and `ledger`
+    are folders, `batchSize` is in bytes, `rest` in seconds.
     """
 
     @classmethod
@@ -84,6 +85,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Mapping[str, str]) -> None:
         """Take the options of the source."""
         self.root = Path(options["recording"])
+        self.meta = Path(options["meta"])
         self.ledger = Ledger(Path(options["ledger"]))
         self.limits = Limits(int(options["batchSize"]), float(options["rest"]))
         self.disk = Disk(self.limits.rest_s)
@@ -141,7 +143,8 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Parse items; runs in Spark's workers."""
         plan, first, items = partition.value
-        recording = open_growing(self.root)
+        # As it was when the first line was read: done again, a batch must give the same rows.
+        recording = open_growing(self.meta)
         for number, item in enumerate(items, first):
             yield from self._parsed(recording, plan, number, item)
 
