@@ -222,6 +222,28 @@ def test_second_follower_is_told_so(recordings: Path, tmp_path: Path) -> None:
     assert expected == run.stderr.splitlines()[-1]
 
 
+def test_until_idle_alone_means_nothing(recordings: Path, tmp_path: Path) -> None:
+    command = ["ingest", str(recordings / "mixed"), "-o", str(tmp_path / "t"), "--until-idle"]
+    run = CliRunner().invoke(main, command)
+
+    assert 2 == run.exit_code
+    assert "--until-idle: found without --follow" in run.stderr
+
+
+def test_plain_ingest_does_not_replace_tables_that_follow(
+    spark: SparkSession, recordings: Path, tmp_path: Path
+) -> None:
+    with opened_tables(recordings / "mixed", tmp_path / "tables"):
+        pass
+
+    with (
+        pytest.raises(IngestError, match="it follows a recording"),
+        open_recording(recordings / "mixed") as opened,
+    ):
+        ingest(spark, opened, tmp_path / "tables")
+    assert (tmp_path / "tables" / ".follow" / "begun.json").exists()
+
+
 def test_lock_is_held_as_long_as_a_child_has_it(tmp_path: Path) -> None:
     lock = locked(tmp_path / "lock")
     child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(lock.descriptor,))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import logging
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -91,6 +92,8 @@ def session(
             return SparkSession.builder.getOrCreate()
         SparkSession.builder.getOrCreate().stop()
     log = log or _cache_folder() / "spark.log"
+    # Otherwise Python itself prints what py4j logs, traces and all.
+    logging.getLogger("py4j").addHandler(logging.NullHandler())
     try:
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log, inherited)
@@ -119,7 +122,9 @@ def opened_session(
         yield spark
     finally:
         if is_ours:
-            spark.stop()
+            # It may have been killed.
+            with suppress(Py4JError, ConnectionError):
+                spark.stop()
             _stop_java()
 
 

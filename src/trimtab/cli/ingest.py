@@ -71,6 +71,8 @@ def ingest(
       trimtab ingest /var/lib/pulsar/recording -o tables --follow
       trimtab ingest /var/lib/pulsar/recording -o tables --follow --until-idle
     """
+    if asked["until_idle"] and not asked["is_followed"]:
+        raise click.UsageError("--until-idle: found without --follow, expected beside it")
     with clear_errors():
         if asked["is_followed"]:
             _follow(recording, output, (cores, master), asked)

@@ -23,9 +23,8 @@ from pyspark.sql import DataFrame, Row
 
 from trimtab import __version__
 from trimtab.follow.ledger import write_whole
-from trimtab.follow.places import BOOKS
 from trimtab.follow.staged import STAGED, stage
-from trimtab.ingest.pipeline import MARKER, IngestError
+from trimtab.ingest.pipeline import BOOKS, MARKER, IngestError
 from trimtab.ingest.worker import CLASSES
 from trimtab.settings import ResourceWeights
 from trimtab.tables import INGESTED

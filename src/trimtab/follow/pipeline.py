@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from py4j.protocol import Py4JNetworkError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -26,7 +27,7 @@ from trimtab.follow.source import GrowingRecording
 from trimtab.follow.state import started_state
 from trimtab.ingest.pipeline import IngestError, meta_accounts, meta_rows
 from trimtab.ingest.recording import META, Recording, open_growing
-from trimtab.spark import plain_faults
+from trimtab.spark import SparkError, plain_faults
 from trimtab.tables import INGESTED
 
 #: Java outlives a driver that was killed by a few seconds.
@@ -128,7 +129,7 @@ def follow(
 
     if batches.totals.through < (last := batches.last()):
         batches.finish(last)
-    with plain_faults():
+    with plain_faults(), _java_may_end():
         try:
             if pace.is_until_idle:
                 _finished([_started(spark, root, batches, pace, store)], faults)
@@ -141,6 +142,19 @@ def follow(
             for query in spark.streams.active:
                 query.stop()
     return batches.totals
+
+
+@contextmanager
+def _java_may_end() -> Iterator[None]:
+    """Say in one line that Java has ended, which py4j does not.
+
+    Raises:
+        SparkError: it has.
+    """
+    try:
+        yield
+    except (Py4JNetworkError, ConnectionError):
+        raise SparkError("Java has ended; started again, it goes on from here") from None
 
 
 def leader_followed(batches: Batches) -> Leader:

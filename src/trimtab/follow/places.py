@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-#: Folder within the tables with the follower's books; hidden from readers of the tables.
-BOOKS = ".follow"
 #: Folder within the books for what the running state has not taken in yet.
 FACTS_FOLDER = "facts"
 

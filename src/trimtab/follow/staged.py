@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 
 from trimtab.follow.facts import FACTS, facts_of
-from trimtab.follow.places import BOOKS, FACTS_FOLDER, part_name, placed
+from trimtab.follow.places import FACTS_FOLDER, part_name, placed
 from trimtab.follow.running import LINES
+from trimtab.ingest.pipeline import BOOKS
 from trimtab.settings import ResourceWeights
 
 #: What a task tells: a row for each file that it wrote, and one for each accounting.

@@ -36,6 +36,8 @@ from trimtab.tables import INGESTED
 
 #: Tells a folder of tables of ours from any other; holds the accounting for programs.
 MARKER = "accounting.json"
+#: Folder within tables that are followed, with the follower's books; hidden from readers.
+BOOKS = ".follow"
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
 
@@ -224,6 +226,11 @@ def _whole_or_nothing(tables: Path) -> Iterator[Path]:
         raise IngestError(
             f"{tables}: not written: it holds something that is not a folder of tables; "
             "name a folder that does not exist, or one that an earlier run wrote"
+        )
+    if (tables / BOOKS).exists():
+        raise IngestError(
+            f"{tables}: not written: it follows a recording, of which lines may be gone by now; "
+            "name another folder, or remove it yourself"
         )
     partial_folder = tables.with_name(f".{tables.name}.partial")
     earlier = tables.with_name(f".{tables.name}.earlier")
