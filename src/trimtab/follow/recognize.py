@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trimtab.follow.incarnations import (
@@ -50,19 +50,6 @@ class _Looking:
         )
         self.standing[number] = file
 
-    def put(self, number: int, file: Standing) -> None:
-        """Take a file for one that holds an incarnation; the longest is where it stands."""
-        other = self.standing.get(number)
-        if other is None:
-            self.standing[number] = file
-        elif file.content.size > other.content.size:
-            self.standing[number] = file
-            self.copies.append(Copy(number, other.stamp, is_sure=True))
-        else:
-            size = file.content.size
-            is_sure = size >= min(SURE_SIZE, self.incarnations[number].offset)
-            self.copies.append(Copy(number, file.stamp, is_sure))
-
 
 def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recognized:
     """Say which incarnation stands in which file.
@@ -87,21 +74,27 @@ def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recogniz
 
     Quirks:
         A file under 32 bytes is told by its inode alone, and waited for until it is at rest.
-        A file that begins like another of its family and is shorter than what was read of
-        that one is taken for an unfinished copy; once it is longer, what stands before the
-        offset decides.  One under 1024 bytes is a log of its own if it stays so.
+        A file with the very bytes with which a longer one of its family begins is taken for an
+        unfinished copy, and waited for; one under 1024 bytes that stays so is a file of its own.
     """
     looking = _Looking(dict(known.incarnations), known.next_number)
-    unknown = _kept_places(known, disk, looking)
-    for file in sorted(unknown, key=lambda it: (it.stamp.mtime_ns, it.name)):
+    families = _by_family(looking.incarnations.values())
+    strange = [
+        file
+        for file in _kept_places(known, disk, looking)
+        if not _is_known(file, families.get(file.family, []), looking)
+    ]
+    originals: dict[str, list[Standing]] = {}
+    # The longest first, of which the others may be copies.
+    for file in sorted(strange, key=lambda it: -it.content.size):
+        family = originals.setdefault(file.family, [])
+        if not any(_is_copy(file, original) for original in family):
+            family.append(file)
+    new = [file for family in originals.values() for file in family]
+    for file in sorted(new, key=lambda it: (it.stamp.mtime_ns, it.name)):
         # What cannot be told from others yet is not read yet.
-        if file.content.size < HEADS[0] and not file.is_at_rest:
-            continue
-        original = next(_originals(file, looking.incarnations.values()), None)
-        if original is None:
+        if file.content.size >= HEADS[0] or file.is_at_rest:
             looking.begin(file)
-        else:
-            looking.put(original.number, file)
     after = {
         number: _after(each, looking.standing.get(number), now_s)
         for number, each in looking.incarnations.items()
@@ -151,22 +144,52 @@ def _has_what_was_read(before: Incarnation, content: Content) -> bool:
     return before.tail.fits(content)
 
 
-def _originals(file: Standing, incarnations: Iterable[Incarnation]) -> Iterator[Incarnation]:
-    """Give the incarnations that a file is a copy of, the latest first."""
+def _by_family(incarnations: Iterable[Incarnation]) -> dict[str, list[Incarnation]]:
+    """Sort incarnations by family, the latest first in each."""
+    families: dict[str, list[Incarnation]] = {}
     for each in sorted(incarnations, key=lambda it: -it.number):
-        if each.family != file.family or not _begins_alike(each, file.content):
+        families.setdefault(each.family, []).append(each)
+    return families
+
+
+def _is_known(file: Standing, family: Sequence[Incarnation], looking: _Looking) -> bool:
+    """Find the incarnation of its family that a file holds, or is a copy of."""
+    for each in family:
+        if not _begins_alike(each, file.content):
             continue
-        if _may_be(each, file):
-            yield each
+        place = looking.standing.get(each.number)
+        if place is None and _may_be(each, file):
+            looking.standing[each.number] = file
+            return True
+        if place is not None and _is_copy(file, place):
+            size = file.content.size
+            is_sure = size == place.content.size or size >= SURE_SIZE
+            looking.copies.append(Copy(each.number, file.stamp, is_sure))
+            return True
+    return False
 
 
 def _may_be(each: Incarnation, file: Standing) -> bool:
+    """Say whether a file can be an incarnation that has left its place."""
     if file.is_document:
         # Its tail is all of it.
         return file.content.size == each.offset and _has_what_was_read(each, file.content)
     if file.content.size >= each.offset:
         return _has_what_was_read(each, file.content)
     return file.content.size >= SURE_SIZE or not file.is_at_rest
+
+
+def _is_copy(file: Standing, original: Standing) -> bool:
+    """Say whether a file is a copy of another that still stands, or becomes one.
+
+    A short one that only begins like the other is a file of its own, once it stays so.
+    """
+    size, whole = file.content.size, original.content.size
+    if size > whole or not size:
+        return False
+    if size < whole and (file.is_document or (size < SURE_SIZE and file.is_at_rest)):
+        return False
+    return file.content.digest(0, size) == original.content.digest(0, size)
 
 
 def _begins_alike(each: Incarnation, content: Content) -> bool:
