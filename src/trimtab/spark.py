@@ -92,8 +92,8 @@ def session(
             return SparkSession.builder.getOrCreate()
         SparkSession.builder.getOrCreate().stop()
     log = log or _cache_folder() / "spark.log"
-    # Otherwise Python itself prints what py4j logs, traces and all.
-    logging.getLogger("py4j").addHandler(logging.NullHandler())
+    # Otherwise Python itself prints what PySpark and py4j log, traces and all.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log, inherited)
