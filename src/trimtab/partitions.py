@@ -119,7 +119,7 @@ class Part:
     def add(self, table: str, rows: pa.Table) -> None:
         """Take rows of a table."""
         self.rows[table] = self.rows.get(table, 0) + len(rows)
-        for folder, those in _parted(rows):
+        for folder, those in parted(rows):
             self._file(table, folder, rows.schema).add(those)
 
     def add_nothing(self, table: str, schema: pa.Schema) -> None:
@@ -178,7 +178,7 @@ class _File:
         self.writer.write_table(rows.combine_chunks(), row_group_size=_GROUP_ROWS)
 
 
-def _parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+def parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     """Part rows by the folder within the cluster's that they belong to; their order stays."""
     if not len(rows):
         return

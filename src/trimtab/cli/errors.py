@@ -16,12 +16,13 @@ def clear_errors() -> Iterator[None]:
     from trimtab.fields import FieldError
     from trimtab.gather.access import GatherError
     from trimtab.ingest import IngestError, RecordingError
+    from trimtab.java import JavaError
     from trimtab.rate.definition import RatingError
     from trimtab.reconstruct.cluster import NothingToSimulateError
     from trimtab.reproduce.definition import DefinitionError
     from trimtab.rerun.question import QuestionError
     from trimtab.simulate.scenario import ScenarioError
-    from trimtab.spark import JavaError, SparkError
+    from trimtab.spark import SparkError
     from trimtab.sweep.grid import GridError
     from trimtab.sweep.kept import SweepError
 

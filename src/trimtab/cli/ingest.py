@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
 from trimtab.cli.arguments import CORES, MASTER
 from trimtab.cli.errors import clear_errors
+
+
+class _Asked(TypedDict):
+    """The options that say how a recording is followed."""
+
+    is_followed: bool
+    until_idle: bool
+    every: float
+    rest: float
 
 
 @click.command()
@@ -24,31 +36,104 @@ from trimtab.cli.errors import clear_errors
 )
 @CORES
 @MASTER
-def ingest(recordings: tuple[Path, ...], output: Path, cores: int, master: str | None) -> None:
+@click.option(
+    "--follow",
+    "is_followed",
+    is_flag=True,
+    help="Go on with what is added to the recording; Ctrl-C stops.",
+)
+@click.option(
+    "--until-idle", is_flag=True, help="With --follow: stop once all that is there is read."
+)
+@click.option(
+    "--every",
+    type=click.FloatRange(0.1),
+    default=5.0,
+    show_default=True,
+    help="With --follow: seconds between looks.",
+)
+@click.option(
+    "--rest",
+    type=click.FloatRange(0),
+    default=10.0,
+    show_default=True,
+    help="With --follow: seconds without a write after which a file is taken to be complete.",
+)
+def ingest(
+    recordings: tuple[Path, ...],
+    output: Path,
+    cores: int,
+    master: str | None,
+    **asked: Unpack[_Asked],
+) -> None:
     """Read recordings into Parquet tables, every line accounted for.
 
     The folder may hold other recordings, which stay; docs/tables.md says how it is laid
     out.  Of a recording that it holds already, known by its cluster and its name, only
     what is new is parsed, and the tables become those of the recording as it is now.
 
+    With --follow, files may grow, rotate, be truncated, appear and vanish meanwhile, and the
+    command may be killed at any moment: started again, it goes on, and each line is stored
+    once.  See docs/follow.md.
+
     \b
     Examples:
       trimtab ingest recordings/threshold -o tables
       trimtab ingest monday.tar.gz tuesday.tar.gz -o tables
       trimtab ingest /mnt/nights/* -o /mnt/tables --master spark://host:7077
+      trimtab ingest /var/lib/pulsar/recording -o tables --follow
+      trimtab ingest /var/lib/pulsar/recording -o tables --follow --until-idle
     """
+    if asked["until_idle"] and not asked["is_followed"]:
+        raise click.UsageError("--until-idle: found without --follow, expected beside it")
+    if asked["is_followed"] and len(recordings) > 1:
+        raise click.UsageError(f"--follow: found {len(recordings)} recordings, expected one")
+    with clear_errors():
+        if asked["is_followed"]:
+            _follow(recordings[0], output, (cores, master), asked)
+        else:
+            _ingest(recordings, output, (cores, master))
+
+
+def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | None]) -> None:
     from trimtab.ingest import ingest_all, open_recording
     from trimtab.spark import opened_session
 
-    with clear_errors(), ExitStack() as stack:
+    with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
-        spark = stack.enter_context(opened_session("trimtab", cores=cores, master=master))
+        spark = stack.enter_context(opened_session("trimtab", cores=where[0], master=where[1]))
         accountings = ingest_all(spark, opened, output)
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
-        totals = accounting.totals
-        classes = ("rows", "other", "continuation", "rejected")
-        parts = " + ".join(f"{totals[name]} {name}" for name in classes)
-        click.echo(f"{head}{totals['files']} files, {totals['lines']} lines = {parts}")
+        click.echo(f"{head}{_summary(accounting.totals)}")
         for unused in accounting.unused:
             click.echo(f"{head}not used: {unused.name}: {unused.reason}", err=True)
+
+
+def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
+    from trimtab.follow import Live, Pace, follow, opened_tables, unfollowed
+    from trimtab.spark import opened_session
+
+    for unused in unfollowed(recording):
+        click.echo(f"not used: {unused.name}: {unused.reason}", err=True)
+    pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
+    with (
+        opened_tables(recording, output) as (batches, lock),
+        opened_session(
+            "trimtab", cores=where[0], master=where[1], inherited=(lock.descriptor,)
+        ) as spark,
+    ):
+        live = Live(batches, partial(click.echo, err=True))
+        try:
+            follow(spark, recording, batches, pace, live.stored)
+        except KeyboardInterrupt:
+            click.echo("trimtab: stopped; started again, it goes on from here", err=True)
+        live.finish()
+        totals = batches.totals
+    click.echo(_summary(totals.sums))
+
+
+def _summary(totals: Mapping[str, int]) -> str:
+    classes = ("rows", "other", "continuation", "rejected")
+    parts = " + ".join(f"{totals[name]} {name}" for name in classes)
+    return f"{totals['files']} files, {totals['lines']} lines = {parts}"

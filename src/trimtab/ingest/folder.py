@@ -18,6 +18,8 @@ from trimtab.ingest.accounting import IngestError
 
 #: Tells a folder of tables of ours from any other; holds the accounting for programs.
 MARKER = "accounting.json"
+#: Folder within tables that are followed, with the follower's books; hidden from readers.
+BOOKS = ".follow"
 #: Arguments of Linux' renameat2: paths as they are, and both change places.
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -78,6 +80,11 @@ def _check_ours(tables: Path) -> None:
         raise IngestError(
             f"{tables}: not written: it holds something that is not a folder of tables; "
             "name a folder that does not exist, or one that an earlier run wrote"
+        )
+    if (tables / BOOKS).exists():
+        raise IngestError(
+            f"{tables}: not written: it follows a recording, of which lines may be gone by now; "
+            "name another folder, or remove it yourself"
         )
 
 

@@ -57,7 +57,7 @@ def write_parts(
         for batch in batches:
             for row in batch.select(["split", "table", "rows"]).to_pylist():
                 if row["table"] is not None:
-                    part.add(row["table"], _unpacked(row["rows"], offsets.get(row["split"], 0)))
+                    part.add(row["table"], unpacked(row["rows"], offsets.get(row["split"], 0)))
         part.close()
         told = [{"table": table, "rows": rows} for table, rows in part.rows.items()]
     except OSError as fault:
@@ -74,6 +74,6 @@ def moved(rows: pa.Table, lines: int) -> pa.Table:
     return rows.set_column(column, rows.schema.field(column), numbers)
 
 
-def _unpacked(packed: bytes, lines_before: int) -> pa.Table:
-    """Return rows of one table, their lines counted from the start of the file."""
+def unpacked(packed: bytes, lines_before: int) -> pa.Table:
+    """Return rows of one table that a worker packed, so many lines added to each one's."""
     return moved(pa.ipc.open_stream(packed).read_all(), lines_before)

@@ -158,7 +158,7 @@ def _bring(
     small = {
         "files": [asdict(file) for file in files],
         "store_files": read.store_files,
-        "recording": _meta_rows(recording),
+        "recording": meta_rows(recording),
     }
     _write_small(place, small)
     written = {table: _row_count(place, table) for table in INGESTED}
@@ -308,6 +308,7 @@ def _head(place: Place, table: str) -> tuple[dict[str, Any], ...]:
     return tuple(batch.to_pylist()) if batch else ()
 
 
-def _meta_rows(recording: Recording) -> list[dict[str, Any]]:
+def meta_rows(recording: Recording) -> list[dict[str, Any]]:
+    """Return the rows of the table `recording`."""
     known = {"name": recording.name} | recording.meta
     return [{"key": key, "value": value} for key, value in known.items()]

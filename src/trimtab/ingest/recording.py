@@ -167,8 +167,40 @@ def open_recording(path: Path) -> Iterator[Recording]:
         yield Recording(path.parent, path.name, {}, UTC, None, {source: (file,)}, ())
 
 
+def open_growing(path: Path) -> Recording:
+    """Look through a recording's folder that may have nothing in it yet.
+
+    Raises:
+        RecordingError: it is not a folder, or recording.toml is wrong.
+    """
+    if not path.is_dir():
+        raise RecordingError(f"{path}: found {_kind(path)}, expected the folder of a recording")
+    return _looked_through(_inner(path), path.resolve().name)
+
+
+def log_stem(name: str) -> str:
+    """Return what rotation leaves of a log's name: `broker` of broker-2026-11-21-1.log."""
+    return _ROTATION.sub("", name)
+
+
+def _kind(path: Path) -> str:
+    return "a file" if path.exists() else "nothing"
+
+
 def _recording(root: Path, name: str) -> Recording:
-    """Look through a recording's folder."""
+    """Look through a recording's folder, which must have something in it."""
+    found = _looked_through(root, name)
+    if not set(found.files) - {"recording"}:
+        shown = ", ".join(f"{it.name} ({it.reason})" for it in found.unused[:3]) or "nothing"
+        raise RecordingError(
+            f"{root if root.exists() else name}: nothing to read: found {shown}; "
+            "expected logs/, load-reports.jsonl, store/, metrics/, conf/ or *.log files"
+        )
+    return found
+
+
+def _looked_through(root: Path, name: str) -> Recording:
+    """Say what each file of a recording's folder is read as."""
     files: dict[str, list[RecordedFile]] = {source: [] for source in SOURCES}
     unused = []
     for path in _walk(root):
@@ -180,12 +212,6 @@ def _recording(root: Path, name: str) -> Recording:
         else:
             unused.append(UnusedFile(file, reason or _NOT_IN_LAYOUT))
     found = {source: tuple(those) for source, those in files.items() if those}
-    if not set(found) - {"recording"}:
-        shown = ", ".join(f"{it.name} ({it.reason})" for it in unused[:3]) or "nothing"
-        raise RecordingError(
-            f"{root if root.exists() else name}: nothing to read: found {shown}; "
-            "expected logs/, load-reports.jsonl, store/, metrics/, conf/ or *.log files"
-        )
     meta = _read_meta(root / META)
     zone = _zone(meta.get("time_zone"))
     return Recording(
@@ -223,7 +249,7 @@ def _source(file: str) -> tuple[str, str] | None:
         if found := pattern.fullmatch(plain):
             broker = found.groupdict().get("broker")
             if broker is None and source == "log":
-                broker = _ROTATION.sub("", PurePosixPath(plain).name)
+                broker = log_stem(PurePosixPath(plain).name)
             return source, broker or ""
     return None
 

@@ -169,6 +169,18 @@ def read_chunks(split: Split) -> Iterator[bytes]:
         raise DamagedError("", _why(fault)) from None
 
 
+def read_packed(path: Path) -> Iterator[bytes]:
+    """Give what is packed in a gzip file, cut anywhere.
+
+    Raises:
+        DamagedError: the file cannot be read on.
+    """
+    try:
+        yield from _unpacked(path)
+    except (OSError, _BrokenError) as fault:
+        raise DamagedError("", _why(fault)) from None
+
+
 class _BrokenError(Exception):
     """Packed data is cut off or damaged."""
 

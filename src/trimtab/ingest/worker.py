@@ -181,24 +181,42 @@ def parse_split(number: int, split: Split) -> Iterator[pa.RecordBatch]:
     Lines are numbered from 1 at the start of the split, and so are transactions.  Where a
     file breaks off, what is left of it counts as one rejected line.
     """
+    if split.source != ZOOKEEPER:
+        yield from parse_blocks(number, split.origin, split.source, read_blocks(split))
+        return
     found = _Found(number, split.origin)
-    if split.source == ZOOKEEPER:
-        yield from _parse_store_file(found, split)
-    elif split.source in DOCUMENT_PARSERS:
-        _parse_document(found, split)
-    else:
-        yield from _parse_lines(found, split)
+    yield from _parse_store_file(found, split)
     yield from found.batches()
     yield found.account()
 
 
-def _parse_lines(found: _Found, split: Split) -> Iterator[pa.RecordBatch]:
-    parser, origin = LINE_PARSERS[split.source], split.origin
-    sieve = SIEVES.get(split.source, every_line)
+def parse_blocks(
+    number: int, origin: Origin, source: str, blocks: Iterable[bytes]
+) -> Iterator[pa.RecordBatch]:
+    """Parse blocks of whole lines as `parse_split` does those of a file.
+
+    Args:
+        number: what the batches name as their split.
+        origin: where the lines stand.
+        source: what kind of file they are read as.
+        blocks: bytes; a DamagedError in place of the next one is accounted for.
+    """
+    found = _Found(number, origin)
+    if source in DOCUMENT_PARSERS:
+        _parse_document(found, source, blocks)
+    else:
+        yield from _parse_lines(found, source, blocks)
+    yield from found.batches()
+    yield found.account()
+
+
+def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+    parser, origin = LINE_PARSERS[source], found.origin
+    sieve = SIEVES.get(source, every_line)
     line = 0
     hits: list[Hit] = []
     try:
-        for block in read_blocks(split):
+        for block in blocks:
             _count(found, block)
             sifted = sieve(block, line)
             found.classes["other"] += sifted.other
@@ -232,23 +250,23 @@ def _read_hits(found: _Found, hits: list[Hit], parser: Parser) -> None:
             rows.sort(key=itemgetter("line"))
 
 
-def _parse_document(found: _Found, split: Split) -> None:
+def _parse_document(found: _Found, source: str, blocks: Iterable[bytes]) -> None:
     """Parse a file that is one document: its lines are all of one class."""
-    blocks = []
+    read = []
     outcome: Outcome | None = None
     try:
-        for block in read_blocks(split):
+        for block in blocks:
             _count(found, block)
-            blocks.append(block)
+            read.append(block)
     except DamagedError as damage:
         found.lines += 1
         found.is_damaged = True
         outcome = Rejected(damage.reason)
-    lines = [line for block in blocks for line in lines_of(block)]
+    lines = [line for block in read for line in lines_of(block)]
     if not any(line.strip() for line in lines) and outcome is None:
         outcome = Other()
-    parser = DOCUMENT_PARSERS[split.source]
-    match outcome or _outcome(parser, "\n".join(lines), split.origin):
+    parser = DOCUMENT_PARSERS[source]
+    match outcome or _outcome(parser, "\n".join(lines), found.origin):
         case Rows(made):
             found.classes["rows"] = len(lines)
             found.add(made, 1)
