@@ -125,7 +125,7 @@ def _n_rounds(part: Trajectory | None, from_s: float) -> int:
 def _named(name: str, from_s: float, to_s: float) -> str:
     """Name a number that is about a part of the time.
 
-    >>> _named("unloads", 600.0, math.inf)
-    'unloads, 600 s to inf s'
+    >>> _named("unloads", 600.0, 7200.0)
+    'unloads, 600 s to 7200 s'
     """
     return f"{name}, {from_s:g} s to {to_s:g} s"
