@@ -48,6 +48,15 @@ def threshold(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any],
     return explained(RECORDINGS / "threshold", output), output
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_reports_that_lack_numbers_are_explained_without_a_warning(
+    recordings: Path, tmp_path: Path
+) -> None:
+    found = explained(recordings / "mixed", tmp_path)
+
+    assert found["headline"]["text"].startswith("1 bundle was moved in 1 round.")
+
+
 def unload_lines(recording: Path) -> int:
     """Count as `zgrep -c` would, without any of our parsers."""
     lines = 0

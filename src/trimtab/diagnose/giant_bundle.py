@@ -23,7 +23,8 @@ def giant_bundle(night: Night) -> list[Finding]:
     Quirks:
         On a cluster that is idle or balanced in spite of it the bundle harms nobody.
     """
-    carried = [float(np.nanmean(reports.throughput)) for reports in night.reports.values()]
+    told = [reports.throughput for reports in night.reports.values()]
+    carried = [float(np.nanmean(each)) for each in told if not np.isnan(each).all()]
     stood = _mean_usage(night)
     if len(carried) < 3 or len(stood) < 3:
         return []

@@ -64,7 +64,8 @@ def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding
 
 def _unlike(night: Night) -> list[Finding]:
     """Compare CPUs by the median of what each reports: its first report may be of the host."""
-    cpu = {broker: float(np.nanmedian(r.limit[:, 0])) for broker, r in night.reports.items()}
+    told = {broker: reports.limit[:, 0] for broker, reports in night.reports.items()}
+    cpu = {b: float(np.nanmedian(each)) for b, each in told.items() if not np.isnan(each).all()}
     cpu = {broker: limit for broker, limit in cpu.items() if limit > 0}
     blind = sorted({night.shedder, night.placer} & _BY_TRAFFIC)
     if len(cpu) < 2 or not blind or max(cpu.values()) < _RATIO * min(cpu.values()):
