@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER
+from trimtab.cli.arguments import CORES, MASTER, RELEASE
 from trimtab.cli.errors import clear_errors
 
 
@@ -54,9 +54,7 @@ class _Asked(TypedDict):
     multiple=True,
     help="A key of broker.conf, for all strategies; may come again, with another value to compare.",
 )
-@click.option(
-    "--release", metavar="RELEASE", help="Decide as this release.  [default: the scenario's]"
-)
+@RELEASE
 @click.option(
     "--seeds", type=click.IntRange(1), default=10, show_default=True, help="Seeds of each."
 )

@@ -8,6 +8,8 @@ from typing import TypedDict, Unpack
 
 import click
 
+from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
+
 
 class _Asked(TypedDict):
     """The options that say what is simulated."""
@@ -32,36 +34,12 @@ def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
 
 @click.command()
 @click.argument("scenario")
-@click.option(
-    "--strategy",
-    metavar="CLASS",
-    required=True,
-    help="Who sheds: a class of Pulsar's, or none.  Shedder+Placer names both.",
-)
-@click.option(
-    "--placement",
-    metavar="CLASS",
-    help="Who places.  [default: the shedder if it does, else LeastLongTermMessageRate]",
-)
-@click.option(
-    "--release", metavar="RELEASE", help="Decide as this release.  [default: the scenario's]"
-)
-@click.option(
-    "--set",
-    "settings",
-    metavar="KEY=VALUE",
-    multiple=True,
-    help="A key of broker.conf; may come again for another.",
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="What chance brings."
-)
-@click.option(
-    "--minutes",
-    type=click.FloatRange(0, min_open=True),
-    metavar="M",
-    help="Simulate for so long.  [default: as the scenario has it]",
-)
+@STRATEGY
+@PLACEMENT
+@RELEASE
+@SETTINGS
+@SEED
+@MINUTES
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the history.")
 @click.option(
     "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: .svg or .png."
