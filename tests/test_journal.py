@@ -28,9 +28,8 @@ def test_what_was_written_is_there_again(tmp_path: Path) -> None:
         assert (_BEGUN, _VERIFIED) == journal.entries
         journal.write(_DONE)
 
-    assert [_BEGUN, _VERIFIED, _DONE] == [
-        each for each in (_BEGUN, _VERIFIED, _DONE) if entry_line(each) in path.read_text()
-    ]
+    lines = [entry_line(each) for each in (_BEGUN, _VERIFIED, _DONE)]
+    assert "\n".join([*lines, ""]) == path.read_text()
     assert 0o600 == stat.S_IMODE(path.stat().st_mode)
 
 

@@ -62,7 +62,6 @@ class Memory:
     last_s: float = 0.0
     #: Why the run ended; None while it has not.
     ended: str | None = None
-    token: int = 0
 
 
 def remembered(entries: Iterable[Entry]) -> Memory:
@@ -81,7 +80,7 @@ def after(memory: Memory, entry: Entry) -> Memory:
     memory = replace(memory, last_s=entry.time_s)
     match entry:
         case Begun():
-            return _taken_up(replace(memory, ended=None, surprise="", token=entry.token))
+            return _taken_up(replace(memory, ended=None, surprise=""))
         case Asked():
             return replace(
                 memory,
