@@ -9,12 +9,13 @@ from __future__ import annotations
 import ast
 import io
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
+
+from trimtab.whole_files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "docs" / "tables.ipynb"
@@ -85,9 +86,7 @@ def main() -> None:
     after = executed(before)
     if sys.argv[1:] == ["--check"]:
         sys.exit(0 if before == after else f"{NOTEBOOK.relative_to(ROOT)}: run make notebook")
-    draft = NOTEBOOK.with_suffix(".draft")
-    draft.write_text(after, encoding="utf-8")
-    os.replace(draft, NOTEBOOK)
+    write_whole(NOTEBOOK, after)
 
 
 if __name__ == "__main__":

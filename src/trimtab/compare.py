@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from trimtab.sweep.pipeline import Plan, Start, sweep
 from trimtab.sweep.simulation import plan_of, scenarios_of
 from trimtab.sweep.strategies import JOINT, Strategy, strategies, usual
 from trimtab.sweep.task import NOBODY, Status, settings_text
+from trimtab.whole_files import write_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ def compare(start: Start, comparing: Comparing, output: Path, *, anew: bool = Fa
     document = {"trimtab": __version__, "command": comparing.command, **found}
     text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
     return Compared(
-        page=_write(output / "comparison.html", render_comparison(document)),
-        comparison=_write(output / "comparison.json", text + "\n"),
+        page=write_whole(output / "comparison.html", render_comparison(document)),
+        comparison=write_whole(output / "comparison.json", text + "\n"),
         document=document,
     )
 
@@ -234,11 +234,3 @@ def _failed(strategy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 def _median(strategy: Mapping[str, Any], measure: str) -> str:
     return figure(strategy["measures"][measure]["median"]["estimate"])
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file beside its place and move it there, so that it is never half there."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-    return path

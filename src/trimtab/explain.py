@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from trimtab.diagnose import diagnose
 from trimtab.ingest import Accounting, Recording, ingest
 from trimtab.report import render
 from trimtab.spark import plain_faults, progress
+from trimtab.whole_files import write_whole
 
 
 class NothingReadableError(Exception):
@@ -59,8 +59,8 @@ def explain(spark: SparkSession, recording: Recording, output: Path) -> Explaine
         diagnosis = diagnose(spark, tables, recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
     return Explained(
-        report=_write(output / "report.html", render(document, diagnosis.picture)),
-        findings=_write(output / "findings.json", json.dumps(document, indent=1) + "\n"),
+        report=write_whole(output / "report.html", render(document, diagnosis.picture)),
+        findings=write_whole(output / "findings.json", json.dumps(document, indent=1) + "\n"),
         tables=tables,
         document=document,
     )
@@ -76,11 +76,3 @@ def _accounting(accounting: Accounting) -> dict[str, Any]:
         ],
         "unused": [{"file": file.name, "reason": file.reason} for file in accounting.unused],
     }
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file beside its place and move it there, so that it is never half there."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-    return path

@@ -21,7 +21,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
 from trimtab import __version__
-from trimtab.follow.ledger import write_whole
 from trimtab.follow.places import FIRST_PART
 from trimtab.follow.staged import STAGED, stage
 from trimtab.ingest.accounting import IngestError
@@ -30,6 +29,7 @@ from trimtab.ingest.worker import CLASSES
 from trimtab.partitions import write_rows
 from trimtab.settings import ResourceWeights
 from trimtab.tables import INGESTED
+from trimtab.whole_files import write_whole
 
 #: In the books, written when tables are begun.
 BEGUN = "begun.json"

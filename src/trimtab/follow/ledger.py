@@ -22,6 +22,7 @@ from trimtab.follow.incarnations import (
     Stamp,
 )
 from trimtab.follow.plan import Copied, Plan, Range
+from trimtab.whole_files import write_whole
 
 #: Bytes of the copy that are given at a time: what fits into a core's cache.
 _BLOCK_SIZE = 1 << 20
@@ -135,13 +136,6 @@ def items_of(plan: Plan, copied: dict[int, Copied], known: Known) -> list[Item]:
         items.append(lost)
         lines[each.name] = before + 1
     return items
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that is there whole or not at all."""
-    hidden = path.with_name(f".{path.name}")
-    hidden.write_text(text, encoding="utf-8")
-    hidden.replace(path)
 
 
 def copied_range(it: Range, write: Callable[[bytes], object]) -> Copied:

@@ -19,7 +19,6 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from trimtab.follow.batches import BEGUN, Batches, Stored, Totals
 from trimtab.follow.leader import Leader, leader_of, leader_told
-from trimtab.follow.ledger import write_whole
 from trimtab.follow.lock import HeldError, Lock, locked
 from trimtab.follow.places import FIRST_PART
 from trimtab.follow.source import GrowingRecording
@@ -31,6 +30,7 @@ from trimtab.ingest.recording import META, Recording, open_growing
 from trimtab.partitions import write_rows
 from trimtab.spark import SparkError, plain_faults
 from trimtab.tables import INGESTED
+from trimtab.whole_files import write_whole
 
 #: Java outlives a driver that was killed by a few seconds.
 _JAVA_ENDS_WITHIN_S = 60.0

@@ -31,9 +31,9 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import StructType
 
 from trimtab.follow.batches import Batches
-from trimtab.follow.ledger import write_whole
 from trimtab.follow.places import FACTS_FOLDER, batch_of, parts_of
 from trimtab.follow.running import Fact, Rhythm, Running, folded
+from trimtab.whole_files import write_whole
 
 #: Facts with the order in which they were read.
 _SCHEMA = "broker string, kind string, time_us long, value double, place long"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from trimtab.sweep.pipeline import Plan, Start, sweep
 from trimtab.sweep.simulation import Simulation, scenario_digest
 from trimtab.sweep.strategies import USUAL_PLACER
 from trimtab.sweep.task import NOBODY, Status, Task, settings_text
+from trimtab.whole_files import write_whole
 
 #: s that one run may take.
 _TIME_LIMIT_S = 600.0
@@ -141,8 +141,8 @@ def rate(start: Start, rates: Rates, output: Path, *, anew: bool = False) -> Rat
     }
     text = json.dumps(told, indent=1, allow_nan=False, ensure_ascii=False)
     return RatedAll(
-        page=_write(output / "ratings.html", render_ratings(told)),
-        json=_write(output / "ratings.json", text + "\n"),
+        page=write_whole(output / "ratings.html", render_ratings(told)),
+        json=write_whole(output / "ratings.json", text + "\n"),
         document=told,
     )
 
@@ -173,11 +173,3 @@ def _hours(scenario: Scenario) -> float:
 
 def _task(row: Row) -> Task:
     return Task(**{name: row[name] for name in Task.__slots__})
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file beside its place and move it there, so that it is never half there."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-    return path

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from trimtab.reproduction.numbers import numbers
 from trimtab.sweep.pipeline import Plan, Start, sweep
 from trimtab.sweep.simulation import Simulation, scenario_digest
 from trimtab.sweep.task import Task
+from trimtab.whole_files import write_whole
 
 #: s that one run may take.
 _TIME_LIMIT_S = 600.0
@@ -99,8 +99,8 @@ def reproduce(
         each["picture"] = _picture(one)
     text = json.dumps(told, indent=1, allow_nan=False, ensure_ascii=False)
     return Reproduced(
-        page=_write(output / "reproductions.html", render_reproductions(told)),
-        json=_write(output / "reproductions.json", text + "\n"),
+        page=write_whole(output / "reproductions.html", render_reproductions(told)),
+        json=write_whole(output / "reproductions.json", text + "\n"),
         document=told,
     )
 
@@ -123,11 +123,3 @@ def _task(row: Row) -> Task:
 def _picture(found: Judged) -> dict[str, Any] | None:
     seed = found.typical_seed
     return None if seed is None else picture(found.shown, seed, found.definition.published)
-
-
-def _write(path: Path, text: str) -> Path:
-    """Write a file beside its place and move it there, so that it is never half there."""
-    draft = path.with_name(f".{path.name}.draft")
-    draft.write_text(text, encoding="utf-8")
-    os.replace(draft, path)
-    return path
