@@ -17,6 +17,7 @@ from trimtab.cli.reproduce import reproduce
 from trimtab.cli.rerun import rerun
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
+from trimtab.cli.watch import watch
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -43,5 +44,6 @@ for _command in (
     reproduce,
     rate,
     ingest,
+    watch,
 ):
     main.add_command(_command)
