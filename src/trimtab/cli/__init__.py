@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trimtab import __version__
+from trimtab.cli.apply import apply
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.explain import explain
@@ -43,5 +44,6 @@ for _command in (
     reproduce,
     rate,
     ingest,
+    apply,
 ):
     main.add_command(_command)

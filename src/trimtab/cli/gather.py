@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TypedDict, Unpack
 
 import click
 
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.signals import ended_by_signals
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -126,7 +122,7 @@ def gather(
     from trimtab.gather import GatherError, Wanted, read_access
     from trimtab.gather import gather as gathered
 
-    with clear_errors(), _ended_by_signals() as is_over:
+    with clear_errors(), ended_by_signals() as is_over:
         access = read_access(client_conf, checks_host=not no_host_check)
         address = admin or access.web_service_url
         if address is None:
@@ -155,22 +151,3 @@ def gather(
     for warning in (*access.warnings, *found.warnings):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"Recording: {found.folder}")
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[threading.Event]:
-    """Let the first Ctrl-C or SIGTERM end the recording in good order, and the second at once."""
-    is_over = threading.Event()
-
-    def asked_to_end(number: int, frame: FrameType | None) -> None:
-        if is_over.is_set():
-            raise KeyboardInterrupt
-        is_over.set()
-        click.echo("trimtab: ending; once more to leave at once", err=True)
-
-    before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield is_over
-    finally:
-        for each, old in before.items():
-            signal.signal(each, old)
