@@ -139,6 +139,13 @@ class Admin:
             raise CallError(self.addresses[broker], "no bundles")
         return frozenset(map(str, found))
 
+    def owned_or_none(self, broker: str) -> frozenset[str] | None:
+        """Return the bundles that a broker owns; None if it does not answer."""
+        try:
+            return self.owned(broker)
+        except CallError:
+            return None
+
     def anyone(self, path: str) -> object:
         """Ask where the first call goes, and if that does not answer, one after the other.
 

@@ -122,16 +122,10 @@ class LiveCluster:
         if self.owners is not None:
             return self.owners(wanted)
         first = sorted(named & registered)
-        owned = each_of(first, self._owned)
+        owned = each_of(first, self.admin.owned_or_none)
         if not all(any(bundle in (of or ()) for of in owned.values()) for bundle in wanted):
-            owned |= each_of(sorted(registered - named), self._owned)
+            owned |= each_of(sorted(registered - named), self.admin.owned_or_none)
         return owners_of(wanted, owned) if registered else {}
-
-    def _owned(self, broker: str) -> frozenset[str] | None:
-        try:
-            return self.admin.owned(broker)
-        except CallError:
-            return None
 
 
 def owners_of(

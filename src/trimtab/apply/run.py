@@ -164,8 +164,22 @@ class Watching:
     is_over: threading.Event
 
 
-def carried_out(plan: Plan, cluster: Reached, journal: Path, watching: Watching) -> Account:
+def carried_out(
+    plan: Plan,
+    cluster: Reached,
+    journal: Path,
+    watching: Watching,
+    marked: Callable[[Post], None] = lambda post: None,
+) -> Account:
     """Carry a plan out, or go on where a run of it was killed or stopped.
+
+    Args:
+        plan: what is to be done.
+        cluster: where.
+        journal: of this plan.
+        watching: who looks on.
+        marked: called with the lock held before anything is done, to mark brokers as being
+            emptied or not.
 
     Raises:
         GatherError: the plan is another cluster's.
@@ -177,6 +191,7 @@ def carried_out(plan: Plan, cluster: Reached, journal: Path, watching: Watching)
         before = account(plan, kept.entries)
         if before.is_done:
             return before
+        marked(post)
         live = cluster.live(post, watching.is_over)
         told = ToldJournal(kept, watching.entry, list(kept.entries))
         told.write(Begun(live.time_s, plan.digest, post.token))

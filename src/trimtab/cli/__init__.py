@@ -8,6 +8,7 @@ from trimtab import __version__
 from trimtab.cli.apply import apply
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
+from trimtab.cli.drain import drain
 from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
@@ -45,5 +46,6 @@ for _command in (
     rate,
     ingest,
     apply,
+    drain,
 ):
     main.add_command(_command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -16,6 +16,7 @@ from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
     from trimtab.apply import Reached, Watching
+    from trimtab.apply.post import Post
     from trimtab.control.plan import Plan
 
 _ENDING = "ending after the move that is under way"
@@ -77,13 +78,20 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
     return found.may_go
 
 
-def carry_out(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
+def carry_out(
+    plan: Plan,
+    cluster: Reached,
+    journal: Path,
+    *,
+    is_json: bool,
+    marked: Callable[[Post], None] = lambda post: None,
+) -> bool:
     """Carry a plan out, telling what happens; return whether it is done."""
     from trimtab.apply import carried_out
     from trimtab.apply.told import account_json, told_account
 
     with _looking_on(plan) as watching:
-        done = carried_out(plan, cluster, journal, watching)
+        done = carried_out(plan, cluster, journal, watching, marked)
     if is_json:
         click.echo(account_json(done))
     else:

@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 import click
 
+from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
 from trimtab.cli.signals import ended_by_signals
-
-_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
-
-
-class _Duration(click.ParamType[float]):
-    """A time such as 30m, in seconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read it."""
-        if isinstance(value, float):
-            return value
-        found = _DURATION.fullmatch(str(value))
-        if found is None or float(found[1]) == 0:
-            self.fail(f"found {value!r}, expected a time such as 90s, 30m or 8h", param, ctx)
-        return float(found[1]) * _UNITS_S[found[2]]
 
 
 class _Asked(TypedDict):
@@ -57,15 +37,15 @@ class _Asked(TypedDict):
     help="Folder to record into; new or empty.",
 )
 @click.option(
-    "--for", "duration", type=_Duration(), default="30m", show_default=True, help="How long."
+    "--for", "duration", type=Duration(), default="30m", show_default=True, help="How long."
 )
 @click.option("--once", is_flag=True, help="Look once and end, instead.")
 @click.option(
-    "--every", type=_Duration(), default="10s", show_default=True, help="Between two looks."
+    "--every", type=Duration(), default="10s", show_default=True, help="Between two looks."
 )
 @click.option(
     "--metrics-every",
-    type=_Duration(),
+    type=Duration(),
     default="30s",
     show_default=True,
     help="Between two scrapes of a broker's metrics.",
@@ -82,7 +62,7 @@ class _Asked(TypedDict):
 )
 @click.option("--prometheus", metavar="URL", help="Prometheus to ask for the same time.")
 @click.option(
-    "--back", type=_Duration(), default=0.0, help="Ask Prometheus for so long before, too."
+    "--back", type=Duration(), default=0.0, help="Ask Prometheus for so long before, too."
 )
 @click.option(
     "--logs",
