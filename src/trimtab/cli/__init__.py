@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from trimtab import __version__
+from trimtab.cli.apply import apply
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
+from trimtab.cli.drain import drain
 from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
@@ -45,5 +47,7 @@ for _command in (
     rate,
     ingest,
     watch,
+    apply,
+    drain,
 ):
     main.add_command(_command)
