@@ -21,7 +21,9 @@ from trimtab.ingest.store import store_broker, store_bundles, store_leader, stor
 from trimtab.watch.events import written
 from trimtab.watch.memory import Memory, learned
 from trimtab.watch.nouns import Action, Heard, Relearn, Row, Settings
+from trimtab.watch.seen import Seen
 from trimtab.watch.step import step
+from trimtab.watch.tally import Tally
 
 ROOT = Path(__file__).parent.parent
 STORE = {
@@ -57,7 +59,19 @@ def told(name: str) -> Told:
 
 def watched(night: Told, step_s: float, settings: Settings | None = None) -> list[Action]:
     """Run a watch over a night, in steps of so many seconds."""
-    settings = settings or night.settings
+    return _watched(night, step_s, settings or night.settings)[0]
+
+
+def seen(name: str) -> Seen:
+    """Give the last step of a watch over a night."""
+    night = told(name)
+    said, memory = _watched(night, 1.0, night.settings)
+    tally = Tally()
+    tally.add(said)
+    return Seen(night.settings, memory, said, tally)
+
+
+def _watched(night: Told, step_s: float, settings: Settings) -> tuple[list[Action], Memory]:
     memory = Memory(began=night.began)
     said: list[Action] = []
     given: list[Row] = []
@@ -74,7 +88,7 @@ def watched(night: Told, step_s: float, settings: Settings | None = None) -> lis
             if isinstance(action, Relearn):
                 memory = learned(memory, settings, action, given)
         said += actions
-    return said
+    return said, memory
 
 
 def _settings(folder: Path, meta: dict[str, Any], brokers: dict[str, str]) -> Settings:

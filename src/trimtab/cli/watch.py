@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -21,8 +22,22 @@ class _Asked(TypedDict):
     metadata: str | None
     logs: tuple[str, ...]
     every: float
+    metrics: str | None
     strategy: str
     settings: tuple[str, ...]
+
+
+def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Make what prints a file that is shipped along, and ends."""
+
+    def printed(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            from trimtab.watch import metrics
+
+            click.echo(getattr(metrics, what)(), nl=False)
+            ctx.exit()
+
+    return printed
 
 
 @click.command()
@@ -65,6 +80,27 @@ class _Asked(TypedDict):
     show_envvar=True,
     help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
 )
+@click.option(
+    "--metrics",
+    metavar="[HOST:]PORT",
+    help="Offer metrics to Prometheus there.  [default HOST: 127.0.0.1]",
+)
+@click.option(
+    "--print-rules",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_printing("rules"),
+    help="Print alert rules for Prometheus, and end.",
+)
+@click.option(
+    "--print-dashboard",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_printing("dashboard"),
+    help="Print a dashboard for Grafana, and end.",
+)
 @click.option("--no-host-check", is_flag=True, help="Take a certificate for another host.")
 def watch(
     admin: str | None,
@@ -89,10 +125,13 @@ def watch(
       trimtab watch --admin http://broker-1:8080 -o now --once --strategy ThresholdShedder \\
         --set loadBalancerBrokerThresholdShedderPercentage=5
     """
+    from rich.console import Console
+
     from trimtab.gather import GatherError, Wanted, read_access
     from trimtab.watch.beside import beside
     from trimtab.watch.loop import watch as watched
-    from trimtab.watch.screen import shown
+    from trimtab.watch.metrics import offered
+    from trimtab.watch.screen import show, summary
 
     del shadow
     with clear_errors(), ended_by_signals() as is_over:
@@ -110,9 +149,11 @@ def watch(
             every_s=asked["every"],
         )
         who = beside(asked["strategy"], asked["settings"])
-        steps = watched(wanted, access, output, is_over, who)
-        for line in shown(steps):
-            click.echo(line)
+        with offered(asked["metrics"]) as metrics:
+            steps = metrics.followed(watched(wanted, access, output, is_over, who))
+            last = show(steps, Console())
+    for line in summary(last) if last else ():
+        click.echo(line)
     for warning in access.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"Recording: {output}")

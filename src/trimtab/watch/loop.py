@@ -23,8 +23,10 @@ from trimtab.watch.document import line_of
 from trimtab.watch.listening import Listening
 from trimtab.watch.memory import Memory, learned
 from trimtab.watch.nouns import Action, Heard, Relearn, Settings
+from trimtab.watch.seen import Seen
 from trimtab.watch.step import decided_at_once, step
 from trimtab.watch.tails import Tails
+from trimtab.watch.tally import Tally
 
 _TICK_S = 0.5
 _FIRST_LOOK_S = 120.0
@@ -36,7 +38,7 @@ def watch(
     output: Path,
     is_over: threading.Event,
     beside: Beside,
-) -> Iterator[tuple[Settings, Memory, list[Action]]]:
+) -> Iterator[Seen]:
     """Watch a cluster until the time is up or it is over.
 
     Args:
@@ -47,7 +49,7 @@ def watch(
         beside: who decides beside Pulsar.
 
     Yields:
-        What the watch goes by, what it remembers and what is new, about twice a second.
+        What there is to see, about twice a second.
 
     Raises:
         GatherError: the cluster cannot be recorded or watched.
@@ -59,7 +61,7 @@ def watch(
         recording.begin()
         settings = _settings(wanted, output, beside)
         tails = Tails(log_folders(wanted.logs))
-        memory = Memory(began=recording.began)
+        memory, tally = Memory(began=recording.began), Tally()
         while True:
             is_last = not recording.is_running
             rows = [*listening.rows(), *tails.rows()]
@@ -70,7 +72,8 @@ def watch(
             if is_last and not wanted.duration_s:
                 actions += decided_at_once(memory, datetime.now(UTC))
             _write(output, actions)
-            yield settings, memory, actions
+            tally.add(actions)
+            yield Seen(settings, memory, actions, tally, len(listening.rejected))
             if is_last:
                 break
             time.sleep(_TICK_S)
