@@ -11,7 +11,7 @@ import time
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,9 @@ def unanswered(server: str, queries: list[str]) -> list[str]:
     """Ask until every query answers with data, or the time is up; return those that do not."""
     last = time.monotonic() + WAIT_S
     while queries and time.monotonic() < last:
-        try:
+        # It may not be up yet.
+        with suppress(OSError):
             queries = [query for query in queries if not _answers(server, query)]
-        except OSError:
-            # It is not up yet.
-            pass
         time.sleep(0.3)
     return queries
 

@@ -92,12 +92,13 @@ def test_only_this_machine_is_listened_to(address: str) -> None:
 
 @pytest.mark.parametrize("given", ["", "host", "host:", "70000", "host:http"])
 def test_what_is_no_address_is_said(given: str) -> None:
-    with pytest.raises(GatherError, match=r"--metrics: found .*, expected PORT or HOST:PORT"):
-        with offered(given):
-            pass
+    expected = r"--metrics: found .*, expected PORT or HOST:PORT"
+    with pytest.raises(GatherError, match=expected), offered(given):
+        pass
 
 
 def test_a_port_that_is_taken_is_said(address: str) -> None:
-    with pytest.raises(GatherError, match=r"--metrics: \d+: Address already in use"):
-        with offered(address.rpartition(":")[2]):
-            pass
+    port = address.rpartition(":")[2]
+    expected = r"--metrics: \d+: Address already in use"
+    with pytest.raises(GatherError, match=expected), offered(port):
+        pass

@@ -99,7 +99,8 @@ def _settings(folder: Path, meta: dict[str, Any], brokers: dict[str, str]) -> Se
         assert isinstance(outcome, Rows)
         rows += [{**row, "file": path.name} for _, row in outcome.rows]
     ran = deployment({"pulsar": meta["pulsar"]}, rows, (), ((), ()))
-    return Settings(ran, ran.shedder, ran.placer, ran.conf, brokers, sees_writes=True)
+    interval_s = ran.manager.shedding_interval_s
+    return Settings(ran, ran.shedder, ran.placer, ran.conf, interval_s, brokers, sees_writes=True)
 
 
 def _store(folder: Path) -> Iterator[tuple[datetime, Sequence[Row]]]:

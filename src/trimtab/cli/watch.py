@@ -22,6 +22,7 @@ class _Asked(TypedDict):
     metadata: str | None
     logs: tuple[str, ...]
     every: float
+    interval: float | None
     metrics: str | None
     strategy: str
     settings: tuple[str, ...]
@@ -64,6 +65,11 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     help="Who decides beside Pulsar; Shedder+Placer names both.  [default: the cluster's own]",
 )
 @SETTINGS
+@click.option(
+    "--interval",
+    type=Duration(),
+    help="Between two rounds.  [default: loadBalancerSheddingIntervalMinutes of the cluster]",
+)
 @click.option(
     "--metadata", metavar="zk://HOST:PORT", help="ZooKeeper to watch: no write is missed."
 )
@@ -148,7 +154,7 @@ def watch(
             duration_s=0.0 if asked["once"] else asked["duration"],
             every_s=asked["every"],
         )
-        who = beside(asked["strategy"], asked["settings"])
+        who = beside(asked["strategy"], asked["settings"], asked["interval"])
         with offered(asked["metrics"]) as metrics:
             steps = metrics.followed(watched(wanted, access, output, is_over, who))
             last = show(steps, Console())

@@ -20,9 +20,11 @@ class Beside:
     strategy: str = ""
     #: Keys of broker.conf that count for it in place of the cluster's.
     overrides: Mapping[str, str] = field(default_factory=dict)
+    #: Between two rounds, s; None: as the cluster's settings have it.
+    interval_s: float | None = None
 
 
-def beside(strategy: str, settings: Sequence[str]) -> Beside:
+def beside(strategy: str, settings: Sequence[str], interval_s: float | None = None) -> Beside:
     """Read the options.
 
     Raises:
@@ -37,7 +39,7 @@ def beside(strategy: str, settings: Sequence[str]) -> Beside:
     for key, similar in unknown_keys(overrides):
         meant = f", expected {similar}" if similar else ", expected a key of the load balancer"
         raise GatherError(f"--set: found {key}{meant}")
-    return Beside(strategy, overrides)
+    return Beside(strategy, overrides, interval_s)
 
 
 def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:

@@ -153,6 +153,7 @@ def _settings(wanted: Wanted, recording: Path, beside: Beside) -> Settings:
         shedder=shed,
         placer=place,
         conf=conf,
+        interval_s=beside.interval_s or ran.manager.shedding_interval_s,
         logs=_logs(wanted, brokers),
         sees_writes=wanted.metadata is not None,
     )

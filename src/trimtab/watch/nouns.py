@@ -35,6 +35,8 @@ class Settings:
     shedder: str
     placer: str
     conf: Mapping[str, str]
+    #: Between two rounds, s.
+    interval_s: float
     #: Log folder → broker id, of the brokers whose logs are read.
     logs: Mapping[str, str] = field(default_factory=dict)
     #: Every write to the store is seen, not what brokers answer now and then.

@@ -139,7 +139,7 @@ def _hear_line(term: Term, memory: Memory, event: Event, row: Mapping[str, Any])
 
 def _announce(term: Term, memory: Memory, settings: Settings) -> None:
     """Put rounds of the leader's log on the timeline, at their first line."""
-    found = rounds(term.lines, settings.ran.manager.shedding_interval_s)
+    found = rounds(term.lines, settings.interval_s)
     for each in found[len(term.announced) :]:
         _put(term, memory, each.time, "")
         term.announced.append(memory.n_rounds)
@@ -155,7 +155,7 @@ def _put(term: Term, memory: Memory, time: datetime, guessed: str) -> None:
 
 def _horizon(term: Term, memory: Memory, now: datetime, settings: Settings) -> datetime:
     """Say up to when all is known, with the rounds in between of which no line tells."""
-    interval = timedelta(seconds=settings.ran.manager.shedding_interval_s)
+    interval = timedelta(seconds=settings.interval_s)
     patience = min(interval * _SILENCE_SHARE, timedelta(seconds=15)) if term.log else LAG
     while term.last_round + interval + patience <= now:
         term.last_round += interval
@@ -242,8 +242,7 @@ def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
 
 def _compare(term: Term, memory: Memory, now: datetime, settings: Settings) -> list[Action]:
     """Put the rounds that are over beside what was recomputed."""
-    interval_s = settings.ran.manager.shedding_interval_s
-    found = rounds(term.lines, interval_s)
+    found = rounds(term.lines, settings.interval_s)
     actions: list[Action] = []
     reached = term.reached
     for i, logged in enumerate(found):
