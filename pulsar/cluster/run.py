@@ -17,6 +17,7 @@ from types import FrameType
 
 from cluster.java import BUILD, HERE, ClusterError, Memory, command
 from cluster.processes import end, end_all, start
+from cluster.quick import quickened
 from cluster.state import STORE, State, broker_id, host, load, log, web
 
 FOLDER = BUILD / "run"
@@ -183,7 +184,8 @@ def _java(state: State, name: str, memory: Memory) -> list[str]:
         "trimtab.log": str(log(state.folder, name)),
         "log4j.configurationFile": str(HERE / "conf" / "log4j2.xml"),
     }
-    return command(state.release, memory, properties)
+    before = (quickened(state.release),) if state.is_quick and name.startswith("broker") else ()
+    return command(state.release, memory, properties, before)
 
 
 def _printed(state: State, name: str) -> Path:

@@ -28,6 +28,8 @@ class State:
     memory: Memory = field(default_factory=lambda: Memory(heap=192, direct=96))
     #: Keys of broker.conf that differ from conf/broker.conf.
     settings: dict[str, str] = field(default_factory=dict)
+    #: The leader's shedding task counts its interval in seconds, see `quick.py`.
+    is_quick: bool = False
     processes: dict[str, Process] = field(default_factory=dict)
 
     def save(self) -> None:

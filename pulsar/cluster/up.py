@@ -15,8 +15,9 @@ from cluster.state import State, web
 )
 @click.option("--release", default="4.0.8", show_default=True, help="Of Pulsar.")
 @click.option("--heap", default=192, show_default=True, help="Of each broker, in MiB.")
+@click.option("--quick", is_flag=True, help="Count the interval between rounds in seconds.")
 @click.option("--set", "settings", metavar="KEY=VALUE", multiple=True, help="A key of broker.conf.")
-def main(brokers: int, release: str, heap: int, settings: tuple[str, ...]) -> None:
+def main(brokers: int, release: str, heap: int, quick: bool, settings: tuple[str, ...]) -> None:
     """Start a cluster on the loopback interface, which runs until `python -m cluster.down`.
 
     \b
@@ -24,7 +25,8 @@ def main(brokers: int, release: str, heap: int, settings: tuple[str, ...]) -> No
       python -m cluster.up --brokers 2 --set loadBalancerSheddingEnabled=false
     """
     keys = dict(setting.partition("=")[::2] for setting in settings)
-    state = State(FOLDER, release=release, memory=Memory(heap, 96), settings=keys)
+    memory = Memory(heap, 96)
+    state = State(FOLDER, release=release, memory=memory, settings=keys, is_quick=quick)
     try:
         up(state, brokers)
     except ClusterError as error:

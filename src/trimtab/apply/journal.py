@@ -67,14 +67,42 @@ def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JournalError(f"{path}: another run is carrying this plan out") from None
-        yield FileJournal(path, _entries(path, plan, descriptor), descriptor)
+        yield FileJournal(path, _kept(path, plan, descriptor), descriptor)
     finally:
         os.close(descriptor)
 
 
-def _entries(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
+def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:
+    """Read the journal of a plan, without opening it for writing; none if it is not there.
+
+    Raises:
+        JournalError: as `opened_journal`, but that somebody else has it open does not matter.
+    """
+    try:
+        held = path.read_bytes()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+    return _entries(path, plan, _whole_lines(held))
+
+
+def _whole_lines(held: bytes) -> bytes:
+    return held[: held.rfind(b"\n") + 1]
+
+
+def _kept(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
+    """Read what is whole, and cut off what is not."""
     held = path.read_bytes()
-    whole = held[: held.rfind(b"\n") + 1]
+    whole = _whole_lines(held)
+    entries = _entries(path, plan, whole)
+    if len(whole) != len(held):
+        os.ftruncate(descriptor, len(whole))
+        os.fsync(descriptor)
+    return entries
+
+
+def _entries(path: Path, plan: str, whole: bytes) -> tuple[Entry, ...]:
     entries: list[Entry] = []
     for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
         try:
@@ -84,7 +112,4 @@ def _entries(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
     others = [each.plan for each in entries if isinstance(each, Begun) and each.plan != plan]
     if others:
         raise JournalError(f"{path}: it is the journal of plan {others[0]}, not of {plan}")
-    if len(whole) != len(held):
-        os.ftruncate(descriptor, len(whole))
-        os.fsync(descriptor)
     return tuple(entries)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import click
 
 from trimtab import __version__
+from trimtab.cli.apply import apply
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
+from trimtab.cli.drain import drain
 from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
@@ -17,6 +19,7 @@ from trimtab.cli.reproduce import reproduce
 from trimtab.cli.rerun import rerun
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
+from trimtab.cli.watch import watch
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -43,5 +46,8 @@ for _command in (
     reproduce,
     rate,
     ingest,
+    watch,
+    apply,
+    drain,
 ):
     main.add_command(_command)

@@ -12,6 +12,7 @@ import click
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Turn what a user can mend into one line and exit code 2."""
+    from trimtab.apply import JournalError, LockError, PlanError
     from trimtab.explain import NothingReadableError
     from trimtab.fields import FieldError
     from trimtab.gather.access import GatherError
@@ -35,8 +36,11 @@ def clear_errors() -> Iterator[None]:
         GridError,
         IngestError,
         JavaError,
+        JournalError,
+        LockError,
         NothingReadableError,
         NothingToSimulateError,
+        PlanError,
         QuestionError,
         RatingError,
         RecordingError,

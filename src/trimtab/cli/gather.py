@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import re
-import signal
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TypedDict, Unpack
 
 import click
 
+from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
-
-_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
-
-
-class _Duration(click.ParamType[float]):
-    """A time such as 30m, in seconds."""
-
-    name = "duration"
-
-    def convert(
-        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read it."""
-        if isinstance(value, float):
-            return value
-        found = _DURATION.fullmatch(str(value))
-        if found is None or float(found[1]) == 0:
-            self.fail(f"found {value!r}, expected a time such as 90s, 30m or 8h", param, ctx)
-        return float(found[1]) * _UNITS_S[found[2]]
+from trimtab.cli.signals import ended_by_signals
 
 
 class _Asked(TypedDict):
@@ -61,15 +37,15 @@ class _Asked(TypedDict):
     help="Folder to record into; new or empty.",
 )
 @click.option(
-    "--for", "duration", type=_Duration(), default="30m", show_default=True, help="How long."
+    "--for", "duration", type=Duration(), default="30m", show_default=True, help="How long."
 )
 @click.option("--once", is_flag=True, help="Look once and end, instead.")
 @click.option(
-    "--every", type=_Duration(), default="10s", show_default=True, help="Between two looks."
+    "--every", type=Duration(), default="10s", show_default=True, help="Between two looks."
 )
 @click.option(
     "--metrics-every",
-    type=_Duration(),
+    type=Duration(),
     default="30s",
     show_default=True,
     help="Between two scrapes of a broker's metrics.",
@@ -86,7 +62,7 @@ class _Asked(TypedDict):
 )
 @click.option("--prometheus", metavar="URL", help="Prometheus to ask for the same time.")
 @click.option(
-    "--back", type=_Duration(), default=0.0, help="Ask Prometheus for so long before, too."
+    "--back", type=Duration(), default=0.0, help="Ask Prometheus for so long before, too."
 )
 @click.option(
     "--logs",
@@ -126,7 +102,7 @@ def gather(
     from trimtab.gather import GatherError, Wanted, read_access
     from trimtab.gather import gather as gathered
 
-    with clear_errors(), _ended_by_signals() as is_over:
+    with clear_errors(), ended_by_signals() as is_over:
         access = read_access(client_conf, checks_host=not no_host_check)
         address = admin or access.web_service_url
         if address is None:
@@ -155,22 +131,3 @@ def gather(
     for warning in (*access.warnings, *found.warnings):
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"Recording: {found.folder}")
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[threading.Event]:
-    """Let the first Ctrl-C or SIGTERM end the recording in good order, and the second at once."""
-    is_over = threading.Event()
-
-    def asked_to_end(number: int, frame: FrameType | None) -> None:
-        if is_over.is_set():
-            raise KeyboardInterrupt
-        is_over.set()
-        click.echo("trimtab: ending; once more to leave at once", err=True)
-
-    before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield is_over
-    finally:
-        for each, old in before.items():
-            signal.signal(each, old)

@@ -157,7 +157,9 @@ def grace(plan: Plan, view: View, memory: Memory) -> Objection:
     if memory.attempts:
         return None
     last_s = max((s for s, bundle in memory.unloads if bundle == move.bundle), default=-math.inf)
-    if view.time_s - last_s >= plan.limits.grace_s:
+    # Whoever moved it may have been killed meanwhile: then the unload may still run.
+    rest_s = max(plan.limits.grace_s, plan.limits.in_flight_s)
+    if view.time_s - last_s >= rest_s:
         return None
     return Pace(f"{move.bundle} was moved {view.time_s - last_s:.0f} s ago")
 

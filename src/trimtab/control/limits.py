@@ -51,6 +51,13 @@ class Limits:
     verify_s: float = _limit(
         30, "s", "within which the new owner has to be seen", "measured: 0.6 s"
     )
+    look_up_s: float = _limit(
+        5,
+        "s",
+        "without an owner before trimtab looks a bundle up: the destination is good for one "
+        "look-up, and clients make theirs at once",
+        "measured: clients look up within 0.3 s",
+    )
     settle_s: float = _limit(
         90, "s", "after a move before its effect is read: a window of load data", _CHOSEN
     )

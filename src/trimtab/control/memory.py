@@ -64,10 +64,18 @@ class Memory:
     ended: str | None = None
 
 
-def remembered(entries: Iterable[Entry]) -> Memory:
-    """Fold a journal."""
-    memory = Memory()
-    for entry in entries:
+def remembered(entries: Iterable[Entry], unloads: Iterable[tuple[float, str]] = ()) -> Memory:
+    """Fold a journal.
+
+    Args:
+        entries: of the journal.
+        unloads: what was unloaded in the cluster of late, by whichever run: when, and which
+            bundle; those of the journal itself may be among them.
+    """
+    journal = tuple(entries)
+    own = {(each.time_s, each.bundle) for each in journal if isinstance(each, Asked)}
+    memory = Memory(unloads=tuple(each for each in unloads if each not in own))
+    for entry in journal:
         memory = after(memory, entry)
     return memory
 

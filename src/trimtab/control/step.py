@@ -117,12 +117,14 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     found = view.owners[move.bundle]
     if found == move.destination:
         return Record(Verified(view.time_s, memory.move))
-    is_answered = memory.answer is not None and memory.answer.status == ACCEPTED
-    if found is None and is_answered:
+    answer = memory.answer if memory.answer and memory.answer.status == ACCEPTED else None
+    if found is None and answer is not None:
         # It is closed, and the destination is meant until somebody looks it up: clients do
-        # at once, but it may have none.
+        # at once, but it may have none.  Of two look-ups at a time one would lose it.
+        if view.time_s - answer.time_s < plan.limits.look_up_s:
+            return Wait(f"{move.bundle} is on its way")
         return _without_owner(plan, view, memory, move)
-    within_s = plan.limits.verify_s if is_answered else plan.limits.in_flight_s
+    within_s = plan.limits.verify_s if answer is not None else plan.limits.in_flight_s
     if view.time_s - memory.asked_s < within_s:
         return Wait(f"{move.bundle} is on its way")
     if found is None:

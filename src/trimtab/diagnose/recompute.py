@@ -15,7 +15,7 @@ import pyarrow.dataset as ds
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from trimtab.diagnose.replay import Script, replay
+from trimtab.diagnose.replay import Leading, Script, replay
 from trimtab.diagnose.store_source import Span, best_told
 from trimtab.diagnose.stored import stored_averages, stored_reports
 from trimtab.partitions import cluster_folder
@@ -116,24 +116,27 @@ def _script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Sc
         and row["started"] is not None
         and (tenure.start is None or row["started"] <= tenure.start)
     ]
-    return Script(
+    leading = Leading(
         term=tenure.term,
         leader=tenure.leader,
+        leader_id=tenure.leader_id,
         release=tenure.release,
         shedder=tenure.shedder,
         placer=tenure.placer,
         conf=tenure.conf,
         manager=tenure.manager,
         weights=tenure.weights,
+        doubt=tenure.doubt,
+    )
+    return Script(
+        leading=leading,
         reports=reports,
         averages=stored_averages(held, tenure.end, spans),
         ticks=tenure.ticks,
         selections=_selections(held, tenure),
         unloads=tenure.unloads,
         ownership=best_told(ownership, spans),
-        leader_id=tenure.leader_id,
         since=max(starts, default=None),
-        doubt=tenure.doubt,
     )
 
 

@@ -1,24 +1,25 @@
 """One tenure of leadership, decided again from what the leader had been told.
 
-Pure: rows in, rows out.  `recompute.py` runs it on Spark.
+Pure: rows in, rows out.  `recompute.py` runs it on Spark, and `watch` while it happens.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
 from trimtab.diagnose.leader_load import broker_load, cluster_load
-from trimtab.diagnose.leader_view import LeaderView
+from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
+from trimtab.diagnose.round_columns import chosen, hits, states
 from trimtab.diagnose.store_source import is_logged
 from trimtab.diagnose.stored import StoredAverages, StoredReports
-from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
+from trimtab.model import RESOURCES, LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
 from trimtab.settings import LoadManagerSettings, ResourceWeights
@@ -26,7 +27,10 @@ from trimtab.shed import shedder
 
 #: What happens first when two things bear the same time: the leader hears of a write
 #: before it acts on it, and a round's placements follow its decision.
-_REPORT, _STORED, _STARTED, _OWNED, _ROUND, _SELECTION, _UNLOAD = range(7)
+REPORT, STORED, STARTED, OWNED, ROUND, SELECTION, UNLOAD = range(7)
+
+#: (broker, after, before, why): some write between these two times was not recorded.
+Gap: TypeAlias = tuple[str, datetime, datetime, str]
 
 #: Placers of which a recording holds all that they go by in a shedding round; a round robin
 #: would need a count from the leader's start.
@@ -43,11 +47,13 @@ _FLUSH = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Script:
-    """What happened during one tenure, as recorded."""
+class Leading:
+    """Who led during one tenure, and by what."""
 
     term: int
     leader: str
+    #: Broker id of the leader; None if it is not known.
+    leader_id: str | None
     #: Pulsar's release, such as "4.0.8".
     release: str
     shedder: str
@@ -55,6 +61,15 @@ class Script:
     conf: Mapping[str, str]
     manager: LoadManagerSettings
     weights: ResourceWeights
+    #: Why the smoothed usage is not known from the start; None if it is.
+    doubt: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What happened during one tenure, as recorded."""
+
+    leading: Leading
     reports: StoredReports
     averages: StoredAverages
     #: (time, round number or None for a silent round).
@@ -65,12 +80,8 @@ class Script:
     unloads: Sequence[tuple[datetime, str]]
     #: Rows of `ownership`.
     ownership: Sequence[Mapping[str, Any]]
-    #: Broker id of the leader; None if it is not known.
-    leader_id: str | None
     #: When the leader's process started, from which on it averages; None if not known.
     since: datetime | None
-    #: Why the smoothed usage is not known from the start; None if it is.
-    doubt: str | None
 
 
 @dataclass(slots=True)
@@ -82,6 +93,33 @@ class _Memory:
     #: Broker → why its smoothed usage may differ from the leader's.
     shed_doubts: dict[str, str] = field(default_factory=dict)
     place_doubts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Replaying:
+    """A tenure on its way: what its leader knows by now, and what its strategies carry."""
+
+    leading: Leading
+    view: LeaderView
+    memory: _Memory
+    #: Who owned which bundle from when on, as far as it is known.
+    soon: Owners
+    #: Says what a row of `load_reports` holds.
+    read: Callable[[dict[str, Any]], Report]
+    #: From `missed_writes`.
+    gaps: Sequence[Gap] = ()
+    #: Rows of reports, polled, that tell of brokers that left.
+    departures: Sequence[Mapping[str, Any]] = ()
+    flushed: datetime | None = None
+
+
+def replaying(
+    leading: Leading, view: LeaderView, soon: Owners, read: Callable[[dict[str, Any]], Report]
+) -> Replaying:
+    """Begin a tenure, in which the strategies remember nothing yet."""
+    shedding, placing = shedder(leading.shedder, leading.release), _placer(leading)
+    memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
+    return Replaying(leading, view, memory, soon, read)
 
 
 def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -100,71 +138,93 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         leaves is forgotten at once.  A missed write (a gap in the store's versions) makes
         that broker doubtful from the first round that fell into the gap, until it leaves.
     """
-    shedding = shedder(script.shedder, script.release)
-    placing = _placer(script)
-    view = LeaderView()
-    memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
-    gaps = missed_writes(script.reports.rows)
-    departures = tuple(row for row in script.reports.rows if row["is_gone"] and not is_logged(row))
-    soon = owners(script.ownership)
-    flushed: datetime | None = None
-    for time, what, thing in _timeline(script):
-        if what == _ROUND:
-            yield from _decide(view, memory, script, (time, thing, gaps, departures))
-        elif what == _SELECTION:
-            yield from _place(view, memory, script, thing, soon)
-        elif what == _STORED:
-            if flushed is None or time - flushed > _FLUSH:
-                view.recompute()
-            flushed = time
-            view.store(*thing)
-        else:
-            _learn(view, memory, script, (time, what, thing))
+    now = replaying(script.leading, LeaderView(), owners(script.ownership), script.reports.report)
+    now.gaps = missed_writes(script.reports.rows)
+    now.departures = tuple(
+        row for row in script.reports.rows if row["is_gone"] and not is_logged(row)
+    )
+    for event in _timeline(script):
+        yield from taken(now, event)
 
 
-def _learn(
-    view: LeaderView, memory: _Memory, script: Script, event: tuple[datetime, int, Any]
-) -> None:
+def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Take what happened next, and decide if it asks for a decision.
+
+    Yields:
+        As `replay`; it must be walked to its end.
+    """
+    time, what, thing = event
+    if what == ROUND:
+        yield from decided(now, time, thing)
+    elif what == SELECTION:
+        yield from _place(now, thing)
+    elif what == STORED:
+        if now.flushed is None or time - now.flushed > _FLUSH:
+            now.view.recompute()
+        now.flushed = time
+        now.view.store(*thing)
+    else:
+        _learn(now, event)
+
+
+def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
     """Take what changes the leader's maps and asks for no decision."""
     time, what, thing = event
-    if what == _REPORT:
-        _hear(view, memory, script, thing)
-    elif what == _STARTED:
+    view = now.view
+    if what == REPORT:
+        if not thing["is_gone"]:
+            view.take(now.read(thing))
+            return
+        view.drop(thing["broker"])
+        forget(now, thing["broker"])
+    elif what == STARTED:
         view.start()
-    elif what == _UNLOAD:
+    elif what == UNLOAD:
         view.recently_unloaded[thing] = time.timestamp()
-    elif what == _OWNED:
+    elif what == OWNED:
         view.own.discard(thing["bundle"])
-        if thing["broker"] == script.leader_id:
+        if thing["broker"] == now.leading.leader_id:
             view.own.add(thing["bundle"])
 
 
-def _placer(script: Script) -> PlacerEntry[Any, Any] | None:
+def forget(now: Replaying, broker: str) -> None:
+    """Let the strategies forget a broker that the view has dropped."""
+    leading, memory = now.leading, now.memory
+    active = frozenset(now.view.reports)
+    if (shedding := shedder(leading.shedder, leading.release)) is not None:
+        memory.shedder = shedding.forget(memory.shedder, active)
+    if (placing := _placer(leading)) is not None:
+        memory.placer = placing.forget(memory.placer, active)
+    memory.shed_doubts.pop(broker, None)
+    memory.place_doubts.pop(broker, None)
+
+
+def _placer(leading: Leading) -> PlacerEntry[Any, Any] | None:
     """Look up the placer, if it can be replayed."""
-    return placer(script.placer, script.release) if script.placer in _PLACERS else None
+    return placer(leading.placer, leading.release) if leading.placer in _PLACERS else None
 
 
-def missed_writes(
-    reports: Iterable[Mapping[str, Any]],
-) -> tuple[tuple[str, datetime, datetime, str], ...]:
-    """Find the gaps in the versions of each broker's node.
-
-    Returns:
-        (broker, after, before, why): some write between these two times was not recorded.
-    """
+def missed_writes(reports: Iterable[Mapping[str, Any]]) -> tuple[Gap, ...]:
+    """Find the gaps in the versions of each broker's node."""
     last: dict[str, Mapping[str, Any]] = {}
-    gaps = []
+    gaps: list[Gap] = []
     for row in sorted(reports, key=_heard):
-        broker, before = row["broker"], last.get(row["broker"])
-        last[broker] = row
-        if row["is_gone"] or row["version"] is None:
-            continue
-        expected = 0 if before is None or before["is_gone"] else before["version"] + 1
-        if row["version"] > expected:
-            after = datetime.min.replace(tzinfo=UTC) if before is None else _heard(before)
-            versions = f"version {expected} was expected and {row['version']} found"
-            gaps.append((broker, after, _heard(row), f"a write of {broker} was missed: {versions}"))
+        gaps += missed_write(last.get(row["broker"]), row)
+        last[row["broker"]] = row
     return tuple(gaps)
+
+
+def missed_write(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> tuple[Gap, ...]:
+    """Find the gap between two rows of one broker that follow on each other, if there is one."""
+    if row["is_gone"] or row["version"] is None:
+        return ()
+    expected = 0 if before is None or before["is_gone"] else before["version"] + 1
+    if row["version"] <= expected:
+        return ()
+    after = datetime.min.replace(tzinfo=UTC) if before is None else _heard(before)
+    versions = f"version {expected} was expected and {row['version']} found"
+    why = f"a write of {row['broker']} was missed: {versions}"
+    return ((row["broker"], after, _heard(row), why),)
 
 
 def measures(row: Mapping[str, Any], which: str) -> Any:
@@ -180,122 +240,67 @@ def _heard(row: Mapping[str, Any]) -> datetime:
 
 def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     found: list[tuple[datetime, int, Any]] = [
-        (_heard(row), _REPORT, row) for row in script.reports.rows
+        (_heard(row), REPORT, row) for row in script.reports.rows
     ]
-    found += [(written, _STORED, told) for written, *told in script.averages.flushes()]
-    found += [] if script.since is None else [(script.since, _STARTED, None)]
-    found += [(row["time"], _OWNED, row) for row in script.ownership if row["bundle"]]
-    found += [(time, _ROUND, number) for time, number in script.ticks]
-    found += [(row["time"], _SELECTION, row) for row in script.selections]
-    found += [(time, _UNLOAD, bundle) for time, bundle in script.unloads]
+    found += [(written, STORED, told) for written, *told in script.averages.flushes()]
+    found += [] if script.since is None else [(script.since, STARTED, None)]
+    found += [(row["time"], OWNED, row) for row in script.ownership if row["bundle"]]
+    found += [(time, ROUND, number) for time, number in script.ticks]
+    found += [(row["time"], SELECTION, row) for row in script.selections]
+    found += [(time, UNLOAD, bundle) for time, bundle in script.unloads]
     return sorted(found, key=lambda entry: entry[:2])
 
 
-def _hear(view: LeaderView, memory: _Memory, script: Script, row: dict[str, Any]) -> None:
-    broker = row["broker"]
-    if not row["is_gone"]:
-        view.take(script.reports.report(row))
-        return
-    view.drop(broker)
-    active = frozenset(view.reports)
-    if (shedding := shedder(script.shedder, script.release)) is not None:
-        memory.shedder = shedding.forget(memory.shedder, active)
-    if (placing := _placer(script)) is not None:
-        memory.placer = placing.forget(memory.placer, active)
-    memory.shed_doubts.pop(broker, None)
-    memory.place_doubts.pop(broker, None)
-
-
-def _decide(
-    view: LeaderView, memory: _Memory, script: Script, when: tuple[datetime, int | None, Any, Any]
+def decided(
+    now: Replaying, time: datetime, number: int | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    time, number, gaps, departures = when
-    shedding = shedder(script.shedder, script.release)
+    """Decide a round from what the leader knows by now.
+
+    Yields:
+        A row of `replayed_rounds`, if the strategy is known and there is something to ask it.
+    """
+    view, memory, leading, gaps = now.view, now.memory, now.leading, now.gaps
+    shedding = shedder(leading.shedder, leading.release)
     # "Only 1 broker available": no shedder is asked.
     if shedding is None or len(view.reports) < 2:
         return
     for broker, after, before, why in gaps:
         if after < time < before:
             memory.shed_doubts[broker] = why
-    for row in departures:
+    for row in now.departures:
         if timedelta(0) < row["time"] - time < _LEAVING:
             why = f"{row['broker']} left about then, and when exactly was not recorded"
             memory.shed_doubts.update(dict.fromkeys(view.reports, why))
-    view.forget_unloads_before(time.timestamp() - script.manager.grace_period_s)
-    load = cluster_load(view, lambda bundle: is_system_bundle(bundle, script.release))
-    settings = shedding.settings(script.conf, script.release)
+    view.forget_unloads_before(time.timestamp() - leading.manager.grace_period_s)
+    load = cluster_load(view, lambda bundle: is_system_bundle(bundle, leading.release))
+    settings = shedding.settings(leading.conf, leading.release)
     try:
         decision, memory.shedder = shedding.shed(load, memory.shedder, settings)
     except LostRoundError as error:  # nothing was decided, in Pulsar either
         memory.shedder = error.memory
         return
-    doubts = [script.doubt] if script.doubt else []
+    doubts = [leading.doubt] if leading.doubt else []
     doubts += [memory.shed_doubts[b] for b in load.brokers if b in memory.shed_doubts]
     yield (
         "replayed_rounds",
         {
-            "term": script.term,
+            "term": leading.term,
             "time": time,
             "round": number,
-            "leader": script.leader,
+            "leader": leading.leader,
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
             "bundle_doubt": next((why for _, after, _, why in gaps if after < time), None),
             "average": decision.average,
-            "is_smoothed": script.shedder in _SMOOTHING,
-            "brokers": _states(load, decision, weighted_usage(load, script.weights)),
-            "unloads": _chosen(load, decision),
-            "hits_high": _hits(memory.shedder, "hits_high"),
-            "hits_low": _hits(memory.shedder, "hits_low"),
+            "is_smoothed": leading.shedder in _SMOOTHING,
+            "brokers": states(load, decision, weighted_usage(load, leading.weights)),
+            "unloads": chosen(load, decision),
+            "hits_high": hits(memory.shedder, "hits_high"),
+            "hits_low": hits(memory.shedder, "hits_low"),
         },
     )
 
 
-def _states(load: ClusterLoad, decision: Decision, usage: Any) -> list[dict[str, Any]]:
-    throughput = load.throughput_in + load.throughput_out
-    rate = load.rate_in + load.rate_out
-    return [
-        {
-            "broker": broker,
-            "usage": float(usage[i]),
-            "score": float(decision.scores[i]),
-            "throughput": float(throughput[i]),
-            "rate": float(rate[i]),
-            "offload": None if np.isnan(decision.offload[i]) else float(decision.offload[i]),
-            "bundles": int(load.bundle_count[i]),
-            "reason": str(decision.reasons[i]),
-        }
-        for i, broker in enumerate(load.brokers)
-    ]
-
-
-def _chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
-    throughput = load.bundle_throughput_in + load.bundle_throughput_out
-    rate = load.bundle_rate_in + load.bundle_rate_out
-    owners = [load.brokers[i] for i in load.bundle_broker]
-    at = {pair: i for i, pair in enumerate(zip(owners, load.bundles, strict=True))}
-    return [
-        {
-            "source": unload.source,
-            "bundle": unload.bundle,
-            "target": unload.target,
-            "throughput": float(throughput[at[unload.source, unload.bundle]]),
-            "rate": float(rate[at[unload.source, unload.bundle]]),
-        }
-        for unload in decision.unloads
-    ]
-
-
-def _hits(memory: Any, which: str) -> dict[str, float] | None:
-    """Return AvgShedder's counters after the round; other shedders have none."""
-    if not isinstance(memory, AvgShedderMemory):
-        return None
-    counts: Mapping[str, int] = getattr(memory, which)
-    return {broker: float(count) for broker, count in counts.items()}
-
-
-def _place(
-    view: LeaderView, memory: _Memory, script: Script, event: Mapping[str, Any], soon: Owners
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Select again, with the candidates that the even-distribution filter leaves.
 
     What a lookup selects counts for the selections after it; what a round selects does not.
@@ -304,14 +309,15 @@ def _place(
     the number of candidates differs from the logged one, and the placer's scores of these
     brokers are doubtful from then on.
     """
-    placing = _placer(script)
+    view, memory, leading = now.view, now.memory, now.leading
+    placing = _placer(leading)
     if placing is None:
         return
     view.meet(event["bundle"])
     load = broker_load(view)
     names = (
         view.brokers_with_fewest(namespace(event["bundle"]))
-        if script.manager.distributes_evenly
+        if leading.manager.distributes_evenly
         else view.set_order()
     )
     position = {broker: i for i, broker in enumerate(load.brokers)}
@@ -322,8 +328,8 @@ def _place(
         found = f"{event['count']} candidates were logged, {len(names)} recomputed"
         why = f"the candidates for {event['bundle']} are not known: {found}"
         memory.place_doubts.update(dict.fromkeys(view.reports, why))
-    settings = placing.settings(script.conf, script.release)
-    is_shared = script.placer == script.shedder
+    settings = placing.settings(leading.conf, leading.release)
+    is_shared = leading.placer == leading.shedder
     remembered = memory.shedder if is_shared else memory.placer
     placement, remembered = placing.place(load, event["bundle"], candidates, remembered, settings)
     if is_shared:
@@ -333,19 +339,19 @@ def _place(
     best = [load.brokers[i] for i in placement.best]
     doubts = [memory.place_doubts[name] for name in names if name in memory.place_doubts]
     if is_lookup(event):
-        _give(view, memory, event, answer(event, best, soon))
-    if script.doubt:
-        doubts.append(script.doubt)
+        _give(view, memory, event, answer(event, best, now.soon))
+    if leading.doubt:
+        doubts.append(leading.doubt)
     yield (
         "replayed_placements",
         {
-            "term": script.term,
+            "term": leading.term,
             "time": event["time"],
-            "leader": script.leader,
+            "leader": leading.leader,
             "file": event["file"],
             "line": event["line"],
             "bundle": event["bundle"],
-            "placer": script.placer,
+            "placer": leading.placer,
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
             "candidates": list(names),
             "scores": [float(score) for score in placement.scores],

@@ -48,7 +48,7 @@ def rounds(events: Iterable[Event], interval_s: float) -> tuple[Round, ...]:
     """
     by_log: dict[str, list[Event]] = {}
     for event in events:
-        if _is_of_a_round(event):
+        if is_of_a_round(event):
             by_log.setdefault(event.log_broker, []).append(event)
     groups: list[list[Event]] = []
     for log in by_log.values():
@@ -65,7 +65,8 @@ def _position(event: Event) -> tuple[str, int]:
     return event.file, event.line
 
 
-def _is_of_a_round(event: Event) -> bool:
+def is_of_a_round(event: Event) -> bool:
+    """Tell whether a line is the shedding task's."""
     if event.kind not in UNLOADING and not _is_deciding(event):
         return False
     return (

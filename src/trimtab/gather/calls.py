@@ -35,9 +35,11 @@ class Limits:
 class CallError(Exception):
     """A call has brought no answer; the message says to whom and why."""
 
-    def __init__(self, url: str, reason: str, status: int | None = None) -> None:
+    def __init__(
+        self, url: str, reason: str, status: int | None = None, *, method: str = "GET"
+    ) -> None:
         """Say what was called and what came of it."""
-        super().__init__(f"GET {url}: {reason}")
+        super().__init__(f"{method} {url}: {reason}")
         self.reason, self.status = reason, status
 
 
@@ -81,18 +83,26 @@ class Calls:
             CallError: there is no answer, or one that is not 200.
             GatherError: the token can no longer be read.
         """
-        last = time.monotonic() + self.limits.whole_s
-        here = url
-        for _ in range(self.limits.redirects_max + 1):
-            status, headers, body = self._once(url, here, last)
-            if status not in _REDIRECTS:
-                break
-            here = _next(url, here, headers.get("Location"))
-        else:
-            raise CallError(url, f"more than {self.limits.redirects_max} redirects, to {here}")
+        status, answer = self._followed("GET", url)
         if status != HTTPStatus.OK:
-            raise CallError(url, _refusal(status, body), status)
-        return Answer(body, here)
+            raise CallError(url, _refusal(status, answer.body), status)
+        return answer
+
+    def put(self, url: str) -> Answer:
+        """Have something done, without a body, by whoever one is redirected to.
+
+        Quirks:
+            Each redirect is followed by the same method.  It is called once and never
+            again: what had no answer may have been done.
+
+        Raises:
+            CallError: there is no answer, or one that is no success.
+            GatherError: the token can no longer be read.
+        """
+        status, answer = self._followed("PUT", url)
+        if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+            raise CallError(url, _refusal(status, answer.body), status, method="PUT")
+        return answer
 
     def json(self, url: str) -> object:
         """Call an address that answers JSON.
@@ -106,7 +116,22 @@ class Calls:
         except ValueError as error:
             raise CallError(url, f"the answer of {len(body)} bytes is not JSON: {error}") from None
 
-    def _once(self, url: str, here: str, last: float) -> tuple[int, dict[str, str], bytes]:
+    def _followed(self, method: str, url: str) -> tuple[int, Answer]:
+        """Make a call, redirects included; return the last status, and what came with it."""
+        last = time.monotonic() + self.limits.whole_s
+        here = url
+        try:
+            for _ in range(self.limits.redirects_max + 1):
+                status, headers, body = self._once(method, here, last)
+                if status not in _REDIRECTS:
+                    return status, Answer(body, here)
+                here = _next(here, headers.get("Location"))
+        except _BrokenError as broken:
+            raise CallError(url, str(broken), method=method) from None
+        reason = f"more than {self.limits.redirects_max} redirects, to {here}"
+        raise CallError(url, reason, method=method)
+
+    def _once(self, method: str, here: str, last: float) -> tuple[int, dict[str, str], bytes]:
         """Make one request, and read what comes within what is left of the time."""
         limits = self.limits
         left = last - time.monotonic()
@@ -117,22 +142,27 @@ class Calls:
         headers = self._access.header()
         try:
             answer = self._pool.request(
-                "GET", here, headers=headers, timeout=timeout, redirect=False, preload_content=False
+                method,
+                here,
+                headers=headers,
+                timeout=timeout,
+                redirect=False,
+                preload_content=False,
             )
         except urllib3.exceptions.HTTPError as error:
-            raise CallError(url, _fault(error)) from None
+            raise _BrokenError(_fault(error)) from None
         try:
             body = bytearray()
             while chunk := answer.read1(_CHUNK):
                 body += chunk
                 if len(body) > limits.bytes_max:
-                    raise CallError(url, f"more than {limits.bytes_max} bytes")
+                    raise _BrokenError(f"more than {limits.bytes_max} bytes")
                 if time.monotonic() > last:
-                    raise CallError(url, f"not over after {limits.whole_s:g} s")
+                    raise _BrokenError(f"not over after {limits.whole_s:g} s")
         except urllib3.exceptions.HTTPError as error:
             answer.close()
-            raise CallError(url, _fault(error)) from None
-        except CallError:
+            raise _BrokenError(_fault(error)) from None
+        except _BrokenError:
             # What is still to come would be taken for the next answer.
             answer.close()
             raise
@@ -140,14 +170,18 @@ class Calls:
         return answer.status, dict(answer.headers), bytes(body)
 
 
-def _next(url: str, here: str, location: str | None) -> str:
+class _BrokenError(Exception):
+    """A request has brought no answer; says why, not yet of which call."""
+
+
+def _next(here: str, location: str | None) -> str:
     """Return the address that a redirect leads to."""
     there = urljoin(here, location or "")
     old, new = urlsplit(here), urlsplit(there)
     if not location or new.scheme not in {"http", "https"} or not new.hostname:
-        raise CallError(url, f"redirected to {location!r}, expected an address")
+        raise _BrokenError(f"redirected to {location!r}, expected an address")
     if old.scheme == "https" and new.scheme == "http":
-        raise CallError(url, f"redirected from https to {there}: not followed")
+        raise _BrokenError(f"redirected from https to {there}: not followed")
     return there
 
 

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -24,8 +25,12 @@ class Folder:
     answer after it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, heard: Callable[[str, str], object] | None = None) -> None:
         """Make the folder.
+
+        Args:
+            path: of the folder.
+            heard: told of each line that is added, by the name of its file, in their order.
 
         Raises:
             GatherError: it cannot be made, or there is something in it already.
@@ -41,6 +46,7 @@ class Folder:
         self._lock = threading.Lock()
         self._is_closed = False
         self._open: dict[str, IO[str]] = {}
+        self._heard = heard
 
     def line(self, name: str, **values: object) -> None:
         """Add a line to a file of JSON Lines; it is on its way to the disk when this returns."""
@@ -52,8 +58,11 @@ class Folder:
             if file is None:
                 file = self._open[name] = os.fdopen(self._new(name), "w", encoding="utf-8")
             # Half a character of two halves can be spelled in JSON, and cannot be written.
-            file.write(text.encode("utf-8", "backslashreplace").decode("utf-8"))
+            text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+            file.write(text)
             file.flush()
+            if self._heard is not None:
+                self._heard(name, text)
 
     def whole(self, name: str, content: bytes, *, packed: bool = False) -> None:
         """Write a file so that it is there whole or not at all, gzipped if it is to be packed."""

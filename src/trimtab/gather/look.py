@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from trimtab.gather.calls import CallError
-from trimtab.gather.cluster import Asker, root_of
+from trimtab.gather.cluster import TROUBLE, Asker, root_of
 from trimtab.gather.cluster import origin_of as _origin
 from trimtab.gather.folder import folder_name, now_text
 from trimtab.gather.settings import without_secrets
@@ -94,7 +94,10 @@ def _list_brokers(asker: Asker) -> None:
     if not isinstance(found, list) or not all(isinstance(broker, str) for broker in found):
         asker.failed("", _LIST, CallError(cluster.admin, "no list of brokers"))
         return
-    cluster.active = tuple(sorted(found))
+    before, cluster.active = cluster.active, tuple(sorted(found))
+    if cluster.active != before:
+        told = {"event": "active", "brokers": cluster.active}
+        asker.folder.line(TROUBLE, time=now_text(), **told)
     for broker in cluster.active:
         if broker not in cluster.addresses:
             cluster.addresses[broker] = _address(asker, broker)

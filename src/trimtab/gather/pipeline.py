@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -63,7 +64,13 @@ class Gathered:
     warnings: tuple[str, ...]
 
 
-def gather(wanted: Wanted, access: Access, output: Path, is_over: threading.Event) -> Gathered:
+def gather(
+    wanted: Wanted,
+    access: Access,
+    output: Path,
+    is_over: threading.Event,
+    heard: Callable[[str, str], object] | None = None,
+) -> Gathered:
     """Record a cluster until the time is up or it is over.
 
     Args:
@@ -71,6 +78,7 @@ def gather(wanted: Wanted, access: Access, output: Path, is_over: threading.Even
         access: who asks.
         output: folder to write into; new or empty.
         is_over: set by whoever wants it to end early; what there is by then is kept.
+        heard: told of each line that is recorded, by the name of its file.
 
     Raises:
         GatherError: nothing can be recorded at all; once the first call is answered, what
@@ -78,8 +86,8 @@ def gather(wanted: Wanted, access: Access, output: Path, is_over: threading.Even
     """
     ends = _ends(wanted, access)
     servers, root = servers_of(wanted.metadata) if wanted.metadata else (None, "")
-    cluster = Cluster(_web_address("--admin", wanted.admin))
-    folder = Folder(output)
+    cluster = Cluster(web_address("--admin", wanted.admin))
+    folder = Folder(output, heard)
     asker = Asker(Calls(access), cluster, folder)
     try:
         first_look(asker)
@@ -118,7 +126,7 @@ def _ends(wanted: Wanted, access: Access) -> _Ends:
     return _Ends(
         log_folders(wanted.logs),
         zookeeper_folders(wanted.zookeeper_data),
-        _web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
+        web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
         Calls(replace(access, header=dict)),
     )
 
@@ -219,7 +227,7 @@ def _describe(cluster: Cluster, folder: Folder, began: datetime, zone: str | Non
     folder.whole("recording.toml", ("\n".join(lines) + "\n").encode())
 
 
-def _web_address(option: str, given: str) -> str:
+def web_address(option: str, given: str) -> str:
     """Check the address of an API, and return it without a slash at its end."""
     parts = urlsplit(given)
     if parts.username is not None or parts.password is not None:

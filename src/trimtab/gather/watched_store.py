@@ -241,7 +241,7 @@ class WatchedStore:
         elif kind is Kind.AVERAGE:
             averages[path] = {"mtime": stat.mtime, "v": value}
         else:
-            owners[path.removeprefix("/namespace/")] = _owner(value)
+            owners[path.removeprefix("/namespace/")] = owner_in(value)
 
     def _record_departure(
         self, kind: Kind | None, path: str, owners: dict[str, str | None]
@@ -277,7 +277,7 @@ def _seen(stat: ZnodeStat) -> Seen:
     return Seen(stat.czxid, stat.version, stat.cversion)
 
 
-def _owner(value: object) -> str | None:
+def owner_in(value: object) -> str | None:
     """Return the id of the broker that owns a bundle."""
     if not isinstance(value, dict):
         return None

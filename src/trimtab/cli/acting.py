@@ -1,0 +1,88 @@
+"""What the commands that act on a live cluster share: who asks, whom, and where locks are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from trimtab.apply import Where
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+
+class Asking(TypedDict):
+    """The options that say which cluster, and who asks."""
+
+    admin: str | None
+    client_conf: Path | None
+    no_host_check: bool
+    metadata: str | None
+    state: Path | None
+
+
+def acting(command: Command) -> Command:
+    """Give a command the options in `Asking`."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+_OPTIONS = (
+    click.option(
+        "--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]"
+    ),
+    click.option(
+        "--client-conf",
+        type=click.Path(path_type=Path, dir_okay=False, exists=True),
+        envvar="PULSAR_CLIENT_CONF",
+        show_envvar=True,
+        help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
+    ),
+    click.option("--no-host-check", is_flag=True, help="Take a certificate for another host."),
+    click.option(
+        "--metadata",
+        metavar="zk://HOST:PORT",
+        help="ZooKeeper: the lock is there, for runs anywhere, and owners are read there.",
+    ),
+    click.option(
+        "--state",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="TRIMTAB_STATE",
+        show_envvar=True,
+        help="Folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
+    ),
+)
+
+
+def where(asking: Asking) -> Where:
+    """Make of the options what a cluster is reached by.
+
+    Raises:
+        GatherError: an option is wrong, or there is no address.
+    """
+    from trimtab.apply import Where
+    from trimtab.gather import GatherError, read_access
+    from trimtab.gather.pipeline import web_address
+
+    access = read_access(asking["client_conf"], checks_host=not asking["no_host_check"])
+    address = asking["admin"] or access.web_service_url
+    if address is None:
+        raise GatherError("--admin: found nothing, expected it or webServiceUrl in a client.conf")
+    for warning in access.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    return Where(
+        address=web_address("--admin", address),
+        access=access,
+        folder=asking["state"] or _state_folder(),
+        metadata=asking["metadata"],
+    )
+
+
+def _state_folder() -> Path:
+    home = os.environ.get("XDG_STATE_HOME")
+    return (Path(home) if home else Path.home() / ".local" / "state") / "trimtab"

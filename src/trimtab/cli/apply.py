@@ -1,0 +1,123 @@
+"""The command `trimtab apply`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.errors import clear_errors
+from trimtab.cli.signals import ended_by_signals
+
+if TYPE_CHECKING:
+    from trimtab.apply import Reached, Watching
+    from trimtab.apply.post import Post
+    from trimtab.control.plan import Plan
+
+_ENDING = "ending after the move that is under way"
+
+
+@click.command()
+@click.argument("plan", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@acting
+@click.option("--yes", is_flag=True, help="Carry it out; without it, only look.")
+@click.option(
+    "--journal",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="What was done, and where a killed run goes on.  [default: PLAN.journal]",
+)
+@click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
+def apply(
+    plan: Path, yes: bool, journal: Path | None, is_json: bool, **asking: Unpack[Asking]
+) -> None:
+    """Carry out PLAN, a JSON file of moves: one bundle at a time, each verified.
+
+    Without --yes nothing is changed: each move is shown with its reason, its expected
+    effect and what stands against it now.  A run that was killed or stopped goes on from
+    the journal.  The first Ctrl-C ends it after the move that is under way.
+
+    Exit code 0: done, or nothing stands against it; 1: stopped, or something does;
+    2: wrong use, no cluster, or another run holds the lock.
+
+    \b
+    Examples:
+      trimtab apply plan.json --admin http://broker-1:8080
+      trimtab apply plan.json --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 --yes
+    """
+    with clear_errors():
+        from trimtab.apply import reached
+        from trimtab.apply.files import plan_of
+
+        found = plan_of(plan)
+        path = journal or plan.with_name(f"{plan.name}.journal")
+        with reached(where(asking)) as cluster:
+            if yes:
+                is_good = carry_out(found, cluster, path, is_json=is_json)
+            else:
+                is_good = rehearse(found, cluster, path, is_json=is_json)
+    sys.exit(0 if is_good else 1)
+
+
+def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
+    """Show what would be done; return whether nothing stands against it."""
+    from trimtab.apply import rehearsed
+    from trimtab.apply.told import rehearsal_json, told_rehearsal
+
+    found = rehearsed(plan, cluster, journal)
+    if is_json:
+        click.echo(rehearsal_json(plan, found))
+        return found.may_go
+    for line in told_rehearsal(plan, found):
+        click.echo(line)
+    click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
+    return found.may_go
+
+
+def carry_out(
+    plan: Plan,
+    cluster: Reached,
+    journal: Path,
+    *,
+    is_json: bool,
+    marked: Callable[[Post], None] = lambda post: None,
+) -> bool:
+    """Carry a plan out, telling what happens; return whether it is done."""
+    from trimtab.apply import carried_out
+    from trimtab.apply.told import account_json, told_account
+
+    with _looking_on(plan) as watching:
+        done = carried_out(plan, cluster, journal, watching, marked)
+    if is_json:
+        click.echo(account_json(done))
+    else:
+        for line in told_account(done):
+            click.echo(line)
+        click.echo(f"Journal: {journal}")
+    return done.is_done
+
+
+@contextmanager
+def _looking_on(plan: Plan) -> Iterator[Watching]:
+    """Tell each entry and each wait once, on the side of errors, and hear of Ctrl-C."""
+    from trimtab.apply import Watching
+    from trimtab.apply.told import told_entry
+
+    last = ""
+
+    def waiting(why: str) -> None:
+        nonlocal last
+        if why and why != last:
+            click.echo(f"trimtab: waiting: {why}", err=True)
+        last = why
+
+    with ended_by_signals(_ENDING) as is_over:
+        yield Watching(
+            entry=lambda entry: click.echo(f"trimtab: {told_entry(plan, entry)}", err=True),
+            waiting=waiting,
+            is_over=is_over,
+        )

@@ -1,0 +1,139 @@
+"""The command `trimtab drain`."""
+
+from __future__ import annotations
+
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.apply import carry_out, rehearse
+from trimtab.cli.durations import Duration
+from trimtab.cli.errors import clear_errors
+
+if TYPE_CHECKING:
+    from trimtab.apply import Reached
+    from trimtab.apply.draining import Drain
+    from trimtab.apply.post import Post
+    from trimtab.control.plan import Plan
+
+
+class _Asked(Asking):
+    """All options but those that say what is emptied."""
+
+    bar: float
+    every: float
+    shedding: str
+    output: Path | None
+    yes: bool
+    is_json: bool
+
+
+@click.command()
+@click.argument("broker")
+@acting
+@click.option("--to", "takers", metavar="BROKER", multiple=True, help="Who takes; may come again.")
+@click.option(
+    "--return",
+    "emptied",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="PLAN",
+    help="Bring back what PLAN took from BROKER, instead.",
+)
+@click.option(
+    "--bar",
+    type=click.FloatRange(0, 100, min_open=True),
+    default=85.0,
+    show_default=True,
+    help="Usage in % above which nobody takes anything; 100 for none.",
+)
+@click.option(
+    "--every",
+    type=Duration(),
+    default="10s",
+    show_default=True,
+    help="At least, between two moves.",
+)
+@click.option(
+    "--shedding-may-run-because",
+    "shedding",
+    metavar="WHY",
+    default="",
+    help="Why Pulsar's own shedding may stay on meanwhile.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File of the plan.  [default: drain-BROKER-TIME.json]",
+)
+@click.option("--yes", is_flag=True, help="Carry it out; without it, write the plan and look.")
+@click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
+def drain(
+    broker: str, takers: tuple[str, ...], emptied: Path | None, **asked: Unpack[_Asked]
+) -> None:
+    """Empty BROKER before it is restarted: a plan, and with --yes what it says.
+
+    Every bundle of BROKER but its own two goes, one at a time and the busiest first, to
+    whoever will have the lowest usage.  BROKER is marked as being emptied, so that trimtab
+    moves nothing there, until --return takes the mark away and brings the bundles back.
+    What was killed or stopped goes on with `trimtab apply PLAN --yes`.
+
+    Exit codes are those of `trimtab apply`; 1 also if BROKER owns bundles in the end.
+
+    \b
+    Examples:
+      trimtab drain broker-3:8080 --admin http://broker-1:8080
+      trimtab drain broker-3:8080 --admin http://broker-1:8080 -o drain.json --yes
+      trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
+    """
+    with clear_errors():
+        from trimtab.apply import reached
+        from trimtab.apply.draining import Drain, drain_limits, drain_plan, return_plan
+        from trimtab.apply.files import plan_of, write_plan
+
+        limits = drain_limits(asked["bar"], asked["every"])
+        drain = Drain(broker, takers, limits, asked["shedding"], emptied is not None)
+        with reached(where(asked)) as cluster:
+            if emptied is None:
+                plan = drain_plan(cluster, drain)
+            else:
+                plan = return_plan(cluster, drain, plan_of(emptied))
+            path = asked["output"] or _named("drain" if emptied is None else "return", broker)
+            write_plan(path, plan)
+            click.echo(f"Plan: {path}", err=asked["is_json"])
+            journal = path.with_name(f"{path.name}.journal")
+            if asked["yes"]:
+                is_good = _carry_out(plan, cluster, journal, drain, is_json=asked["is_json"])
+            else:
+                is_good = rehearse(plan, cluster, journal, is_json=asked["is_json"])
+    sys.exit(0 if is_good else 1)
+
+
+def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
+    """Mark the broker and move; return whether all is as it was meant to be."""
+    from trimtab.apply.draining import left_on
+
+    broker = drain.broker
+
+    def marked(post: Post) -> None:
+        (post.take_back if drain.is_return else post.drain)(broker)
+
+    is_done = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)
+    if drain.is_return or not is_done:
+        return is_done
+    left = sorted(left_on(cluster, broker))
+    if left:
+        came = f"{broker} owns {len(left)} bundles that came meanwhile: {', '.join(left[:3])}"
+        click.echo(f"trimtab: {came}; drain it again", err=True)
+    return not left
+
+
+def _named(verb: str, broker: str) -> Path:
+    """Name a file of the current folder after the broker and the time."""
+    safe = re.sub(r"[^\w.-]", "_", broker)
+    return Path(f"{verb}-{safe}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json")

@@ -1,0 +1,27 @@
+"""Times as they are typed."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
+
+
+class Duration(click.ParamType[float]):
+    """A time such as 30m, in seconds."""
+
+    name = "duration"
+
+    def convert(
+        self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read it."""
+        if isinstance(value, float):
+            return value
+        found = _DURATION.fullmatch(str(value))
+        if found is None or float(found[1]) == 0:
+            self.fail(f"found {value!r}, expected a time such as 90s, 30m or 8h", param, ctx)
+        return float(found[1]) * _UNITS_S[found[2]]

@@ -1,0 +1,34 @@
+"""Ctrl-C and SIGTERM: the first ends in good order, the second at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+
+@contextmanager
+def ended_by_signals(said: str = "ending") -> Iterator[threading.Event]:
+    """Let the first Ctrl-C or SIGTERM set an event, and the second leave at once.
+
+    Args:
+        said: what is being done about the first.
+    """
+    is_over = threading.Event()
+
+    def asked_to_end(number: int, frame: FrameType | None) -> None:
+        if is_over.is_set():
+            raise KeyboardInterrupt
+        is_over.set()
+        click.echo(f"trimtab: {said}; once more to leave at once", err=True)
+
+    before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield is_over
+    finally:
+        for each, old in before.items():
+            signal.signal(each, old)

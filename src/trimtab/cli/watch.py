@@ -1,0 +1,165 @@
+"""The command `trimtab watch`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+import click
+
+from trimtab.cli.arguments import SETTINGS
+from trimtab.cli.durations import Duration
+from trimtab.cli.errors import clear_errors
+from trimtab.cli.signals import ended_by_signals
+
+
+class _Asked(TypedDict):
+    """The options that say what is watched, and for how long."""
+
+    duration: float
+    once: bool
+    metadata: str | None
+    logs: tuple[str, ...]
+    every: float
+    interval: float | None
+    metrics: str | None
+    strategy: str
+    settings: tuple[str, ...]
+
+
+def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
+    """Make what prints a file that is shipped along, and ends."""
+
+    def printed(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            from trimtab.watch import metrics
+
+            click.echo(getattr(metrics, what)(), nl=False)
+            ctx.exit()
+
+    return printed
+
+
+@click.command()
+@click.option("--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    required=True,
+    help="Folder to record into; new or empty.",
+)
+@click.option("--shadow", is_flag=True, help="Decide, and change nothing.  [the default]")
+@click.option(
+    "--for", "duration", type=Duration(), default="8h", show_default=True, help="How long."
+)
+@click.option("--once", is_flag=True, help="Look once, say what would be done now, and end.")
+@click.option(
+    "--every", type=Duration(), default="10s", show_default=True, help="Between two looks."
+)
+@click.option(
+    "--strategy",
+    metavar="CLASS",
+    default="",
+    help="Who decides beside Pulsar; Shedder+Placer names both.  [default: the cluster's own]",
+)
+@SETTINGS
+@click.option(
+    "--interval",
+    type=Duration(),
+    help="Between two rounds.  [default: loadBalancerSheddingIntervalMinutes of the cluster]",
+)
+@click.option(
+    "--metadata", metavar="zk://HOST:PORT", help="ZooKeeper to watch: no write is missed."
+)
+@click.option(
+    "--logs",
+    metavar="[BROKER=]DIR",
+    multiple=True,
+    help="Logs of a broker, read as they grow; may come again.  [default BROKER: DIR's name]",
+)
+@click.option(
+    "--client-conf",
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    envvar="PULSAR_CLIENT_CONF",
+    show_envvar=True,
+    help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
+)
+@click.option(
+    "--metrics",
+    metavar="[HOST:]PORT",
+    help="Offer metrics to Prometheus there.  [default HOST: 127.0.0.1]",
+)
+@click.option(
+    "--print-rules",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_printing("rules"),
+    help="Print alert rules for Prometheus, and end.",
+)
+@click.option(
+    "--print-dashboard",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_printing("dashboard"),
+    help="Print a dashboard for Grafana, and end.",
+)
+@click.option("--no-host-check", is_flag=True, help="Take a certificate for another host.")
+def watch(
+    admin: str | None,
+    output: Path,
+    client_conf: Path | None,
+    no_host_check: bool,
+    shadow: bool,
+    **asked: Unpack[_Asked],
+) -> None:
+    """Run beside a live cluster and decide each round of its balancer again.
+
+    Records as `trimtab gather` does, and says at each round what the strategy of
+    --strategy would have done beside what Pulsar did.  With --metadata it sees what the
+    leader sees; with the leader's --logs too it says of each round whether scores and
+    bundles are those of the log, to the last digit.  Nothing in the cluster is changed.
+
+    \b
+    Examples:
+      trimtab watch --admin http://broker-1:8080 -o beside --strategy AvgShedder
+      trimtab watch --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 \\
+        --logs broker-1:8080=/var/log/pulsar -o beside --for 30m
+      trimtab watch --admin http://broker-1:8080 -o now --once --strategy ThresholdShedder \\
+        --set loadBalancerBrokerThresholdShedderPercentage=5
+    """
+    from rich.console import Console
+
+    from trimtab.gather import GatherError, Wanted, read_access
+    from trimtab.watch.beside import beside
+    from trimtab.watch.loop import watch as watched
+    from trimtab.watch.metrics import offered
+    from trimtab.watch.screen import show, summary
+
+    del shadow
+    with clear_errors(), ended_by_signals() as is_over:
+        access = read_access(client_conf, checks_host=not no_host_check)
+        address = admin or access.web_service_url
+        if address is None:
+            raise GatherError(
+                "--admin: found nothing, expected it or webServiceUrl in a client.conf"
+            )
+        wanted = Wanted(
+            admin=address,
+            metadata=asked["metadata"],
+            logs=asked["logs"],
+            duration_s=0.0 if asked["once"] else asked["duration"],
+            every_s=asked["every"],
+        )
+        who = beside(asked["strategy"], asked["settings"], asked["interval"])
+        with offered(asked["metrics"]) as metrics:
+            steps = metrics.followed(watched(wanted, access, output, is_over, who))
+            last = show(steps, Console())
+    for line in summary(last) if last else ():
+        click.echo(line)
+    for warning in access.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    click.echo(f"Recording: {output}")

@@ -1,0 +1,61 @@
+"""A decided round as columns of `replayed_rounds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from trimtab.model import AvgShedderMemory, ClusterLoad, Decision, Floats
+
+
+def states(load: ClusterLoad, decision: Decision, usage: Floats) -> list[dict[str, Any]]:
+    """Lay out what a round went by, broker by broker.
+
+    Args:
+        load: the round.
+        decision: what was decided.
+        usage: (n_brokers,) fraction, as the cluster weighs resources.
+    """
+    throughput = load.throughput_in + load.throughput_out
+    rate = load.rate_in + load.rate_out
+    return [
+        {
+            "broker": broker,
+            "usage": float(usage[i]),
+            "score": float(decision.scores[i]),
+            "throughput": float(throughput[i]),
+            "rate": float(rate[i]),
+            "offload": None if np.isnan(decision.offload[i]) else float(decision.offload[i]),
+            "bundles": int(load.bundle_count[i]),
+            "reason": str(decision.reasons[i]),
+        }
+        for i, broker in enumerate(load.brokers)
+    ]
+
+
+def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
+    """Lay out the bundles that a round unloads, with their traffic."""
+    throughput = load.bundle_throughput_in + load.bundle_throughput_out
+    rate = load.bundle_rate_in + load.bundle_rate_out
+    owners = [load.brokers[i] for i in load.bundle_broker]
+    at = {pair: i for i, pair in enumerate(zip(owners, load.bundles, strict=True))}
+    return [
+        {
+            "source": unload.source,
+            "bundle": unload.bundle,
+            "target": unload.target,
+            "throughput": float(throughput[at[unload.source, unload.bundle]]),
+            "rate": float(rate[at[unload.source, unload.bundle]]),
+        }
+        for unload in decision.unloads
+    ]
+
+
+def hits(memory: Any, which: str) -> dict[str, float] | None:
+    """Return AvgShedder's counters after the round; other shedders have none."""
+    if not isinstance(memory, AvgShedderMemory):
+        return None
+    counts: Mapping[str, int] = getattr(memory, which)
+    return {broker: float(count) for broker, count in counts.items()}

@@ -1,0 +1,102 @@
+"""What a watch is told, what it goes by, and what it says.  No functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+
+from trimtab.diagnose.deployment import Deployment
+from trimtab.diagnose.night import Event, Round
+
+#: A table that ingest writes, and a row of it.
+Row: TypeAlias = tuple[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What has come in since the last step."""
+
+    #: By the clock of this machine.
+    now: datetime
+    #: In the order in which they came, of `load_reports` and `bundle_reports`,
+    #: `bundle_averages`, `ownership`, `leaders` and `log_events`.
+    rows: Sequence[Row] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a watch goes by."""
+
+    #: What the cluster runs.
+    ran: Deployment
+    #: Who decides beside Pulsar: class names, and keys of broker.conf.
+    shedder: str
+    placer: str
+    conf: Mapping[str, str]
+    #: Between two rounds, s.
+    interval_s: float
+    #: Log folder → broker id, of the brokers whose logs are read.
+    logs: Mapping[str, str] = field(default_factory=dict)
+    #: Every write to the store is seen, not what brokers answer now and then.
+    sees_writes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A round, decided again and by the strategy beside."""
+
+    #: Counted since the watch began.
+    number: int
+    time: datetime
+    leader: str
+    #: Why its time is a guess; empty if the leader's log tells it.
+    guessed: str
+    #: Row of `replayed_rounds` of Pulsar's own strategy; None if it cannot be recomputed.
+    pulsar: Mapping[str, Any] | None
+    #: The same of the strategy beside, with `targets` for each unload; None if it did not decide.
+    shadow: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A round of the leader's log beside what was recomputed; it comes after `Decided`."""
+
+    #: As in `Decided`, and None if the round was over before the watch could decide it.
+    number: int | None
+    logged: Round
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What became of a round until the next one; the shadow's is projected."""
+
+    number: int
+    time: datetime
+    #: s, up to the next round.
+    for_s: float
+    #: Names of `MEASURES` → value.
+    pulsar: Mapping[str, float]
+    shadow: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Relearn:
+    """Another broker leads: what its process has been told is to be gone through again."""
+
+    leader: str
+    #: When it was elected.
+    since: datetime
+
+
+Action: TypeAlias = Decided | Compared | Scored | Relearn
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A round that is over and not scored yet."""
+
+    decided: Decided
+    #: Lines of the leader's log that it unloaded by.
+    unloads: tuple[Event, ...] = ()

@@ -1,0 +1,147 @@
+"""A real leader is watched: every round of its log is recomputed to the last digit.
+
+Its rounds are ten seconds apart (see `pulsar/cluster/quick.py`) and it sheds at the least
+difference, so that each of them has something to compare.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import prometheus_server as server
+
+pytestmark = pytest.mark.pulsar
+
+ROOT = Path(__file__).parent.parent
+STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
+WAIT_S = 240.0
+ROUNDS = 6
+INTERVAL_S = 10
+SETTINGS = {
+    "loadBalancerSheddingIntervalMinutes": str(INTERVAL_S),
+    "loadBalancerMsgRateDifferenceShedderThreshold": "3",
+    "statsUpdateFrequencyInSecs": "5",
+    "loadBalancerReportUpdateMinIntervalMillis": "2000",
+}
+
+
+@contextmanager
+def running(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a command beside, and kill it when the block ends."""
+    with subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def wait_until(what: str, is_so: Callable[[], bool]) -> None:
+    last = time.monotonic() + WAIT_S
+    while not is_so():
+        assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {what}"
+        time.sleep(0.5)
+
+
+def said(recording: Path, what: str) -> list[dict[str, Any]]:
+    path = recording / "watch" / "rounds.jsonl"
+    if not path.exists():
+        return []
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [line for line in lines if line["said"] == what]
+
+
+class Watched:
+    """A watch that has been ended, and what it left."""
+
+    def __init__(self, recording: Path, printed: str, unanswered: list[str], ill: list[str]):
+        self.recording, self.printed = recording, printed
+        self.unanswered, self.ill = unanswered, ill
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> Watched:
+    """A watch beside a real leader, until it has seen enough rounds; scraped meanwhile."""
+    from cluster.run import FOLDER, down, stopped_on_failure, up
+    from cluster.state import STORE, State, web
+
+    folder = tmp_path_factory.mktemp("watch")
+    recording, port = folder / "beside", server.free_port()
+    with stopped_on_failure(FOLDER):
+        up(State(FOLDER, settings=SETTINGS, is_quick=True), 3)
+        command = (
+            *("trimtab", "watch", "--admin", web(1), "--metadata", f"zk://{STORE}:2181"),
+            *("--logs", str(FOLDER / "logs"), "--interval", f"{INTERVAL_S}s", "--every", "5s"),
+            *("--strategy", "AvgShedder", "--set", "loadBalancerAvgShedderHighThreshold=1"),
+            *("--metrics", str(port), "-o", str(recording)),
+        )
+        with running(*command) as process:
+            wait_until("the first look", (recording / "recording.toml").exists)
+            with (
+                running("cluster.load", str(STEADY)),
+                server.prometheus(f"127.0.0.1:{port}", folder / "prometheus") as prometheus,
+            ):
+                wait_until("rounds", lambda: len(said(recording, "compared")) >= ROUNDS)
+                unanswered = server.unanswered(prometheus, server.shipped_queries())
+                ill = server.ill_rules(prometheus)
+                process.send_signal(signal.SIGTERM)
+                printed, _ = process.communicate(timeout=60)
+                assert process.returncode == 0, printed
+        down(FOLDER)
+    return Watched(recording, printed, unanswered, ill)
+
+
+def test_every_round_is_recomputed_to_the_last_digit(watched: Watched) -> None:
+    compared = said(watched.recording, "compared")
+
+    assert len(compared) >= ROUNDS
+    assert [each for each in compared if each["equal"] is not True] == []
+    # There was something to compare: bundles, each with a rate of many digits.
+    assert sum(len(each["unloaded"]) for each in compared) >= ROUNDS
+    assert all(any(len(word) > 12 for word in each["lines"][0].split()) for each in compared)
+
+
+def test_another_strategy_has_decided_the_same_rounds(watched: Watched) -> None:
+    decided = said(watched.recording, "decided")
+    compared = {each["round"] for each in said(watched.recording, "compared")}
+
+    assert compared <= {each["round"] for each in decided}
+    assert all(each["shadow"] is not None for each in decided)
+    assert "beside the leader's log" in watched.printed
+
+
+def test_both_are_scored(watched: Watched) -> None:
+    scored = said(watched.recording, "scored")
+
+    assert len(scored) >= ROUNDS - 2
+    assert all(each["pulsar"]["unloads"] >= 0 for each in scored)
+
+
+def test_every_query_and_rule_that_is_shipped_answers(watched: Watched) -> None:
+    assert watched.unanswered == []
+    assert watched.ill == []
+
+
+def test_what_it_leaves_is_its_owners_alone(watched: Watched) -> None:
+    files = [path for path in watched.recording.rglob("*") if path.is_file()]
+
+    assert len(files) > 5
+    assert {path.stat().st_mode & 0o777 for path in files} == {0o600}

@@ -1,0 +1,104 @@
+"""Metrics of a watch: their names, their rules and their dashboard, by Prometheus' own tools."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests import prometheus_server as server
+from tests.watched_nights import seen
+from trimtab.gather.access import GatherError
+from trimtab.watch.metrics import dashboard, offered, rules
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the metrics of a watch over a recorded night are offered."""
+    port = server.free_port()
+    with offered(str(port)) as metrics:
+        assert list(metrics.followed([seen("uniform")]))
+        yield f"127.0.0.1:{port}"
+
+
+def scraped(address: str) -> str:
+    with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def test_what_was_seen_is_told(address: str) -> None:
+    text = scraped(address)
+
+    assert 'trimtab_watch_rounds_compared_total{verdict="equal"} 9.0' in text
+    assert 'trimtab_watch_rounds_compared_total{verdict="differs"} 0.0' in text
+    assert 'trimtab_watch_info{release="4.0.8",shadow="UniformLoadShedder"' in text
+    assert text.count("\ntrimtab_broker_usage_ratio{") == 4
+    assert text.count("\ntrimtab_broker_leads{") == 4
+    assert text.count("} 1.0\n") >= 1
+
+
+@pytest.mark.prometheus
+def test_names_are_as_prometheus_has_them(address: str) -> None:
+    done = subprocess.run(
+        [server.tool("promtool"), "check", "metrics"],
+        input=scraped(address),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.prometheus
+def test_rules_are_as_prometheus_has_them(tmp_path: Path) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(rules())
+    command = [server.tool("promtool"), "check", "rules", "--lint-fatal", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.prometheus
+def test_every_query_answers_with_data(address: str, tmp_path: Path) -> None:
+    with server.prometheus(address, tmp_path / "prometheus") as running:
+        queries = server.shipped_queries()
+        assert len(queries) > 20
+        assert server.unanswered(running, queries) == []
+        assert server.ill_rules(running) == []
+
+
+def test_a_panel_has_a_place_a_unit_and_a_query() -> None:
+    panels = json.loads(dashboard())["panels"]
+
+    assert len({panel["id"] for panel in panels}) == len(panels) > 10
+    for panel in panels:
+        assert panel["fieldConfig"]["defaults"]["unit"]
+        assert panel["targets"]
+        assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
+
+
+def test_only_this_machine_is_listened_to(address: str) -> None:
+    port = int(address.rpartition(":")[2])
+    with socket.socket() as other:
+        # Another address of the loopback interface, which a listener to all would have taken.
+        assert other.connect_ex(("127.0.0.2", port)) != 0
+
+
+@pytest.mark.parametrize("given", ["", "host", "host:", "70000", "host:http"])
+def test_what_is_no_address_is_said(given: str) -> None:
+    expected = r"--metrics: found .*, expected PORT or HOST:PORT"
+    with pytest.raises(GatherError, match=expected), offered(given):
+        pass
+
+
+def test_a_port_that_is_taken_is_said(address: str) -> None:
+    port = address.rpartition(":")[2]
+    expected = r"--metrics: \d+: Address already in use"
+    with pytest.raises(GatherError, match=expected), offered(port):
+        pass
