@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trimtab.keys import KEYS
 from trimtab.releases import RELEASE_LINES, release_line
 from trimtab.settings import (
     LeastResourceUsageWithWeightSettings,
@@ -21,6 +22,9 @@ from trimtab.settings import (
 
 #: Taken where nothing tells the release.
 _RELEASE_ASSUMED = "4.0.8"
+_MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
+#: First release that has it.
+_FIRST = "2.11.0"
 _STRATEGY_KEYS = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
 
 
@@ -82,7 +86,7 @@ def deployment(
         places=places,
         manager=manager,
         threshold_shedder=threshold_shedder_settings(conf, release),
-        least_resource_usage_with_weight=least_resource_usage_with_weight_settings(conf, release),
+        least_resource_usage_with_weight=_of_placer(conf, release),
         shedder=shedder.rpartition(".")[2],
         placer=placer.rpartition(".")[2],
         warnings=tuple(warnings),
@@ -144,6 +148,12 @@ def _plain(value: str) -> str:
     return "" if value in ("null", "Optional.empty") else value
 
 
+def _of_placer(conf: Mapping[str, str], release: str) -> LeastResourceUsageWithWeightSettings:
+    """Read the placer's settings; a release that has no such class cannot have drawn by it."""
+    has_it = KEYS[_MARGIN].default(release) is not None
+    return least_resource_usage_with_weight_settings(conf, release if has_it else _FIRST)
+
+
 def _without_bad_values(
     conf: Mapping[str, str], places: Mapping[str, str], release: str, warnings: list[str]
 ) -> dict[str, str]:
@@ -152,7 +162,7 @@ def _without_bad_values(
     readers = (
         load_manager_settings,
         threshold_shedder_settings,
-        least_resource_usage_with_weight_settings,
+        _of_placer,
     )
     for read in readers:
         for _ in range(len(kept)):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 from trimtab.diagnose.bad_nic_limit import bad_nic_limit
 from trimtab.diagnose.blind_to_imbalance import blind_to_imbalance
+from trimtab.diagnose.chatty_reports import chatty_reports
 from trimtab.diagnose.cold_cpu import cold_cpu
 from trimtab.diagnose.cold_history import cold_history
 from trimtab.diagnose.emptied_broker import emptied_broker
@@ -71,6 +72,7 @@ FINDINGS: Mapping[str, Callable[[Night], list[Finding]]] = {
     "throughput-floor": throughput_floor,
     "grace-starvation": grace_starvation,
     "stale-report": stale_report,
+    "chatty-reports": chatty_reports,
     "memory-as-load": memory_as_load,
     "skipped-bundles": skipped_bundles,
     "unload-failed": unload_failed,

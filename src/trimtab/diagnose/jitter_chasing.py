@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import numpy as np
 
 from trimtab.diagnose.night import Finding, Move, Night
+from trimtab.diagnose.reported import BundleReports
 
 #: A peak is so many times the median before, and the median after.
 _PEAK = 1.5
-#: How far it is looked back and ahead, and how many reports there must be on each side.
-_SPAN, _REPORTS = timedelta(minutes=10), 3
+#: How far it is looked back and ahead, and how much of that must be known before.
+_SPAN, _KNOWN = timedelta(minutes=10), timedelta(minutes=5)
+#: So often a look is taken: a broker that reports nothing has nothing new to say.
+_STEP = timedelta(seconds=30)
 #: A report of the old owner may still come, and the new one's first window is not full.
 _SETTLING = timedelta(minutes=2)
 #: Strategies that act on a single report.
@@ -23,8 +26,9 @@ def jitter_chasing(night: Night) -> list[Finding]:
 
     The bundle's traffic in the last report before the unload was at least half as much again
     as the median of the ten minutes before and as that of the ten minutes from two minutes
-    after.  Three reports or more must be on each side.  UniformLoadShedder, OverloadShedder,
-    and ThresholdShedder without history.  One finding a round, medium.
+    after.  A report holds until the next.  Five minutes before must be known, and all ten
+    after, with a report after the unload.  UniformLoadShedder, OverloadShedder, and
+    ThresholdShedder without history.  One finding a round, medium.
 
     Source:
         impl/UniformLoadShedder.java findBundlesForUnloading, 4.0.8
@@ -44,18 +48,21 @@ def _peak(night: Night, move: Move) -> tuple[float, float, float] | None:
     at = reports.at(move.time) if reports else None
     if reports is None or at is None:
         return None
-    times = reports.times
-    before = [i for i in range(at) if times[at] - times[i] <= _SPAN]
-    after = [
-        i
-        for i in range(at + 1, len(times))
-        if _SETTLING <= times[i] - move.time <= _SETTLING + _SPAN
-    ]
-    if min(len(before), len(after)) < _REPORTS:
+    since, until = max(move.time - _SPAN, reports.times[0]), move.time + _SETTLING + _SPAN
+    is_known = move.time - since >= _KNOWN and night.end is not None and night.end >= until
+    if not is_known or reports.times[-1] <= move.time:
         return None
-    was, then = (float(np.median(reports.throughput[side])) for side in (before, after))
+    was = _level(reports, since, move.time)
+    then = _level(reports, move.time + _SETTLING, until)
     peak = float(reports.throughput[at])
     return (was, peak, then) if peak > 0 and peak >= _PEAK * max(was, then) else None
+
+
+def _level(reports: BundleReports, since: datetime, until: datetime) -> float:
+    """Return the median of a bundle's traffic over a time, bytes/s."""
+    looks = [since + i * _STEP for i in range(int((until - since) / _STEP))]
+    known = [i for look in looks if (i := reports.at(look)) is not None]
+    return float(np.median(reports.throughput[known]))
 
 
 def _finding(moved: int, peaks: list[tuple[Move, tuple[float, float, float]]]) -> Finding:

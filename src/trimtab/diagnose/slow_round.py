@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.night import Finding, Night, Round
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from trimtab.diagnose.night import Event, Finding, Move, Night, Round
+from trimtab.diagnose.watched import grouped, told
 
 #: Seconds between the first line and the last from which a round is slow.
 _SLOW_S = 30.0
+#: An unload that is told of later than this was another one: the leader waits no longer.
+_UNLOADING_S = 75.0
 
 
 def slow_round(night: Night) -> list[Finding]:
@@ -13,20 +19,34 @@ def slow_round(night: Night) -> list[Finding]:
 
     Unloads are made one after the other on the thread that also measures the leader's usage
     and writes its report, and the next round begins an interval after the end of this one.
+    A round ends with its last line, or with that in which a source has given its bundle up.
     High if it took longer than the shedding interval, low otherwise.
 
     Source:
         LoadSheddingTask.java, LoadReportUpdaterTask.java, 4.0.8: one executor
     """
-    return [_finding(night, logged) for logged in night.rounds if _took_s(logged) >= _SLOW_S]
+    given_up = grouped(told(night, "bundle-unloaded"), lambda event: event.bundle or "")
+    found = []
+    for logged in night.rounds:
+        ends = [end for move in logged.moves if (end := _end(night, move, given_up)) is not None]
+        last = max([logged.events[-1], *ends], key=lambda event: event.time)
+        if (last.time - logged.time).total_seconds() >= _SLOW_S:
+            found.append(_finding(night, logged, last))
+    return found
 
 
-def _took_s(logged: Round) -> float:
-    return (logged.end - logged.time).total_seconds()
+def _end(night: Night, move: Move, given_up: Mapping[str, Sequence[Event]]) -> Event | None:
+    """Return the line in which the source says that it has given a bundle up."""
+    until = move.time + timedelta(seconds=_UNLOADING_S)
+    for event in given_up.get(move.bundle, ()):
+        is_mine = night.names.get(event.log_broker, event.log_broker) == move.source
+        if is_mine and move.time <= event.time <= until:
+            return event
+    return None
 
 
-def _finding(night: Night, logged: Round) -> Finding:
-    took_s, moves = _took_s(logged), len(logged.moves)
+def _finding(night: Night, logged: Round, last: Event) -> Finding:
+    took_s, moves = (last.time - logged.time).total_seconds(), len(logged.moves)
     return Finding(
         code="slow-round",
         severity="high" if took_s > night.interval_s else "low",
@@ -43,6 +63,6 @@ def _finding(night: Night, logged: Round) -> Finding:
             "UniformLoadShedder a lower maxUnloadBundleNumPerShedding, shorten a round."
         ),
         bundles=tuple(move.bundle for move in logged.moves),
-        evidence=(logged.events[0], logged.events[-1]),
+        evidence=(logged.events[0], last),
         numbers={"took_s": took_s, "unloads": moves},
     )

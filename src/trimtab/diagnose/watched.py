@@ -17,6 +17,7 @@ WATCHED = frozenset(
         "admin-call-failed",
         "admin-unload-failed",
         "bundle-unload-timed-out",
+        "bundle-unloaded",
         "channel-leader-found",
         "elected-leader",
         "leadership-acquired",

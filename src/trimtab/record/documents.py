@@ -31,7 +31,9 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
         for name, (a, b, c, d, topics) in zip(report.measured, report.samples.tolist(), strict=True)
     )
     topics = int(report.samples[:, 4].sum())
-    most = max(used / limited for used, limited in zip(usage, limit, strict=True))
+    # A limit that is not known counts as nothing used.
+    shares = (u / m for u, m in zip(usage, limit, strict=True) if m > 0)
+    most = max(shares, default=0.0)
     bundles = '","'.join(report.bundles)
     host = report.broker.rpartition(":")[0]
     return (

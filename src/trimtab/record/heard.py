@@ -7,12 +7,14 @@ maps that a reader of the recording holds.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
-from trimtab.model import ClusterLoad, Decision, Flags, Floats, Ints, LostRoundError
+from trimtab.model import ClusterLoad, Decision, Flags, Floats, Ints, LostRoundError, Placement
 from trimtab.record.clock import LeaderClock
 from trimtab.record.listener import Listener, Selected, Unloading, Write
 from trimtab.record.shedder_lines import Shed
@@ -50,6 +52,10 @@ class HeardTimetable(Timetable):
 
 class HeardLeader(Leader):
     """A leader that knows what its reports say, and nothing else."""
+
+    #: What becomes of a report before it is written.
+    reported: Callable[[int, float, Report], Report]
+    strategies: HeardStrategies
 
     def listen(self, simulation: Simulation, clock: LeaderClock, listener: Listener) -> None:
         """Begin to tell, before any time has passed."""
@@ -193,7 +199,7 @@ class HeardLeader(Leader):
     def _write(self, broker: int, end_s: float, usage: Floats, totals: Floats) -> None:
         """Have a broker write its report, and the leader hear of it."""
         time_ms = self.clock.is_written(end_s, self.early_ms[broker])
-        report = self.report(broker, usage, totals)
+        report = self.reported(broker, end_s, self.report(broker, usage, totals))
         self.view.take(report)
         self.listener.wrote(Write(time_ms, broker, report))
 
@@ -243,6 +249,13 @@ class HeardStrategies(Strategies):
     """Strategies that tell what they decide."""
 
     leader: HeardLeader
+    #: What the placer answered last.
+    placement: Placement | None = None
+
+    def place(self, load: ClusterLoad, bundle: str, candidates: Ints) -> Placement:
+        """Name the brokers for a bundle."""
+        self.placement = super().place(load, bundle, candidates)
+        return self.placement
 
     def shed(self, load: ClusterLoad) -> Decision:
         """Decide one round."""
@@ -270,6 +283,7 @@ class HeardPlacing(Placing):
         """Begin to tell."""
         #: Bundles of this round that are on their way already: whoever asks is a client.
         self.asked: list[tuple[int, bool]] = []
+        self.scores: dict[str, float] = {}
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
         """Choose a broker for a bundle."""
@@ -278,11 +292,13 @@ class HeardPlacing(Placing):
         leader.view.meet(name)
         time_ms = leader.selecting()
         is_again = name in leader.view.recently_unloaded and leader.is_round
-        self.asked = []
+        self.asked, self.scores = [], {}
         chosen = super().choose(broker_load(leader.view), bundle)
         broker = None if chosen is None else chosen.broker
         is_lookup = is_again or not leader.is_round
-        leader.listener.selected(Selected(time_ms, bundle, tuple(self.asked), broker, is_lookup))
+        leader.listener.selected(
+            Selected(time_ms, bundle, tuple(self.asked), broker, is_lookup, self.scores)
+        )
         if is_again and broker is not None:
             leader.view.give(name, leader.cluster.machines.names[broker])
         leader.target = broker
@@ -301,6 +317,11 @@ class HeardPlacing(Placing):
     def _drawn(self, load: ClusterLoad, bundle: int, candidates: Ints) -> tuple[int, bool] | None:
         """Draw among those that the placer names; positions in the load."""
         drawn = super()._drawn(load, bundle, candidates)
+        strategies = self._heard.strategies
+        if strategies.placement is not None:
+            names = [load.brokers[i] for i in candidates.tolist()]
+            scores = strategies.placement.scores.tolist()
+            self.scores = dict(zip(names, scores, strict=True))
         self.asked.append((candidates.size, drawn is not None and drawn[1]))
         return drawn
 
@@ -310,8 +331,20 @@ class HeardPlacing(Placing):
         return self.leader
 
 
-def listened(simulation: Simulation, start_ms: int, listener: Listener) -> Simulation:
-    """Have a simulation of which no time has passed tell all that its leader hears and does."""
+def listened(
+    simulation: Simulation,
+    start_ms: int,
+    listener: Listener,
+    reported: Callable[[int, float, Report], Report],
+) -> Simulation:
+    """Have a simulation of which no time has passed tell all that its leader hears and does.
+
+    Args:
+        simulation: is changed.
+        start_ms: epoch milliseconds at which it begins.
+        listener: who hears it.
+        reported: what becomes of each broker's reports before they are written.
+    """
     clock = LeaderClock(start_ms, start_ms - 120_000)
     timetable = HeardTimetable()
     timetable.clock = clock
@@ -320,7 +353,7 @@ def listened(simulation: Simulation, start_ms: int, listener: Listener) -> Simul
     leader = HeardLeader(old.cluster, old.reports, old.measuring, old.release, old.shows_averages)
     leader.unloaded_s = old.unloaded_s
     strategies = HeardStrategies(simulation.balancer)
-    strategies.leader = leader
+    strategies.leader, leader.strategies = leader, strategies
     placing = HeardPlacing(
         leader,
         strategies,
@@ -330,5 +363,6 @@ def listened(simulation: Simulation, start_ms: int, listener: Listener) -> Simul
     )
     placing.listen()
     simulation.leader, simulation.strategies, simulation.placing = leader, strategies, placing
+    leader.reported = reported
     leader.listen(simulation, clock, listener)
     return simulation

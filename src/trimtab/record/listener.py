@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +30,8 @@ class Selected:
     #: None if nobody was there.
     broker: int | None
     is_lookup: bool
+    #: Broker → the placer's score, of the candidates that it was asked about last.
+    scores: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +75,55 @@ class Listener(Protocol):
 
     def passed(self, time_s: float) -> None:
         """Hear that time has passed, and how far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Several, of whom each hears everything, one after the other."""
+
+    each: tuple[Listener, ...]
+
+    def wrote(self, write: Write) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.wrote(write)
+
+    def left(self, time_ms: int, broker: int) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.left(time_ms, broker)
+
+    def elected(self, time_ms: int, broker: int) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.elected(time_ms, broker)
+
+    def flushed(self, time_ms: int, view: LeaderView) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.flushed(time_ms, view)
+
+    def decided(self, time_ms: int, shed: Shed) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.decided(time_ms, shed)
+
+    def selected(self, selected: Selected) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.selected(selected)
+
+    def unloading(self, unloading: Unloading) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.unloading(unloading)
+
+    def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.owned(time_ms, bundle, source, target)
+
+    def passed(self, time_s: float) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.passed(time_s)

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+
+from trimtab.diagnose.leader_view import Report
+from trimtab.record.listener import Listener
+
+
+def as_measured(broker: int, time_s: float, report: Report) -> Report:
+    """Let a broker report what it measured."""
+    del broker, time_s
+    return report
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +31,8 @@ class Options:
     are_exported: bool = False
     #: Everything but recording.toml and settings is packed.
     is_packed: bool = False
+    #: What becomes of each broker's reports before they are written: a host may measure
+    #: itself wrongly.  The leader goes by what is written.
+    reported: Callable[[int, float, Report], Report] = as_measured
+    #: Who hears everything besides, as it happens.
+    witnesses: tuple[Listener, ...] = ()

@@ -10,6 +10,7 @@ from pathlib import Path
 from trimtab.record.documents import lines
 from trimtab.record.files import Files, iso
 from trimtab.record.heard import HeardLeader, listened
+from trimtab.record.listener import Listeners
 from trimtab.record.options import Options
 from trimtab.record.scribe import STARTED_S, Scribe
 from trimtab.record.truth import write_truth
@@ -72,7 +73,8 @@ def record(
     simulation = Simulation(world, balancer, parameters)
     start_ms = round(START.timestamp() * 1000.0)
     scribe = Scribe(simulation, options, files, start_ms)
-    listened(simulation, start_ms, scribe)
+    listeners = Listeners((scribe, *options.witnesses))
+    listened(simulation, start_ms, listeners, options.reported)
     run = _passed(simulation, scribe)
     scribe.close(world.duration_s)
     _write_settings(scribe, files)

@@ -259,7 +259,9 @@ class Scribe:
         found = []
         for broker in np.flatnonzero(self.simulation.cluster.reports).tolist():
             usage, totals = reports.usage[broker], reports.totals[broker]
-            report = leader.report(broker, usage, totals)
+            report = self.options.reported(
+                broker, (now_ms - self.start_ms) / 1000.0, leader.report(broker, usage, totals)
+            )
             text = self._report_text(broker, report, self._last[broker].time_ms)
             found.append(f'{{"time":"{iso(now_ms)}","broker":"{report.broker}","report":{text}}}\n')
         self.files.hold("load-reports.jsonl", "".join(found))
@@ -279,7 +281,7 @@ class Scribe:
     def _why_written(self, last: _Reported, write: Write) -> str:
         settings = self.simulation.settings
         before, now = last.report, write.report
-        changes = [100.0 * float(np.abs(now.usage / now.limit - before.usage / before.limit).max())]
+        changes = [100.0 * float(np.abs(_shares(now) - _shares(before)).max())]
         for was, is_ in (
             (before.totals[:2].sum(), now.totals[:2].sum()),
             (before.totals[2:].sum(), now.totals[2:].sum()),
@@ -294,3 +296,9 @@ class Scribe:
             since_s = (write.time_ms - last.time_ms) / 1000.0
             return lines.report_written(max(changes), threshold, since_s)
         return lines.report_written_by_age(round(settings.report_interval_s_max / 60.0))
+
+
+def _shares(report: Report) -> Floats:
+    """Return the used fraction of each resource; nothing of one without a limit."""
+    limit = np.where(report.limit > 0, report.limit, np.inf)
+    return np.asarray(report.usage / limit)

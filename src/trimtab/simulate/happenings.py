@@ -135,7 +135,9 @@ def _capacity(simulation: Simulation, time_s: float, event: Event) -> None:
 
 
 def _lead(simulation: Simulation, time_s: float, event: Event) -> None:
-    elect(simulation, time_s, event.subjects[0] if event.subjects else -1)
+    there = np.flatnonzero(simulation.cluster.reports)
+    others = (*event.subjects, *there[there != simulation.chief].tolist())
+    elect(simulation, time_s, others[0] if others else -1)
 
 
 def _split(simulation: Simulation, time_s: float, event: Event) -> None:
