@@ -14,6 +14,7 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain
 
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
@@ -153,7 +154,7 @@ def gather(
     if found.store:
         click.echo(f"Store: {found.store}")
     for warning in (*access.warnings, *found.warnings):
-        click.echo(f"warning: {warning}", err=True)
+        complain(f"warning: {warning}")
     click.echo(f"Recording: {found.folder}")
 
 

@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from trimtab.report.given import shown_name
 from trimtab.report.words import moment, number
 
 #: Between rounds that are further apart no line is drawn.
@@ -66,7 +67,7 @@ def series_of(points: Iterable[Any]) -> tuple[Series, ...]:
     for point in points:
         time = moment(point.get("time"))
         if time is not None:
-            by_broker[str(point.get("broker", ""))][time] = number(point.get("usage"))
+            by_broker[shown_name(point.get("broker"))][time] = number(point.get("usage"))
     return tuple(_series(broker, by_broker[broker]) for broker in by_broker)
 
 
