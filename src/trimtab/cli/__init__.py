@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trimtab import __version__
+from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.explain import explain
@@ -33,6 +34,7 @@ def main() -> None:
 for _command in (
     gather,
     explain,
+    blame,
     lint,
     rerun,
     decide,
