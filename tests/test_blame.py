@@ -31,7 +31,7 @@ HOSTILE = (
     "\u202eevil\u2066\u2069",
     "\u200b\ufeff\u2028\u2029",
     "\ud800",
-    '<script>alert(1)</script>"\'&amp;',
+    "<script>alert(1)</script>\"'&amp;",
     "x" * 10_000,
 )
 NAMES = st.text(st.characters(categories=None), min_size=1, max_size=60) | st.sampled_from(HOSTILE)
