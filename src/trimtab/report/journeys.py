@@ -61,6 +61,11 @@ class Journey:
     moves: int
     useless: int
 
+    @property
+    def length(self) -> int:
+        """Give the lines that it takes to tell."""
+        return 1 + len(self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Journeys:

@@ -36,9 +36,10 @@ class Series:
         position = bisect_right(self.times, time)
         return self.usages[position - 1] if position else None
 
-    def peak(self) -> float:
-        """Give the highest usage; 0 if there is none."""
-        return max((usage for usage in self.usages if usage is not None), default=0.0)
+    def mean(self) -> float:
+        """Give the mean of what was reported; 0 if nothing was."""
+        known = [usage for usage in self.usages if usage is not None]
+        return sum(known) / len(known) if known else 0.0
 
 
 @dataclass(frozen=True, slots=True)
