@@ -6,6 +6,7 @@ import click
 
 from trimtab import __version__
 from trimtab.cli.apply import apply
+from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.drain import drain
@@ -36,6 +37,7 @@ def main() -> None:
 for _command in (
     gather,
     explain,
+    blame,
     lint,
     rerun,
     decide,

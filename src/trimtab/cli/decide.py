@@ -6,6 +6,8 @@ import sys
 
 import click
 
+from trimtab.cli.saying import complain, say
+
 
 @click.command()
 @click.argument("file", type=click.Path(allow_dash=True), default="-")
@@ -42,10 +44,10 @@ def decide(
         question = Question(release, strategy, explain, as_json)
         question.check()
         for answer in decisions(file, question):
-            click.echo(answer.text, err=answer.is_error)
+            (complain if answer.is_error else say)(answer.text)
             has_errors = has_errors or answer.is_error
     except (FieldError, UnreadableError) as error:
-        click.echo(f"trimtab: {error}", err=True)
+        complain(f"trimtab: {error}")
         has_errors = True
     if has_errors:
         sys.exit(2)

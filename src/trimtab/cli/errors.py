@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import click
 
+from trimtab.cli.saying import complain
+
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
@@ -48,7 +50,7 @@ def clear_errors() -> Iterator[None]:
         SparkError,
         SweepError,
     ) as error:
-        click.echo(f"trimtab: {error}", err=True)
+        complain(f"trimtab: {error}")
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("trimtab: stopped; nothing half written was left behind", err=True)

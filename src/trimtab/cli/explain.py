@@ -8,6 +8,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain, say
 
 
 @click.command()
@@ -52,7 +53,7 @@ def explain(
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return
     said = result.document["headline"]
-    click.echo(f"{said['text']} {said['sting']}".strip())
+    say(f"{said['text']} {said['sting']}".strip())
     for warning in result.document["warnings"]:
-        click.echo(f"warning: {warning}", err=True)
-    click.echo(f"Report: {result.report}")
+        complain(f"warning: {warning}")
+    say(f"Report: {result.report}")

@@ -9,6 +9,7 @@ import click
 
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain
 from trimtab.cli.signals import ended_by_signals
 
 
@@ -129,5 +130,5 @@ def gather(
     if found.store:
         click.echo(f"Store: {found.store}")
     for warning in (*access.warnings, *found.warnings):
-        click.echo(f"warning: {warning}", err=True)
+        complain(f"warning: {warning}")
     click.echo(f"Recording: {found.folder}")

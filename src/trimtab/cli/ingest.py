@@ -12,6 +12,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain, say
 
 
 class _Asked(TypedDict):
@@ -105,9 +106,9 @@ def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | No
         accountings = ingest_all(spark, opened, output)
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
-        click.echo(f"{head}{_summary(accounting.totals)}")
+        say(f"{head}{_summary(accounting.totals)}")
         for unused in accounting.unused:
-            click.echo(f"{head}not used: {unused.name}: {unused.reason}", err=True)
+            complain(f"{head}not used: {unused.name}: {unused.reason}")
 
 
 def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
@@ -115,7 +116,7 @@ def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked:
     from trimtab.spark import opened_session
 
     for unused in unfollowed(recording):
-        click.echo(f"not used: {unused.name}: {unused.reason}", err=True)
+        complain(f"not used: {unused.name}: {unused.reason}")
     pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
     with (
         opened_tables(recording, output) as (batches, lock),

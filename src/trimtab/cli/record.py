@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
+from trimtab.cli.saying import complain
 
 
 class _Asked(TypedDict):
@@ -108,7 +109,7 @@ def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
         parameters = experiment.scenario.parameters
         run = recorded(experiment.world, experiment.balancer, parameters, output, options).run
     except (FieldError, OSError, ScenarioError, SettingError) as error:
-        click.echo(f"trimtab: {error}", err=True)
+        complain(f"trimtab: {error}")
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("trimtab: stopped", err=True)

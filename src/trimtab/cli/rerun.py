@@ -10,6 +10,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import say
 
 
 class _Asked(TypedDict):
@@ -86,4 +87,4 @@ def rerun(
         click.echo(json.dumps(found.document, indent=1))
         return
     for line in lines(found.document):
-        click.echo(line)
+        say(line)

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
+from trimtab.cli.saying import complain, say
 
 
 class _Asked(TypedDict):
@@ -90,12 +91,12 @@ def simulate(
         question = Question(scenario, **asked)
         found = simulated(question, plot, output)
     except UserError as error:
-        click.echo(f"trimtab: {error}", err=True)
+        complain(f"trimtab: {error}")
         sys.exit(2)
     except KeyboardInterrupt:
         click.echo("trimtab: stopped", err=True)
         sys.exit(130)
     for line in tell(found, as_json):
-        click.echo(line)
+        say(line)
     if found.failed or found.run.is_cut:
         sys.exit(1)

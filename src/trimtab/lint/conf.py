@@ -10,6 +10,7 @@ from functools import cached_property
 from trimtab.keys import KEYS, Kind, Value
 from trimtab.releases import release_order
 from trimtab.settings import SettingError, setting
+from trimtab.visible import visible
 
 #: Package of the modular load manager's classes, and of the extensible one's.
 IMPL = "org.apache.pulsar.broker.loadbalance.impl."
@@ -160,13 +161,4 @@ def simple_name(name: str) -> str:
 
 def shown(text: str, longest: int = _SHOWN_MAX) -> str:
     """Write text of a file so that a terminal shows it and does nothing else, cut if long."""
-    seen = "".join(it if it.isprintable() else _escaped(it) for it in text[:longest])
-    return seen if len(text) <= longest else f"{seen}… ({len(text):,} characters)"
-
-
-def _escaped(character: str) -> str:
-    """Spell a character that a terminal would act on, or would not show, as Python does."""
-    code = ord(character)
-    if code < 256:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
+    return visible(text, longest)

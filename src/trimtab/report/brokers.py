@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trimtab.report.given import Given, entries, text, texts
+from trimtab.report.given import Given, entries, name, names
 from trimtab.report.words import common_ending
 
 #: Brokers from which on a line each is a tangle: a heat map is drawn instead, without colours.
@@ -60,22 +60,22 @@ class Brokers:
 
 def brokers_of(findings: Given, picture: Given) -> Brokers:
     """Collect every broker that the input names, and give each its mark."""
-    known = tuple(dict.fromkeys(name for name in _names(findings, picture) if name))
+    known = tuple(dict.fromkeys(each for each in _names(findings, picture) if each))
     ending = common_ending(known)
     has_colours = len(known) < BROKERS_OF_HEATMAP_MIN
     every = tuple(
-        Broker(name, name.removesuffix(ending), position if has_colours else None)
-        for position, name in enumerate(known, start=1)
+        Broker(each, each.removesuffix(ending), position if has_colours else None)
+        for position, each in enumerate(known, start=1)
     )
     return Brokers(every, ending, {broker.id: broker for broker in every})
 
 
 def _names(findings: Given, picture: Given) -> Iterable[str]:
-    yield from texts(findings, "brokers")
+    yield from names(findings, "brokers")
     for unload in entries(findings, "unloads"):
-        yield text(unload, "source")
-        yield text(unload, "target")
+        yield name(unload, "source")
+        yield name(unload, "target")
     for each in entries(findings, "round_list"):
-        yield from (text(broker, "broker") for broker in entries(each, "brokers"))
+        yield from (name(broker, "broker") for broker in entries(each, "brokers"))
     for series in ("usage", "smoothed"):
-        yield from (text(point, "broker") for point in entries(picture, series))
+        yield from (name(point, "broker") for point in entries(picture, series))

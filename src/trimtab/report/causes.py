@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, text, texts, whole
+from trimtab.report.given import Given, anchors, entries, names, text, texts, whole
 from trimtab.report.moves import Line, Move, evidence_of, moves_by
 from trimtab.report.verdicts import label_of, meaning_of
 from trimtab.report.words import Figure, clock, figures
@@ -123,8 +123,8 @@ def _finding(
         round=whole(given, "round"),
         title=text(given, "title"),
         text=text(given, "text"),
-        brokers=tuple(brokers.named(name) for name in texts(given, "brokers")),
-        bundles=texts(given, "bundles"),
+        brokers=tuple(brokers.named(each) for each in names(given, "brokers")),
+        bundles=names(given, "bundles"),
         figures=figures(given.get("numbers")),
         better=text(given, "better"),
         advice=text(given, "advice"),

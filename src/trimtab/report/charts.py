@@ -16,7 +16,7 @@ from typing import Any, Literal
 import vl_convert
 from markupsafe import Markup
 
-from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Brokers
+from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Broker, Brokers
 from trimtab.report.frame import NARROW, WIDE, Format, has_arrows
 from trimtab.report.given import Given
 from trimtab.report.heatmap import heatmap_rows, heatmap_slots
@@ -27,6 +27,9 @@ from trimtab.report.scene import Action, scene_of
 
 #: Version of Vega-Lite that draws the charts: pinned, as another one may draw differently.
 VEGA_LITE = "6.4"
+
+#: What the style sheet calls the pictures in a chart, in their order.
+PICTURES = ("cells", "dots", "dots useless")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,14 @@ class Chart:
     has_narrow_arrows: bool
     #: Moves too many to be drawn one by one.
     moves_summed: int
-    #: Brokers too many for a row of their own.
-    brokers_summed: int
+    #: The heat map's rows from the top to the bottom; empty for lines.
+    rows: tuple[Broker, ...]
+    #: Brokers that share a row of pixels, in the wide and in the narrow drawing.
+    per_row: tuple[int, int]
+    has_names: bool
+    #: Milliseconds since 1970 at the left and at the right end.
+    start_ms: int
+    end_ms: int
 
 
 def chart_of(
@@ -60,6 +69,9 @@ def chart_of(
         "lines" if len(scene.shown) < BROKERS_OF_HEATMAP_MIN else "heatmap"
     )
     slots = line_slots if kind == "lines" else heatmap_slots
+    wide_rows, narrow_rows = (heatmap_rows(scene.shown, form) for form in (WIDE, NARROW))
+    ordered = wide_rows.brokers if kind == "heatmap" else ()
+    rows = tuple(scene.brokers.named(each.broker) for each in ordered)
     wide, narrow = (drawn(kind, slots(scene, form), form) for form in (WIDE, NARROW))
     return Chart(
         kind=kind,
@@ -71,7 +83,11 @@ def chart_of(
         has_band=bool(scene.band),
         has_narrow_arrows=has_arrows(scene, NARROW),
         moves_summed=0 if has_arrows(scene, WIDE) else len(scene.moves),
-        brokers_summed=heatmap_rows(scene.shown, ()).summed if kind == "heatmap" else 0,
+        rows=rows,
+        per_row=(wide_rows.per_row, narrow_rows.per_row),
+        has_names=wide_rows.has_names,
+        start_ms=round(scene.span.start.timestamp() * 1000),
+        end_ms=round(scene.span.end.timestamp() * 1000),
     )
 
 
@@ -81,6 +97,8 @@ def drawn(kind: Literal["lines", "heatmap"], slots: Mapping[str, Any], form: For
     spec = filled(json.loads(chart.read_text(encoding="utf-8")), slots)
     spec["datasets"] = {**spec["datasets"], **slots["datasets"]}
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    names = iter(PICTURES)
+    svg = re.sub("<image ", lambda found: f'{found[0]}class="{next(names)}" ', svg)
     return Markup(within_page(svg, form.name))
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from trimtab.report.moves import Move
+from trimtab.report.rounds import Round
 from trimtab.report.scene import Scene
 from trimtab.report.series import spread_apart, stretches
 from trimtab.report.words import count, moment
@@ -23,6 +24,12 @@ ARROW_WITH_NUMBER = 22
 
 #: Pixels that a line down from a round needs.
 GUIDE = 12
+
+#: Pixels between the marks of two rounds; of those that are nearer, the worst has one.
+MARK = 4
+
+#: Rounds by what they did, the least telling first.
+TELLING = ("still", "unknown", "good", "doubtful", "useless")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +174,11 @@ def iso(time: datetime) -> str:
 
 def round_marks(scene: Scene, form: Format) -> list[dict[str, Any]]:
     """Mark the rounds above the chart: numbered where there is room, else as a dot."""
-    timed = [(each, time) for each in scene.rounds if (time := moment(each.time)) is not None]
+    timed = _apart(
+        [(each, time) for each in scene.rounds if (time := moment(each.time)) is not None],
+        scene,
+        form,
+    )
     pixels = [scene.span.share(time) * form.width for _, time in timed]
     gaps = [float("inf"), *(b - a for a, b in pairwise(pixels)), float("inf")]
     marks: list[dict[str, Any]] = []
@@ -192,11 +203,36 @@ def round_marks(scene: Scene, form: Format) -> list[dict[str, Any]]:
     return marks
 
 
+def _apart(
+    timed: Sequence[tuple[Round, datetime]], scene: Scene, form: Format
+) -> list[tuple[Round, datetime]]:
+    """Of rounds that would lie on each other keep the most telling one."""
+    columns = form.width // MARK
+    if len(timed) <= columns:
+        return list(timed)
+    kept: dict[int, tuple[Round, datetime]] = {}
+    for each, time in timed:
+        column = int(scene.span.share(time) * columns)
+        known = kept.get(column)
+        if known is None or _telling(each) > _telling(known[0]):
+            kept[column] = (each, time)
+    return list(kept.values())
+
+
+def _telling(each: Round) -> tuple[int, int]:
+    return TELLING.index(each.tone), len(each.moves)
+
+
 def _tallies(scene: Scene, form: Format) -> list[dict[str, Any]]:
     """Give the number of moves of each round, where they are too many for arrows."""
     if has_arrows(scene, form):
         return []
     busy = [(time, each) for each in scene.rounds if each.moves and (time := moment(each.time))]
+    highest: dict[int, tuple[datetime, Round]] = {}
+    for time, each in busy:
+        column = int(scene.span.share(time) * form.width)
+        if column not in highest or len(each.moves) > len(highest[column][1].moves):
+            highest[column] = (time, each)
     most = max((len(each.moves) for _, each in busy), default=1)
     return [
         {
@@ -204,5 +240,5 @@ def _tallies(scene: Scene, form: Format) -> list[dict[str, Any]]:
             "height": -28 - 36 * len(each.moves) / most,
             "link": f"#{each.anchor}",
         }
-        for time, each in busy
+        for time, each in highest.values()
     ]

@@ -6,7 +6,15 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from trimtab.visible import visible, visible_name
+
 Given: TypeAlias = Mapping[str, Any]
+
+#: Characters of one text that are shown; findings.json has all of them.
+TEXT_MAX = 4_000
+
+#: Characters of a name that are shown.
+NAME_MAX = 240
 
 #: What may stand in a link without being escaped; other ids get a name of our own.
 ANCHOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
@@ -27,15 +35,33 @@ def part(given: Given, key: str) -> Given:
 
 
 def text(given: Given, key: str) -> str:
-    """Give a value as text; an absent one is the empty text."""
+    """Give a value as text that can be seen, cut if very long; an absent one is empty."""
     value = given.get(key)
-    return "" if value is None else str(value)
+    return "" if value is None else visible(str(value), TEXT_MAX, keep="\n\t")
 
 
 def texts(given: Given, key: str) -> tuple[str, ...]:
     """Give a list of texts; an absent one is empty."""
     value = given.get(key)
-    return tuple(str(each) for each in value) if isinstance(value, list | tuple) else ()
+    if not isinstance(value, list | tuple):
+        return ()
+    return tuple(visible(str(each), TEXT_MAX, keep="\n\t") for each in value)
+
+
+def shown_name(value: Any) -> str:
+    """Give the name of a bundle or broker as the page shows it: on one line, not too long."""
+    return "" if value is None else visible_name(str(value), NAME_MAX)
+
+
+def name(given: Given, key: str) -> str:
+    """Give a name as it is shown; an absent one is empty."""
+    return shown_name(given.get(key))
+
+
+def names(given: Given, key: str) -> tuple[str, ...]:
+    """Give a list of names as they are shown; an absent one is empty."""
+    value = given.get(key)
+    return tuple(map(shown_name, value)) if isinstance(value, list | tuple) else ()
 
 
 def whole(given: Given, key: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The heat map: a row a broker, a column a stretch of time, joined where nothing changes."""
+"""The heat map: a row a broker, a column a stretch of time, and every move from row to row."""
 
 from __future__ import annotations
 
@@ -17,91 +17,117 @@ from trimtab.report.frame import (
     iso,
 )
 from trimtab.report.moves import Move
+from trimtab.report.raster import mark_pixels, usage_pixels
 from trimtab.report.scene import Scene
-from trimtab.report.series import Series, Span, ceiling, in_columns, runs
+from trimtab.report.series import Series, Span, ceiling, in_columns
 
-#: Rows that can be told apart on a page.  Of more brokers those with the highest usage and
-#: the most moves have a row each, and the others share two.
-ROWS_MAX = 60
-
-#: Levels of colour: a tenth of usage each, the last one open to above.
-LEVELS = 10
+#: Rows that can carry a name.  More brokers stand in order of their usage, without names.
+NAMED_MAX = 60
 
 #: Pixels of a column; narrower ones cannot be told apart.
-COLUMN = 7
+COLUMN = 3
 
 #: Height of the strip over the map, in pixels.
 STRIP = 96
 
+#: Height of a map whose rows have no names: no taller than a screen.
+TALL = {"wide": 480, "narrow": 340}
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Which brokers have a row, and how many share the last two."""
+    """Which brokers stand where."""
 
-    own: tuple[Series, ...]
-    others: tuple[Series, ...]
+    #: From the top to the bottom.
+    brokers: tuple[Series, ...]
+    #: Neighbours that share a row, where there are more brokers than pixels.
+    per_row: int
+    #: Pixels of the whole map.
+    height: int
+    has_names: bool
 
     @property
-    def summed(self) -> int:
-        """Number of brokers without a row of their own."""
-        return len(self.others)
+    def count(self) -> int:
+        """Give the number of rows."""
+        return -(-len(self.brokers) // self.per_row)
 
 
-def heatmap_rows(series: Sequence[Series], moves: Sequence[tuple[datetime, Move]]) -> Rows:
-    """Choose the brokers that have a row each; they stay in the order of the input."""
-    if len(series) <= ROWS_MAX:
-        return Rows(tuple(series), ())
-    moved: dict[str, int] = {}
-    for _, move in moves:
-        for broker in (move.source, move.target):
-            if broker is not None:
-                moved[broker.id] = moved.get(broker.id, 0) + 1
-    ranked = sorted(series, key=lambda each: (-moved.get(each.broker, 0), -each.peak()))
-    chosen = {each.broker for each in ranked[: ROWS_MAX - 2]}
-    return Rows(
-        tuple(each for each in series if each.broker in chosen),
-        tuple(each for each in series if each.broker not in chosen),
-    )
+def heatmap_rows(series: Sequence[Series], form: Format) -> Rows:
+    """Put brokers in rows: few in the order of the input, many by their usage, busiest on top."""
+    if len(series) <= NAMED_MAX:
+        return Rows(tuple(series), 1, form.row_height * len(series), has_names=True)
+    height = TALL[form.name]
+    ranked = sorted(series, key=lambda each: (-each.mean(), each.broker))
+    return Rows(tuple(ranked), -(-len(ranked) // height), height, has_names=False)
 
 
 def heatmap_slots(scene: Scene, form: Format) -> dict[str, Any]:
-    """Fill the heat map: a row a broker, and over it the hottest one and the mean."""
-    common = common_slots(scene, form)
-    moves = scene.moves if has_arrows(scene, form) else ()
-    width = form.width - (form.margin if form.name == "wide" else 60)
-    chosen = heatmap_rows(scene.shown, moves)
+    """Fill the heat map, and over it the hottest broker and the mean."""
+    chosen = heatmap_rows(scene.shown, form)
+    left = form.margin if form.name == "wide" else 60
+    width = form.width - (left if chosen.has_names else 44)
     columns = max(1, width // COLUMN)
-    every = [in_columns(each, scene.span, columns) for each in (*chosen.own, *chosen.others)]
-    rows = every[: len(chosen.own)]
-    labels = [scene.brokers.named(each.broker).label for each in chosen.own]
-    if chosen.others:
-        rest = every[len(chosen.own) :]
-        labels += [f"{chosen.summed} others, highest", "their average"]
-        rows = [*rows, _highest(rest), _mean(rest)]
+    every = [in_columns(each, scene.span, columns) for each in chosen.brokers]
     peak, mean = _highest(every), _mean(every)
-    row_of = {each.broker: position for position, each in enumerate(chosen.own)}
-    height = form.row_height * len(rows)
+    row_of = {each.broker: at // chosen.per_row for at, each in enumerate(chosen.brokers)}
     return {
-        **common,
+        **common_slots(scene, form),
         "$width": width,
-        "$height": height,
+        "$height": chosen.height,
         "$strip_height": STRIP,
-        "$rows": len(rows),
+        "$rows": chosen.count,
         "$y_max": ceiling(peak),
         "$name_size": form.name_size,
-        "$actions_y": height + 34,
+        "$actions_y": chosen.height + 34,
         "datasets": {
             **common_data(scene, form),
-            "cells": _cells(rows, scene.span, columns),
-            "names": [
-                {"middle": position + 0.5, "label": _short(label)}
-                for position, label in enumerate(labels)
-            ],
+            "pictures": _pictures(scene, form, (chosen, every, width)),
+            "gaps": [{"row": at} for at in range(1, chosen.count)] if chosen.has_names else [],
+            "names": _names(scene, chosen),
             "peak": _line(peak, scene.span),
             "mean": _line(mean, scene.span),
-            "moves": _marks(arrows_of(scene, form), row_of, len(chosen.own)),
+            "moves": _marks(arrows_of(scene, form), row_of),
         },
     }
+
+
+def _names(scene: Scene, chosen: Rows) -> list[dict[str, Any]]:
+    """Name the rows; where they are too thin for that, number some of them."""
+    if chosen.has_names:
+        labels = [scene.brokers.named(each.broker).label for each in chosen.brokers]
+        return [{"middle": at + 0.5, "label": _short(label)} for at, label in enumerate(labels)]
+    brokers = len(chosen.brokers)
+    ranks = [1, *(round(brokers * share / 4) for share in (1, 2, 3, 4))]
+    return [{"middle": (rank - 0.5) / chosen.per_row, "label": f"{rank:,}"} for rank in ranks]
+
+
+def _pictures(
+    scene: Scene, form: Format, drawn: tuple[Rows, Sequence[Sequence[float | None]], int]
+) -> list[dict[str, Any]]:
+    """Draw the cells, and the moves where they are too many for arrows: all, then the useless."""
+    chosen, every, width = drawn
+    groups = [every[at : at + chosen.per_row] for at in range(0, len(every), chosen.per_row)]
+    pictures = [usage_pixels([_highest(group) for group in groups])]
+    if not has_arrows(scene, form):
+        for is_useless in (False, True):
+            moves = [each for each in scene.moves if (each[1].tone == "useless") is is_useless]
+            pictures.append(_dots(scene, moves, (chosen, width)))
+    return [{"url": each} for each in pictures]
+
+
+def _dots(scene: Scene, moves: Sequence[tuple[datetime, Move]], drawn: tuple[Rows, int]) -> str:
+    """Draw where each move left and where it went."""
+    chosen, width = drawn
+    share = chosen.height / len(chosen.brokers)
+    place = {each.broker: int((at + 0.5) * share) for at, each in enumerate(chosen.brokers)}
+    leaving, coming = [], []
+    for time, move in moves:
+        column = int(scene.span.share(time) * width)
+        if move.source.id in place:
+            leaving.append((column, place[move.source.id]))
+        if move.target is not None and move.target.id in place:
+            coming.append((column, place[move.target.id]))
+    return mark_pixels((width, chosen.height), leaving, coming)
 
 
 def _short(label: str) -> str:
@@ -123,28 +149,8 @@ def _of_column(column: Sequence[float | None], *, sum_up: bool) -> float | None:
     return sum(known) / len(known) if sum_up else max(known)
 
 
-def _level(usage: float | None) -> int | None:
-    return None if usage is None else min(LEVELS - 1, max(0, int(usage * LEVELS)))
-
-
 def _when(span: Span, share: float) -> str:
     return iso(span.start + timedelta(seconds=span.seconds() * share))
-
-
-def _cells(
-    rows: Sequence[Sequence[float | None]], span: Span, columns: int
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "time": _when(span, first / columns),
-            "until": _when(span, after / columns),
-            "row": row + 0.04,
-            "below": row + 0.96,
-            "level": level,
-        }
-        for row, usages in enumerate(rows)
-        for first, after, level in runs([_level(usage) for usage in usages])
-    ]
 
 
 def _line(usages: Sequence[float | None], span: Span) -> list[dict[str, Any]]:
@@ -155,14 +161,13 @@ def _line(usages: Sequence[float | None], span: Span) -> list[dict[str, Any]]:
     ]
 
 
-def _marks(
-    arrows: Sequence[Arrow], row_of: dict[str, int], shared_row: int
-) -> list[dict[str, Any]]:
-    """Give the arrows from row to row; brokers that share a row stand in it."""
+def _marks(arrows: Sequence[Arrow], row_of: dict[str, int]) -> list[dict[str, Any]]:
+    """Give the arrows from row to row; a broker that has none is at the bottom edge."""
     marks: list[dict[str, Any]] = []
+    edge = max(row_of.values(), default=0)
     for arrow in arrows:
         drawn = arrow.drawn
-        source = row_of.get(drawn["source"], shared_row) + 0.5
-        target = row_of.get(drawn["target"], shared_row) + 0.5 if drawn["target"] else source
+        source = row_of.get(drawn["source"], edge) + 0.5
+        target = row_of.get(drawn["target"], edge) + 0.5 if drawn["target"] else source
         marks.append({**drawn, "from": source, "to": target, "rises": target < source})
     return marks

@@ -9,7 +9,7 @@ from posixpath import dirname
 from typing import Any
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, part, text, texts, whole
+from trimtab.report.given import Given, anchors, entries, name, part, text, texts, whole
 from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 
@@ -182,15 +182,15 @@ def _move(
     anchor, place, evidence = found
     verdict = text(unload, "verdict")
     tone = tone_of(verdict, unload.get("useless"))
-    target, better = text(unload, "target"), part(unload, "better")
+    target, better = name(unload, "target"), part(unload, "better")
     throughput = number(unload.get("throughput"))
     return Move(
         anchor=anchor,
         time=text(unload, "time"),
         when=clock(unload.get("time"), with_day=with_day),
         round=whole(unload, "round"),
-        bundle=text(unload, "bundle"),
-        source=brokers.named(text(unload, "source")),
+        bundle=name(unload, "bundle"),
+        source=brokers.named(name(unload, "source")),
         target=brokers.named(target) if target else None,
         strategy=text(unload, "strategy"),
         throughput=throughput,
@@ -209,7 +209,7 @@ def _move(
 
 
 def _better(better: Given, brokers: Brokers) -> Better:
-    target = text(better, "target")
+    target = name(better, "target")
     return Better(brokers.named(target) if target else None, text(better, "why"))
 
 

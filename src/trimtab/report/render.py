@@ -21,19 +21,24 @@ from markupsafe import Markup
 from trimtab.report.accounting import accounting_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
-from trimtab.report.charts import chart_of
+from trimtab.report.charts import Chart, chart_of
 from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
+from trimtab.report.packed import packed, packed_articles, packed_moves
 from trimtab.report.rounds import Round, rounds_of, told
 from trimtab.report.verdicts import SIGNS
-from trimtab.report.words import count, interval, percent, spans_days, traffic
+from trimtab.report.words import count, interval, moment, percent, spans_days, traffic
 
 #: Changes shown: a person on call can weigh five.
 CHANGES_MAX = 5
 
-#: Moves in one table; the rest stand in further tables that are folded.  The script joins
-#: them into one that is paged.
-MOVES_OF_TABLE = 500
+#: Rows, rounds, findings of one cause, and lines of journeys that lie open in the page, so that
+#: nothing of a usual night needs a script; of more, the rest is packed.
+MOVES_OPEN = 300
+ROUNDS_OPEN = 60
+FINDINGS_TOLD = 12
+JOURNEY_LINES_OPEN = 400
 
 #: Findings of one cause that are unfolded.
 FINDINGS_OPEN = 3
@@ -79,7 +84,8 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
         **page_of(findings, picture),
         style=Markup(style),
         script=Markup(script),
-        policy=policy(style, script),
+        policy=policy(style, script) + "; img-src data:",
+        palettes=palettes(style),
     )
 
 
@@ -90,6 +96,11 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
     moves = moves_of(entries(findings, "unloads"), brokers, with_day=with_day)
     rounds = rounds_of(findings, moves, brokers, with_day=with_day)
     causes = causes_of(findings, moves, brokers, with_day=with_day)
+    placed = finding_anchors(findings, causes)
+    round_anchors = {each.number: each.anchor for each in rounds if each.number is not None}
+    anchored = ({name: anchor for name, (anchor, _) in placed.items()}, round_anchors)
+    journeys = journeys_of(findings, moves, brokers, anchored, with_day=with_day)
+    chart = chart_of(with_smoothed(picture, findings), rounds, moves, brokers)
     return {
         "title": text(findings, "recording") or "trimtab",
         "where": where(findings, brokers),
@@ -99,17 +110,19 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
         "tallies": tallies_of(moves),
         "has_useless": any(move.tone == "useless" for move in moves),
         "changes": entries(findings, "changes")[:CHANGES_MAX],
-        "chart": chart_of(with_smoothed(picture, findings), rounds, moves, brokers),
+        "chart": chart,
         "brokers": brokers,
         "moves": moves,
+        "rows_of_chart": rows_of(chart, journeys),
+        "names_of_journeys": names_of(journeys),
         "strategy": text(part(findings, "strategies"), "shedding"),
-        "tables": chunks(moves, MOVES_OF_TABLE),
         "log_file": common_file(moves),
         "rounds": rounds,
         "told": told(rounds),
         "rounds_counted": max(whole(findings, "rounds") or 0, len(rounds)),
-        "round_anchors": {each.number: each.anchor for each in rounds if each.number is not None},
-        "finding_anchors": finding_anchors(findings, causes),
+        "round_anchors": round_anchors,
+        "finding_anchors": placed,
+        "journeys": journeys,
         "usage_max": usage_max(rounds),
         "causes": causes,
         "fidelity": fidelity(rounds, moves),
@@ -117,6 +130,26 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
         "accounting": accounting_of(findings),
         "version": text(findings, "trimtab"),
     }
+
+
+def rows_of(chart: Chart | None, journeys: Journeys) -> list[list[str]]:
+    """Give what the script needs to name a row: (label, anchor of the broker's journey)."""
+    rows = chart.rows if chart else ()
+    return [[each.label, journeys.broker_anchors.get(each.id, "")] for each in rows]
+
+
+def names_of(journeys: Journeys) -> dict[str, list[list[str]]]:
+    """Give what the script finds bundles and brokers by: (anchor, name)."""
+    return {
+        "bundle": [[each.anchor, each.name] for each in journeys.bundles],
+        "broker": [[each.anchor, each.name] for each in journeys.brokers],
+    }
+
+
+def milliseconds(stamp: str) -> str:
+    """Give a time as the script reads it; empty if it is none."""
+    time = moment(stamp)
+    return "" if time is None else str(round(time.timestamp() * 1000))
 
 
 def basis(findings: Given) -> tuple[str, str] | None:
@@ -165,11 +198,6 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
     verb = "was" if len(moves) == 1 else "were"
     within = f" in {count(len(rounds), 'round')}" if rounds else ""
     return f"{count(len(moves), 'bundle')} {verb} moved{within}.", ""
-
-
-def chunks(moves: Sequence[Move], size: int) -> list[tuple[int, Sequence[Move]]]:
-    """Cut the moves into tables: (number of the first move, moves)."""
-    return [(start + 1, moves[start : start + size]) for start in range(0, len(moves), size)]
 
 
 def common_file(moves: Sequence[Move]) -> str:
@@ -250,6 +278,22 @@ def asset(name: str) -> str:
     return files("trimtab.report").joinpath("templates", name).read_text(encoding="utf-8")
 
 
+def palettes(style: str) -> list[tuple[str, list[str]]]:
+    """Read the heat map's colours, --h0 to --h9, out of the style: as a filter's three tables.
+
+    Returns:
+        (theme, tables of red, green and blue from 0 to 1), light and dark.
+    """
+    colours = re.findall(r"--h\d: #([0-9a-f]{6});", style)
+    parts = [[int(each[at : at + 2], 16) / 255 for each in colours] for at in (0, 2, 4)]
+    half = len(colours) // 2
+
+    def tables(start: int) -> list[str]:
+        return [" ".join(f"{each:.3f}" for each in part[start : start + half]) for part in parts]
+
+    return [("light", tables(0)), ("dark", tables(half))]
+
+
 def policy(style: str, script: str) -> str:
     """Forbid everything that is not this very style and this very script."""
     return (
@@ -275,7 +319,11 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.filters.update(
-        percent=percent, traffic=traffic, groupby_next=groupby_next, breakable=breakable
+        percent=percent,
+        traffic=traffic,
+        milliseconds=milliseconds,
+        groupby_next=groupby_next,
+        breakable=breakable,
     )
     made.globals.update(
         count=count,
@@ -285,5 +333,12 @@ def environment() -> Environment:
         figures_max=FIGURES_MAX,
         links_max=LINKS_MAX,
         story_max=STORY_MAX,
+        moves_open=MOVES_OPEN,
+        rounds_open=ROUNDS_OPEN,
+        findings_told=FINDINGS_TOLD,
+        journeys_open=JOURNEY_LINES_OPEN,
+        packed=packed,
+        packed_moves=packed_moves,
+        packed_articles=packed_articles,
     )
     return made

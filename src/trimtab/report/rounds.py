@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, text, texts, whole
+from trimtab.report.given import Given, anchors, entries, name, text, texts, whole
 from trimtab.report.moves import Move, Recomputed, moves_by, recomputed_of
 from trimtab.report.verdicts import Tone
 from trimtab.report.words import clock, number, percent
@@ -101,7 +101,7 @@ def _round(
 ) -> Round:
     brokers, brokers_max, with_day = shown
     average, threshold = number(given.get("average")), number(given.get("threshold"))
-    leader = text(given, "leader")
+    leader = name(given, "leader")
     standings = [_standing(each, brokers) for each in entries(given, "brokers")]
     kept = _kept(standings, moves, brokers_max)
     return Round(
@@ -125,7 +125,7 @@ def _round(
 
 def _standing(given: Given, brokers: Brokers) -> Standing:
     return Standing(
-        broker=brokers.named(text(given, "broker")),
+        broker=brokers.named(name(given, "broker")),
         usage=number(given.get("usage")),
         smoothed=number(given.get("smoothed")),
         is_over_bar=given.get("over_bar") is True,

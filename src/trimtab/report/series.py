@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
+from trimtab.report.given import shown_name
 from trimtab.report.words import moment, number
 
 #: Between rounds that are further apart no line is drawn.
@@ -35,9 +36,10 @@ class Series:
         position = bisect_right(self.times, time)
         return self.usages[position - 1] if position else None
 
-    def peak(self) -> float:
-        """Give the highest usage; 0 if there is none."""
-        return max((usage for usage in self.usages if usage is not None), default=0.0)
+    def mean(self) -> float:
+        """Give the mean of what was reported; 0 if nothing was."""
+        known = [usage for usage in self.usages if usage is not None]
+        return sum(known) / len(known) if known else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def series_of(points: Iterable[Any]) -> tuple[Series, ...]:
     for point in points:
         time = moment(point.get("time"))
         if time is not None:
-            by_broker[str(point.get("broker", ""))][time] = number(point.get("usage"))
+            by_broker[shown_name(point.get("broker"))][time] = number(point.get("usage"))
     return tuple(_series(broker, by_broker[broker]) for broker in by_broker)
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trimtab.visible import visible, visible_name
+
 #: Not from `strftime`, which follows the locale of the process: the same input must give
 #: the same bytes everywhere.
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -27,6 +29,10 @@ TRAFFIC = re.compile(r"(^|[_ ])(throughput|traffic|bytes)([_ ]|$)")
 
 #: A fraction over this is something else (a percentage, a count), and is left as it is.
 FRACTION_MAX = 3.0
+
+#: Characters of what should be a time, and of a figure that is a text.
+TIME_MAX = 40
+FIGURE_MAX = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +68,7 @@ def clock(stamp: Any, *, with_day: bool = False) -> str:
     """Say when: `06:37:22`, or `21 Nov 06:37:22`; what is not a time is given as it is."""
     time = moment(stamp)
     if time is None:
-        return "" if stamp is None else str(stamp)
+        return "" if stamp is None else visible(str(stamp), TIME_MAX)
     day = f"{time.day} {MONTHS[time.month - 1]} " if with_day else ""
     return f"{day}{time:%H:%M:%S}"
 
@@ -140,12 +146,14 @@ def figures(numbers: Any) -> tuple[Figure, ...]:
     """Give the named numbers of a finding, nested ones with both names."""
     if not isinstance(numbers, Mapping):
         return ()
-    return tuple(each for name, value in numbers.items() for each in _figures(str(name), value))
+    return tuple(
+        each for name, value in numbers.items() for each in _figures(visible_name(str(name)), value)
+    )
 
 
 def _figures(name: str, value: Any) -> tuple[Figure, ...]:
     if isinstance(value, Mapping):
-        nested = ((f"{name} {key}", each) for key, each in value.items())
+        nested = ((f"{name} {visible_name(str(key))}", each) for key, each in value.items())
         return tuple(figure for key, each in nested for figure in _figures(key, each))
     without_unit = name.removesuffix("_s") if _is_seconds(name, value) else name
     words = without_unit.replace("_", " ")
@@ -170,7 +178,7 @@ def _short_and_exact(name: str, value: Any) -> tuple[str, str]:
     if isinstance(value, bool):
         return ("yes" if value else "no"), ""
     if read is None:
-        return str(value), ""
+        return visible_name(str(value), FIGURE_MAX), ""
     if TRAFFIC.search(name):
         return traffic(read), f"{value!r} B/s"
     if _is_seconds(name, value):
@@ -204,6 +212,20 @@ def common_ending(brokers: Sequence[str]) -> str:
     is_address = all(re.fullmatch(r"[\d.]+(:\d+)?", name) for name in brokers)
     start = re.search(r":\d+$" if is_address else r"\.[a-zA-Z].*$|:\d+$", ending)
     return start.group() if start else ""
+
+
+def lasting(seconds: float) -> str:
+    """Say how long something lasted.
+
+    >>> lasting(42.2), lasting(363), lasting(7320)
+    ('42 s', '6 min 3 s', '2 h 2 min')
+    """
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def plain(code: str) -> str:
