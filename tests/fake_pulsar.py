@@ -72,6 +72,8 @@ class FakePulsar:
     doubles: list[str] = field(default_factory=list)
     fault: Fault = lambda moment, bundle: None
     is_shedding: bool = False
+    #: Who asked, call by call.
+    headers: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
     is_over: threading.Event = field(default_factory=threading.Event)
 
@@ -188,6 +190,7 @@ class FakeRequest(BaseHTTPRequestHandler):
             },
             "/admin/v2/broker-stats/load-report": self._report(),
         }
+        cluster.headers.append(self.headers.get("Authorization", ""))
         if path in answers:
             found = answers[path]
             self._say(200, found if isinstance(found, str) else json.dumps(found))
@@ -225,7 +228,8 @@ class FakeRequest(BaseHTTPRequestHandler):
     def _report(self) -> dict[str, object]:
         broker = self.broker
         owned = [name for name, of in self.cluster.owners.items() if of == broker.id]
-        stats = {"msgRateIn": 10.0, "msgThroughputIn": 1000.0}
+        stats = {"msgRateIn": 1000.0, "msgRateOut": 1000.0, "topics": 3}
+        stats |= {"msgThroughputIn": 1e6, "msgThroughputOut": 1e6}
         return {
             "cpu": {"usage": broker.usage_percent, "limit": 100.0},
             "lastUpdate": time.time() * 1000,

@@ -215,7 +215,7 @@ def test_a_broker_is_emptied_and_filled_again(tmp_path: Path, brokers: list[str]
 def patient(path: Path) -> None:
     """Let a plan of ours move bundles between brokers that have only just started."""
     plan = read_plan(path.read_text())
-    write_plan(path, replace(plan, limits=replace(plan.limits, broker_age_min_s=0.1, attempts=4)))
+    write_plan(path, replace(plan, limits=replace(LIMITS, moves_per_hour=999)))
 
 
 # ---------------------------------------------------------------------------- killed

@@ -17,6 +17,7 @@ from trimtab.cli.rate import rate
 from trimtab.cli.record import record
 from trimtab.cli.reproduce import reproduce
 from trimtab.cli.rerun import rerun
+from trimtab.cli.restart_plan import restart_plan
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
 
@@ -47,5 +48,6 @@ for _command in (
     ingest,
     apply,
     drain,
+    restart_plan,
 ):
     main.add_command(_command)
