@@ -261,3 +261,33 @@ def test_a_bundle_that_comes_meanwhile_is_told(
 
     assert found.exit_code == 1
     assert f"{broker} owns 1 bundles that came meanwhile: {late}; drain it again" in found.stderr
+
+
+def test_a_plan_is_made_and_carried_out(cluster: FakePulsar, folder: Path) -> None:
+    busy, *others = cluster.brokers
+    busy.usage_percent = 90.0
+    for each in others:
+        each.usage_percent = 20.0
+
+    made = run(cluster, "plan", "--moves", "2")
+    assert made.exit_code == 0, made.output
+    heading, *lines, last = made.stdout.splitlines()
+    assert heading == "fake: highest 90.0 %, lowest 20.0 %"
+    assert last == "Plan: plan.json"
+    # Six equal bundles of 15 points: one to each of the others.
+    assert [line.split()[-4:] for line in lines[1:]] == [
+        ["75.0", "%", "20.0", "%"],
+        ["60.0", "%", "35.0", "%"],
+    ]
+    plan = read_plan((folder / "plan.json").read_text())
+    assert {move.destination for move in plan.moves} == {each.id for each in others}
+    looked = run(cluster, "apply", "plan.json")
+    # The second move goes out from where the first will have left the broker.
+    assert looked.exit_code == 1
+    assert "90.0 %, planned at 65 to 85 %" in looked.stdout
+
+    program = run(cluster, "plan", "--moves", "1", "-o", "one.json", "--json")
+    assert json.loads(program.stdout)["highest_percent"] == [90.0, 75.0]
+    for each in others:
+        each.usage_percent = 89.5
+    assert "No move would gain enough." in run(cluster, "plan").stdout

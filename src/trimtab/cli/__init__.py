@@ -13,6 +13,7 @@ from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
 from trimtab.cli.lint import lint
+from trimtab.cli.plan import plan
 from trimtab.cli.rate import rate
 from trimtab.cli.record import record
 from trimtab.cli.reproduce import reproduce
@@ -46,6 +47,7 @@ for _command in (
     reproduce,
     rate,
     ingest,
+    plan,
     apply,
     drain,
     restart_plan,
