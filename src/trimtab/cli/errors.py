@@ -14,6 +14,20 @@ from trimtab.cli.saying import complain
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Turn what a user can mend into one line and exit code 2."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("trimtab: stopped; nothing half written was left behind", err=True)
+        sys.exit(130)
+    except Exception as error:
+        if not isinstance(error, _mendable()):
+            raise
+        complain(f"trimtab: {error}")
+        sys.exit(2)
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    """List what a user can mend; only now, so that no command loads the rooms of all others."""
     from trimtab.apply import JournalError, LockError, PlanError
     from trimtab.explain import NothingReadableError
     from trimtab.fields import FieldError
@@ -29,9 +43,7 @@ def clear_errors() -> Iterator[None]:
     from trimtab.sweep.grid import GridError
     from trimtab.sweep.kept import SweepError
 
-    try:
-        yield
-    except (
+    return (
         DefinitionError,
         FieldError,
         GatherError,
@@ -49,9 +61,4 @@ def clear_errors() -> Iterator[None]:
         ScenarioError,
         SparkError,
         SweepError,
-    ) as error:
-        complain(f"trimtab: {error}")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        click.echo("trimtab: stopped; nothing half written was left behind", err=True)
-        sys.exit(130)
+    )
