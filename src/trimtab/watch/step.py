@@ -113,6 +113,8 @@ def _hear(
     for event, row in early + own:
         if event.time >= term.since:
             _hear_line(term, memory, event, row)
+    for time, bundle in heard.unloaded:
+        term.timeline.add((time, UNLOAD, bundle))
     for happening in happenings(heard.rows):
         if term.reached is not None and happening[0] <= term.reached:
             memory.n_late += 1
