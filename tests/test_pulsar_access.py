@@ -64,7 +64,7 @@ class Guarded:
                 return
             except urllib.error.HTTPError as error:
                 # A broker that has just started may not lead or serve yet.
-                assert error.code >= 500, error
+                assert error.code >= 500, error.read()
                 assert time.monotonic() < last, error
                 time.sleep(0.5)
 

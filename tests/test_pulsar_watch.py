@@ -14,7 +14,8 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,32 +80,44 @@ class Watched:
         self.unanswered, self.ill = unanswered, ill
 
 
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster whose rounds are seconds apart."""
+
+    #: How it is reached.
+    words: tuple[str, ...]
+    #: Closed before the cluster is stopped.
+    beside: ExitStack
+
+
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[tuple[str, ...]]:
-    """A cluster under load; how it is reached."""
+def cluster() -> Iterator[Cluster]:
     from cluster.run import FOLDER, down, stopped_on_failure, up
     from cluster.state import STORE, State, web
 
     with stopped_on_failure(FOLDER):
         up(State(FOLDER, settings=SETTINGS, is_quick=True), 3)
-        with running("cluster.load", str(STEADY)):
-            reached = ("--admin", web(1), "--metadata", f"zk://{STORE}:2181")
-            yield (*reached, "--logs", str(FOLDER / "logs"), "--interval", f"{INTERVAL_S}s")
+        reached = ("--admin", web(1), "--metadata", f"zk://{STORE}:2181")
+        logs = ("--logs", str(FOLDER / "logs"), "--interval", f"{INTERVAL_S}s")
+        with ExitStack() as beside:
+            yield Cluster((*reached, *logs), beside)
         down(FOLDER)
 
 
 @pytest.fixture(scope="module")
-def watched(cluster: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Watched:
+def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watched:
     """A watch beside a real leader, until it has seen enough rounds; scraped meanwhile."""
     folder = tmp_path_factory.mktemp("watch")
     recording, port = folder / "beside", server.free_port()
     command = (
-        *("trimtab", "watch", *cluster, "--every", "5s", "--metrics", str(port)),
+        *("trimtab", "watch", *cluster.words, "--every", "5s", "--metrics", str(port)),
         *("--strategy", "AvgShedder", "--set", "loadBalancerAvgShedderHighThreshold=1"),
         *("-o", str(recording)),
     )
     with running(*command) as process:
         wait_until("the first look", (recording / "recording.toml").exists)
+        # Only now, so that the watch knows all that the leader averages.
+        cluster.beside.enter_context(running("cluster.load", str(STEADY)))
         with server.prometheus(f"127.0.0.1:{port}", folder / "prometheus") as prometheus:
             wait_until("rounds", lambda: len(said(recording, "compared")) >= ROUNDS)
             unanswered = server.unanswered(prometheus, server.shipped_queries())
@@ -153,15 +166,14 @@ def test_what_it_leaves_is_its_owners_alone(watched: Watched) -> None:
     assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
-def test_what_is_decided_is_carried_out(
-    watched: Watched, cluster: tuple[str, ...], tmp_path: Path
-) -> None:
+def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_path: Path) -> None:
     # It is used after the other: Pulsar's own shedding goes off.
     assert watched.printed
-    address = cluster[1]
+    address = cluster.words[1]
     refused = subprocess.run(
         [
-            *(sys.executable, "-m", "trimtab", "watch", *cluster, "-o", str(tmp_path / "refused")),
+            *(sys.executable, "-m", "trimtab", "watch", *cluster.words),
+            *("-o", str(tmp_path / "refused")),
             *("--act", "--yes"),
         ],
         cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=WAIT_S,
@@ -174,7 +186,7 @@ def test_what_is_decided_is_carried_out(
     patient = {"bar_percent": 1e9, "broker_age_min_s": 1, "settle_s": 1, "grace_s": 1}
     limits = [word for name, value in patient.items() for word in ("--limit", f"{name}={value:g}")]
     command = (
-        *("trimtab", "watch", *cluster, "--every", "5s", "-o", str(recording)),
+        *("trimtab", "watch", *cluster.words, "--every", "5s", "-o", str(recording)),
         *("--strategy", "UniformLoadShedder", "--act", "--yes", *limits, "--throttle", "1", "2"),
     )
     with running(*command) as process:

@@ -20,7 +20,7 @@ def settings(folder: Path) -> dict[str, str]:
     """Return the keys of broker.conf that ask everybody for a token; the secret is made anew."""
     key = folder / _KEY
     if not key.exists():
-        _write(key, base64.b64encode(secrets.token_bytes(32)).decode())
+        _write(key, secrets.token_bytes(32))
     provider = "org.apache.pulsar.broker.authentication.AuthenticationProviderToken"
     return {
         "authenticationEnabled": "true",
@@ -35,7 +35,7 @@ def settings(folder: Path) -> dict[str, str]:
 
 def token(folder: Path, role: str) -> str:
     """Return a token that says that whoever has it is of a role."""
-    secret = base64.b64decode((folder / _KEY).read_text(encoding="ascii"))
+    secret = (folder / _KEY).read_bytes()
     parts = [_encoded(json.dumps(part).encode()) for part in ({"alg": "HS256"}, {"sub": role})]
     signed = ".".join(parts)
     return f"{signed}.{_encoded(hmac.digest(secret, signed.encode(), hashlib.sha256))}"
@@ -44,14 +44,15 @@ def token(folder: Path, role: str) -> str:
 def token_file(folder: Path, role: str) -> Path:
     """Write a role's token into a file of its own."""
     path = folder / f"{role}.token"
-    _write(path, token(folder, role))
+    _write(path, token(folder, role).encode())
     return path
 
 
 def client_conf(folder: Path, role: str) -> Path:
     """Write a client.conf with which somebody of a role asks."""
     path = folder / f"{role}.conf"
-    _write(path, f"authPlugin={_PLUGIN}\nauthParams={token_file(folder, role).as_uri()}\n")
+    text = f"authPlugin={_PLUGIN}\nauthParams={token_file(folder, role).as_uri()}\n"
+    _write(path, text.encode())
     return path
 
 
@@ -59,7 +60,7 @@ def _encoded(content: bytes) -> str:
     return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _ONLY_OURS)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)

@@ -101,7 +101,8 @@ class _Now:
         """Write what is said, and show it."""
         _write(asked.output, actions)
         self.tally.add(actions)
-        return Seen(self.settings, self.memory, actions, self.tally, len(listening.rejected))
+        rejected = listening.n_rejected, listening.rejected_because
+        return Seen(self.settings, self.memory, actions, self.tally, *rejected)
 
 
 def _steps(
