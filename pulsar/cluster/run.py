@@ -11,10 +11,12 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
 from pathlib import Path
 from string import Template
 from types import FrameType
 
+from cluster import tokens
 from cluster.java import BUILD, HERE, ClusterError, Memory, command
 from cluster.processes import end, end_all, start
 from cluster.quick import quickened
@@ -162,9 +164,10 @@ def _start_store(state: State) -> None:
 def _start_broker(state: State, number: int) -> None:
     name = f"broker{number}"
     conf = _conf(state, "broker.conf", f"{name}.conf", host=host(number))
+    asked = tokens.settings(state.folder) if state.asks_for_tokens else {}
     with Path(conf).open("a", encoding="utf-8") as file:
         # Of a key that stands twice the last counts.
-        file.writelines(f"{key}={value}\n" for key, value in state.settings.items())
+        file.writelines(f"{key}={value}\n" for key, value in {**asked, **state.settings}.items())
     arguments = ["org.apache.pulsar.PulsarBrokerStarter", "--broker-conf", conf]
     _start(state, name, state.memory, arguments)
 
@@ -219,6 +222,9 @@ def _is_ready(number: int) -> bool:
     try:
         with urllib.request.urlopen(f"{web(number)}/admin/v2/brokers/ready", timeout=5) as answer:
             return bool(answer.status == 200)
+    except urllib.error.HTTPError as error:
+        # It asks who we are, and so is up.
+        return error.code == HTTPStatus.UNAUTHORIZED
     except (urllib.error.URLError, OSError):
         return False
 

@@ -30,6 +30,8 @@ class State:
     settings: dict[str, str] = field(default_factory=dict)
     #: The leader's shedding task counts its interval in seconds, see `quick.py`.
     is_quick: bool = False
+    #: Everybody needs a token, see `tokens.py`.
+    asks_for_tokens: bool = False
     processes: dict[str, Process] = field(default_factory=dict)
 
     def save(self) -> None:

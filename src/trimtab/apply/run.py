@@ -192,13 +192,31 @@ def carried_out(
         if before.is_done:
             return before
         marked(post)
-        live = cluster.live(post, watching.is_over)
-        told = ToldJournal(kept, watching.entry, list(kept.entries))
-        told.write(Begun(live.time_s, plan.digest, post.token))
-        memory = remembered(told.entries, post.unloads)
-        for why in driven(plan, live, told, memory):
-            watching.waiting(why)
-        return account(plan, told.entries)
+        return carried_out_by(post, plan, cluster, kept, watching)
+
+
+def carried_out_by(
+    post: Post, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
+) -> Account:
+    """Carry a plan out, or go on with it, by whoever holds the lock.
+
+    Args:
+        post: with the lock held.
+        plan: what is to be done.
+        cluster: where.
+        kept: the plan's journal, open.
+        watching: who looks on.
+
+    Raises:
+        JournalError: the journal can no longer be written.
+    """
+    live = cluster.live(post, watching.is_over)
+    told = ToldJournal(kept, watching.entry, list(kept.entries))
+    told.write(Begun(live.time_s, plan.digest, post.token))
+    memory = remembered(told.entries, post.unloads)
+    for why in driven(plan, live, told, memory):
+        watching.waiting(why)
+    return account(plan, told.entries)
 
 
 def _require_same(plan: Plan, cluster: Reached) -> None:

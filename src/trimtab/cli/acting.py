@@ -78,11 +78,12 @@ def where(asking: Asking) -> Where:
     return Where(
         address=web_address("--admin", address),
         access=access,
-        folder=asking["state"] or _state_folder(),
+        folder=asking["state"] or state_folder(),
         metadata=asking["metadata"],
     )
 
 
-def _state_folder() -> Path:
+def state_folder() -> Path:
+    """Return the folder where locks are if none is named."""
     home = os.environ.get("XDG_STATE_HOME")
     return (Path(home) if home else Path.home() / ".local" / "state") / "trimtab"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
@@ -12,6 +12,10 @@ from trimtab.cli.arguments import SETTINGS
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
 from trimtab.cli.signals import ended_by_signals
+
+if TYPE_CHECKING:
+    from trimtab.gather import Access
+    from trimtab.watch.acting import ActingAsked
 
 
 class _Asked(TypedDict):
@@ -26,6 +30,11 @@ class _Asked(TypedDict):
     metrics: str | None
     strategy: str
     settings: tuple[str, ...]
+    act: bool
+    yes: bool
+    state: Path | None
+    limits: tuple[str, ...]
+    throttle: tuple[float, float] | None
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -107,6 +116,28 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     callback=_printing("dashboard"),
     help="Print a dashboard for Grafana, and end.",
 )
+@click.option("--act", is_flag=True, help="Carry out what --strategy decides; takes --yes, too.")
+@click.option("--yes", is_flag=True, help="With --act: yes, move bundles.")
+@click.option(
+    "--limit",
+    "limits",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="With --act: a limit of plans, such as moves_per_hour=20; may come again.",
+)
+@click.option(
+    "--throttle",
+    type=(float, float),
+    metavar="LEAST MOST",
+    help="With --act: moves a round, adapted between these.  [default: 0.25 3]",
+)
+@click.option(
+    "--state",
+    type=click.Path(path_type=Path, file_okay=False),
+    envvar="TRIMTAB_STATE",
+    show_envvar=True,
+    help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
+)
 @click.option("--no-host-check", is_flag=True, help="Take a certificate for another host.")
 def watch(
     admin: str | None,
@@ -123,6 +154,10 @@ def watch(
     leader sees; with the leader's --logs too it says of each round whether scores and
     bundles are those of the log, to the last digit.  Nothing in the cluster is changed.
 
+    With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
+    out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
+    clients fare.  Ctrl-C ends it once what is in flight has landed.
+
     \b
     Examples:
       trimtab watch --admin http://broker-1:8080 -o beside --strategy AvgShedder
@@ -130,17 +165,21 @@ def watch(
         --logs broker-1:8080=/var/log/pulsar -o beside --for 30m
       trimtab watch --admin http://broker-1:8080 -o now --once --strategy ThresholdShedder \\
         --set loadBalancerBrokerThresholdShedderPercentage=5
+      trimtab watch --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 -o acting \\
+        --strategy AvgShedder --act --yes --limit moves_per_hour=20
     """
     from rich.console import Console
 
     from trimtab.gather import GatherError, Wanted, read_access
     from trimtab.watch.beside import beside
+    from trimtab.watch.loop import Asked
     from trimtab.watch.loop import watch as watched
     from trimtab.watch.metrics import offered
     from trimtab.watch.screen import show, summary
 
-    del shadow
     with clear_errors(), ended_by_signals() as is_over:
+        if shadow and asked["act"]:
+            raise GatherError("--act: found --shadow, too, expected one of them")
         access = read_access(client_conf, checks_host=not no_host_check)
         address = admin or access.web_service_url
         if address is None:
@@ -155,11 +194,49 @@ def watch(
             every_s=asked["every"],
         )
         who = beside(asked["strategy"], asked["settings"], asked["interval"])
+        question = Asked(wanted, access, output, who, _acting(asked, access, address))
         with offered(asked["metrics"]) as metrics:
-            steps = metrics.followed(watched(wanted, access, output, is_over, who))
-            last = show(steps, Console())
+            last = show(metrics.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
         click.echo(line)
     for warning in access.warnings:
         click.echo(f"warning: {warning}", err=True)
     click.echo(f"Recording: {output}")
+
+
+def _acting(asked: _Asked, access: Access, address: str) -> ActingAsked | None:
+    """Read what is asked of whoever acts; None if nobody is to.
+
+    Raises:
+        GatherError: an option is wrong, or --yes is missing.
+    """
+    from trimtab.apply import Where
+    from trimtab.cli.acting import state_folder
+    from trimtab.control.throttle import Bars
+    from trimtab.gather import GatherError
+    from trimtab.gather.pipeline import web_address
+    from trimtab.watch.acting import ActingAsked
+    from trimtab.watch.limits import limits_given
+
+    if not asked["act"]:
+        if asked["yes"] or asked["limits"] or asked["throttle"]:
+            raise GatherError("--yes, --limit, --throttle: found without --act, expected with it")
+        return None
+    if not asked["yes"]:
+        raise GatherError("--act: found without --yes, expected both: bundles would be moved")
+    if asked["once"]:
+        raise GatherError("--act: found with --once, expected without: one round is no control")
+    try:
+        bars = Bars(*asked["throttle"]) if asked["throttle"] else Bars()
+    except ValueError:
+        least, most = asked["throttle"] or (0.0, 0.0)
+        raise GatherError(
+            f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
+        ) from None
+    where = Where(
+        address=web_address("--admin", address),
+        access=access,
+        folder=asked["state"] or state_folder(),
+        metadata=asked["metadata"],
+    )
+    return ActingAsked(where, limits_given(asked["limits"]), bars)

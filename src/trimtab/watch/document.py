@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from trimtab.watch.nouns import Action, Compared, Decided, Relearn, Scored
+from trimtab.watch.nouns import Acted, Action, Compared, Decided, Relearn, Scored
 
 
 def line_of(action: Action) -> dict[str, Any]:
@@ -50,6 +50,17 @@ def line_of(action: Action) -> dict[str, Any]:
                 "for_s": round(action.for_s, 3),
                 "pulsar": _numbers(action.pulsar),
                 "shadow": _numbers(action.shadow),
+            }
+        case Acted():
+            return {
+                "said": "acted" if action.is_over else "acting",
+                "round": action.number,
+                "time": time_text(action.time),
+                "moves": action.moves,
+                "allowed": action.allowed,
+                "signs": list(action.signs),
+                "why": action.why or None,
+                "states": dict(action.states),
             }
         case Relearn(leader, since):
             return {"said": "led", "time": time_text(since), "leader": leader}

@@ -45,8 +45,9 @@ class Listening:
         #: File → lines that `rows` has given.
         self._given: dict[str, int] = {}
         self._active: frozenset[str] = frozenset()
-        #: Lines that could not be read, each with why.
-        self.rejected: list[str] = []
+        #: Lines that could not be read, and why the last of them.
+        self.n_rejected = 0
+        self.rejected_because = ""
 
     def heard(self, name: str, text: str) -> None:
         """Take a line of a file; called by whoever writes it."""
@@ -80,7 +81,8 @@ class Listening:
         if isinstance(outcome, Rows):
             yield from outcome.rows
         else:
-            self.rejected.append(f"{name}: {getattr(outcome, 'reason', 'nothing in it')}")
+            self.n_rejected += 1
+            self.rejected_because = f"{name}: {getattr(outcome, 'reason', 'nothing in it')}"
 
     def _departures(self, text: str) -> Iterator[Row]:
         """Say who is not active any more, where no store tells it."""

@@ -8,6 +8,9 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextlib import closing as closed
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,92 +21,141 @@ from trimtab.gather.copies import log_folders
 from trimtab.gather.folder import folder_name
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
+from trimtab.watch.acting import ActingAsked, Actor, Onlooker, acting
 from trimtab.watch.beside import Beside, chosen
 from trimtab.watch.document import line_of
 from trimtab.watch.listening import Listening
 from trimtab.watch.memory import Memory, learned
-from trimtab.watch.nouns import Action, Heard, Relearn, Settings
+from trimtab.watch.nouns import Action, Decided, Heard, Relearn, Settings
+from trimtab.watch.plans import limits_of
 from trimtab.watch.seen import Seen
 from trimtab.watch.step import decided_at_once, step
 from trimtab.watch.tails import Tails
 from trimtab.watch.tally import Tally
 
 _TICK_S = 0.5
-_FIRST_LOOK_S = 120.0
 
 
-def watch(
-    wanted: Wanted,
-    access: Access,
-    output: Path,
-    is_over: threading.Event,
-    beside: Beside,
-) -> Iterator[Seen]:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a watch."""
+
+    #: What is recorded meanwhile.
+    wanted: Wanted
+    access: Access
+    #: Folder to record into; new or empty.
+    output: Path
+    #: Who decides beside Pulsar.
+    beside: Beside
+    #: What is decided is carried out; None: nothing is changed.
+    acting: ActingAsked | None = None
+
+
+def watch(asked: Asked, is_over: threading.Event) -> Iterator[Seen]:
     """Watch a cluster until the time is up or it is over.
 
     Args:
-        wanted: what is recorded meanwhile.
-        access: who asks.
-        output: folder to record into; new or empty.
+        asked: what is watched.
         is_over: set by whoever wants it to end early.
-        beside: who decides beside Pulsar.
 
     Yields:
         What there is to see, about twice a second.
 
     Raises:
         GatherError: the cluster cannot be recorded or watched.
+        LockError: somebody else acts on the cluster.
     """
-    listening = Listening(output, sees_writes=wanted.metadata is not None)
-    recording = _Recording(wanted, access, output, is_over, listening)
-    tails: Tails | None = None
-    try:
+    with ExitStack() as closing:
+        listening = Listening(asked.output, sees_writes=asked.wanted.metadata is not None)
+        recording = _Recording(asked, is_over, listening)
+        closing.callback(recording.end)
+        # Whatever ends the watch ends the recording.
+        closing.callback(is_over.set)
         recording.begin()
-        settings = _settings(wanted, output, beside)
-        tails = Tails(log_folders(wanted.logs))
-        memory, tally = Memory(began=recording.began), Tally()
+        settings = _settings(asked)
+        tails = closing.enter_context(closed(Tails(log_folders(asked.wanted.logs))))
+        actor = closing.enter_context(_actor(asked, settings, is_over))
+        now = _Now(settings, Memory(began=recording.began), Tally())
         while True:
             is_last = not recording.is_running
             rows = [*listening.rows(), *tails.rows()]
-            actions, memory = step(Heard(datetime.now(UTC), rows), memory, settings)
-            for action in actions:
-                if isinstance(action, Relearn):
-                    memory = learned(memory, settings, action, listening.again())
-            if is_last and not wanted.duration_s:
-                actions += decided_at_once(memory, datetime.now(UTC))
-            _write(output, actions)
-            tally.add(actions)
-            yield Seen(settings, memory, actions, tally, len(listening.rejected))
+            yield from _steps(asked, now, actor, Heard(datetime.now(UTC), rows), listening)
             if is_last:
                 break
             time.sleep(_TICK_S)
-    finally:
-        is_over.set()
-        recording.end()
-        if tails is not None:
-            tails.close()
+        if not asked.wanted.duration_s:
+            yield now.seen(asked, decided_at_once(now.memory, datetime.now(UTC)), listening)
+        yield now.seen(asked, list(actor.end()), listening)
     recording.raise_if_failed()
+
+
+@dataclass(slots=True)
+class _Now:
+    """How far a watch has come."""
+
+    settings: Settings
+    memory: Memory
+    tally: Tally
+
+    def seen(self, asked: Asked, actions: list[Action], listening: Listening) -> Seen:
+        """Write what is said, and show it."""
+        _write(asked.output, actions)
+        self.tally.add(actions)
+        rejected = listening.n_rejected, listening.rejected_because
+        return Seen(self.settings, self.memory, actions, self.tally, *rejected)
+
+
+def _steps(
+    asked: Asked, now: _Now, actor: Actor, heard: Heard, listening: Listening
+) -> Iterator[Seen]:
+    """Take what has come in, and carry out what is decided."""
+    heard = replace(heard, unloaded=actor.unloaded())
+    actions, now.memory = step(heard, now.memory, now.settings)
+    for action in actions:
+        if isinstance(action, Relearn):
+            now.memory = learned(now.memory, now.settings, action, listening.again())
+    actions += actor.take([each for each in actions if isinstance(each, Decided)], now.settings)
+    yield now.seen(asked, actions, listening)
+
+
+@contextmanager
+def _actor(asked: Asked, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
+    """Give whoever carries out what is decided, or nobody.
+
+    Raises:
+        GatherError: Pulsar sheds by itself, or a limit cannot be.
+        LockError: somebody else acts on the cluster.
+    """
+    if asked.acting is None:
+        yield Onlooker()
+        return
+    if settings.ran.manager.is_shedding_enabled and settings.ran.manager.is_enabled:
+        raise GatherError(
+            "--act: found loadBalancerSheddingEnabled true, expected false: two balancers would "
+            "act at once; `pulsar-admin brokers update-dynamic-config` switches it off"
+        )
+    try:
+        limits_of(settings, asked.acting.limits)
+    except ValueError as error:
+        raise GatherError(f"--limit: {error}") from None
+    with acting(asked.acting, asked.output / "watch" / "plans", is_over) as actor:
+        yield actor
 
 
 class _Recording:
     """`gather`, beside."""
 
-    def __init__(
-        self,
-        wanted: Wanted,
-        access: Access,
-        output: Path,
-        is_over: threading.Event,
-        listening: Listening,
-    ) -> None:
+    def __init__(self, asked: Asked, is_over: threading.Event, listening: Listening) -> None:
         self.began = datetime.now(UTC)
         self.gathered: Gathered | None = None
-        self._output, self._is_over = output, is_over
+        self._output = asked.output
         self._fault: BaseException | None = None
 
         def run() -> None:
             try:
-                self.gathered = gather(wanted, access, output, is_over, listening.heard)
+                self.gathered = gather(
+                    asked.wanted, asked.access, asked.output, is_over, listening.heard
+                )
             except BaseException as error:  # raised again where it is waited for
                 self._fault = error
 
@@ -129,8 +181,9 @@ class _Recording:
             raise self._fault
 
 
-def _settings(wanted: Wanted, recording: Path, beside: Beside) -> Settings:
+def _settings(asked: Asked) -> Settings:
     """Read what the cluster runs, out of what has been recorded of it."""
+    wanted, recording, beside = asked.wanted, asked.output, asked.beside
     told = tomllib.loads((recording / "recording.toml").read_text(encoding="utf-8"))
     meta = {key: value for key, value in told.items() if isinstance(value, str)}
     rows: list[dict[str, Any]] = []

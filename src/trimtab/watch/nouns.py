@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, TypeAlias
 
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.night import Event, Round
+from trimtab.diagnose.night import Round
 
 #: A table that ingest writes, and a row of it.
 Row: TypeAlias = tuple[str, Mapping[str, Any]]
@@ -23,6 +23,8 @@ class Heard:
     #: In the order in which they came, of `load_reports` and `bundle_reports`,
     #: `bundle_averages`, `ownership`, `leaders` and `log_events`.
     rows: Sequence[Row] = ()
+    #: What the watch itself has unloaded, and when.
+    unloaded: Sequence[tuple[datetime, str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,26 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
+class Acted:
+    """What was made of a decided round, or of the plan that came of it."""
+
+    number: int
+    time: datetime
+    #: Moves that were begun; once it is over, those of the plan.
+    moves: int
+    #: Moves a round that the throttle lets through.
+    allowed: float
+    #: What is not well.
+    signs: tuple[str, ...]
+    #: Why nothing was begun, or why the plan ended before it was done; empty if neither.
+    why: str
+    #: The plan has ended.
+    is_over: bool = False
+    #: Bundle and what became of its move.
+    states: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Relearn:
     """Another broker leads: what its process has been told is to be gone through again."""
 
@@ -90,13 +112,4 @@ class Relearn:
     since: datetime
 
 
-Action: TypeAlias = Decided | Compared | Scored | Relearn
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A round that is over and not scored yet."""
-
-    decided: Decided
-    #: Lines of the leader's log that it unloaded by.
-    unloads: tuple[Event, ...] = ()
+Action: TypeAlias = Decided | Compared | Scored | Relearn | Acted

@@ -75,4 +75,5 @@ def summary(seen: Seen) -> list[str]:
             said.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
     late, wrong = seen.memory.n_late, seen.n_rejected
     said += [f"{late} writes came too late to be taken at their own time"] if late else []
-    return said + ([f"{wrong} lines could not be read"] if wrong else [])
+    because = seen.rejected_because
+    return said + ([f"{wrong} lines could not be read, the last: {because}"] if wrong else [])

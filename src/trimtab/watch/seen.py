@@ -18,5 +18,6 @@ class Seen:
     #: What is new, and all that was said, added up.
     actions: list[Action]
     tally: Tally
-    #: Lines that could not be read so far.
+    #: Lines that could not be read so far, and why the last of them.
     n_rejected: int = 0
+    rejected_because: str = ""

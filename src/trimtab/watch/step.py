@@ -43,6 +43,7 @@ _SILENCE_SHARE = 0.25
 #: Who owns a bundle that was looked up is seen within this time, or not at all.
 _OWNED_WITHIN = timedelta(seconds=30)
 _EARLY = timedelta(minutes=3)
+_GAPS_KEPT = 256
 _NOT_READ = "the leader's log is not read, so rounds are counted from its election"
 _NOW = "as if there were a round now"
 _OFF = "Pulsar's shedding is off"
@@ -113,6 +114,8 @@ def _hear(
     for event, row in early + own:
         if event.time >= term.since:
             _hear_line(term, memory, event, row)
+    for time, bundle in heard.unloaded:
+        term.timeline.add((time, UNLOAD, bundle))
     for happening in happenings(heard.rows):
         if term.reached is not None and happening[0] <= term.reached:
             memory.n_late += 1
@@ -201,7 +204,7 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
         gaps = missed_write(term.reported.get(thing["broker"]), thing)
         term.reported[thing["broker"]] = thing
         for each in (term.own, term.beside):
-            each.gaps = (*each.gaps, *gaps)
+            each.gaps = (*each.gaps, *gaps)[-_GAPS_KEPT:]
     for table, row in taken(term.own, happening):
         if table == "replayed_placements":
             term.placed[row["file"], row["line"]] = row

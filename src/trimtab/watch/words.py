@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trimtab.watch.nouns import Action, Compared, Decided, Relearn, Scored, Settings
+from trimtab.watch.nouns import Acted, Action, Compared, Decided, Relearn, Scored, Settings
 from trimtab.watch.targets import moves_of
 
 _SHOWN = 3
@@ -26,8 +26,24 @@ def words(action: Action, settings: Settings) -> str:
             did = moves([(move.bundle, move.source, move.target) for move in logged.moves])
             head = f"{logged.time:%H:%M:%S}Z round {number}: Pulsar unloaded {did}"
             return f"{head}; {verdict(logged.recomputed.equal)}: {logged.recomputed.why}"
+        case Acted():
+            return _acted(action)
         case Scored():
             return ""
+
+
+def _acted(action: Acted) -> str:
+    head = f"{action.time:%H:%M:%S}Z round {action.number}"
+    signs = f"; not well: {', '.join(action.signs)}" if action.signs else ""
+    if action.is_over:
+        states = [state for _, state in action.states]
+        told = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states))
+        return f"{head}: moved: {told or 'nothing'}{f'; {action.why}' if action.why else ''}"
+    if action.why:
+        return f"{head}: nothing is moved: {action.why}{signs}"
+    if not action.moves and not signs:
+        return ""
+    return f"{head}: moving {action.moves}, up to {action.allowed:.2g} a round{signs}"
 
 
 def moves(made: Sequence[tuple[str, str, str | None]]) -> str:
