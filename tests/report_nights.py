@@ -125,3 +125,38 @@ def _round(number: int, names: list[str], moves: list[dict[str, Any]]) -> dict[s
         "threshold": 0.10,
         "story": [f"Round {number} was told."],
     }
+
+
+#: Names that terminals act on, that turn a line around, that cannot be seen or written, that
+#: are markup, a link, a formula or a template, and that fill a screen.
+HOSTILE = (
+    "\x1b[2J\x1b]0;title\x07",
+    "\x9b31m",
+    "a\nb\r\nc\td",
+    "\u202eevil\u2066\u2069",
+    "\u200b\ufeff\u2028\u2029",
+    "\ud800",
+    "<script>window.pwned = 1</script>\"'&amp;",
+    '"><img src=x onerror="window.pwned = 1"><!--',
+    "</script></style></title></svg><svg onload=window.pwned=1>",
+    "javascript:window.pwned=1",
+    "{{ 7 * 7 }}{% raw %}${window.pwned = 1}",
+    "x" * 10_000,
+)
+
+
+def renamed_night(bundle: str, broker: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give a small night whose first bundle and first broker have other names."""
+    given = night(4, 6, 5)
+    old_bundle, old_broker = given[0]["unloads"][0]["bundle"], given[0]["brokers"][0]
+
+    def renamed(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: renamed(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [renamed(each) for each in value]
+        if isinstance(value, str):
+            return value.replace(old_bundle, bundle).replace(old_broker, broker)
+        return value
+
+    return renamed(given[0]), renamed(given[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -14,7 +13,7 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 import datadriven
-from report_nights import night
+from report_nights import HOSTILE, night, renamed_night
 from trimtab.blame import BlameError, Question, document, lines
 from trimtab.blame.command import story
 from trimtab.cli import main
@@ -23,17 +22,6 @@ from trimtab.visible import visible, visible_name
 DATA = Path(__file__).parent / "testdata"
 FINDINGS = json.loads((DATA / "report" / "threshold.json").read_text("utf-8"))["findings"]
 
-#: What terminals act on, what turns a line around, what cannot be seen or written.
-HOSTILE = (
-    "\x1b[2J\x1b]0;title\x07",
-    "\x9b31m",
-    "a\nb\r\nc\td",
-    "\u202eevil\u2066\u2069",
-    "\u200b\ufeff\u2028\u2029",
-    "\ud800",
-    "<script>alert(1)</script>\"'&amp;",
-    "x" * 10_000,
-)
 NAMES = st.text(st.characters(categories=None), min_size=1, max_size=60) | st.sampled_from(HOSTILE)
 
 
@@ -59,31 +47,13 @@ def test_stories(file_regression: FileRegressionFixture) -> None:
     file_regression.check(datadriven.run(path, Bench()), fullpath=path)
 
 
-def with_names(bundle: str, broker: str) -> dict[str, Any]:
-    """Give a night whose first bundle and first broker have other names."""
-    findings, _ = night(4, 6, 5)
-    old_bundle, old_broker = findings["unloads"][0]["bundle"], findings["brokers"][0]
-
-    def renamed(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: renamed(each) for key, each in value.items()}
-        if isinstance(value, list):
-            return [renamed(each) for each in value]
-        if isinstance(value, str):
-            return value.replace(old_bundle, bundle).replace(old_broker, broker)
-        return value
-
-    found: dict[str, Any] = renamed(findings)
-    return found
-
-
 @given(NAMES, NAMES)
 @example(*HOSTILE[:2])
 @example(*HOSTILE[2:4])
 @example(*HOSTILE[4:6])
 @example(HOSTILE[7], HOSTILE[7])
 def test_any_name_has_a_story_of_printable_lines(bundle: str, broker: str) -> None:
-    findings = with_names(bundle, broker)
+    findings, _ = renamed_night(bundle, broker)
     for question in (Question(bundle, None), Question(None, broker)):
         found = story(findings, question)
         assert found.name == visible_name(question.name, 240)

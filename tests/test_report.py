@@ -377,7 +377,7 @@ def test_a_thousand_brokers_and_five_thousand_moves_make_a_page_that_opens() -> 
     shown = Outline(text).text()
     assert "5,000 moves are drawn small" in shown
     assert "1,000 brokers, the busiest on top" in shown
-    assert "4,700 moves more are folded into this page into this page" in shown
+    assert "4,900 moves more are folded into this page" in shown
     text = unpacked(text)
     ids = set(re.findall(r'<tr class="move" id="([^"]*)"', text))
     assert ids == {unload["id"] for unload in findings["unloads"]}

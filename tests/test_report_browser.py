@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from report_nights import night
+from report_nights import HOSTILE, night, usage
 from trimtab.report import render
-from trimtab.report.render import MOVES_OPEN
+from trimtab.report.render import MOVES_OF_MANY
 
 pytestmark = pytest.mark.browser
 
@@ -56,10 +56,32 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "threshold": render(document["findings"], document["picture"]),
         "many": render(*night(24, 240, 1300)),
         "quiet": render({"recording": "quiet"}, {}),
+        "hostile": render(*hostile_night()),
     }
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in made}
+
+
+def hostile_night() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give a night in which everything is called by what would break a page that let it."""
+    findings, picture = night(len(HOSTILE), 12, 330)
+    new = dict(zip(findings["brokers"], HOSTILE, strict=True))
+    findings["brokers"] = list(new.values())
+    for i, unload in enumerate(findings["unloads"]):
+        unload.update(source=new[unload["source"]], target=new[unload["target"]])
+        unload["bundle"] = HOSTILE[i % len(HOSTILE)] + unload["bundle"]
+        unload["evidence"][-1]["text"] = HOSTILE[-1 - i % len(HOSTILE)]
+    for each in findings["round_list"]:
+        each["story"] = list(HOSTILE)
+        for broker in each["brokers"]:
+            broker["broker"] = new[broker["broker"]]
+    for finding in findings["findings"]:
+        finding.update(title=HOSTILE[6], text=HOSTILE[11], brokers=list(HOSTILE), advice=HOSTILE[8])
+    ends = ("broker", "source", "target")
+    for point in (*picture["usage"], *picture["unloads"]):
+        point.update({key: new[point[key]] for key in ends if key in point})
+    return findings, picture
 
 
 @pytest.fixture
@@ -110,7 +132,7 @@ def times(page: Page) -> list[str]:
     return page.locator("table.moves .move .time").all_inner_texts()
 
 
-@pytest.mark.parametrize("name", ["threshold", "many", "quiet"])
+@pytest.mark.parametrize("name", ["threshold", "many", "quiet", "hostile"])
 @pytest.mark.parametrize("width", [1100, 360])
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_sticks_out_at_any_width(opened: Open, name: str, width: int, theme: str) -> None:
@@ -256,8 +278,8 @@ def test_an_arrow_leads_to_its_move(opened: Open) -> None:
 
 def test_without_a_script_nothing_is_missing(opened: Open) -> None:
     page = opened("many", java_script_enabled=False)
-    assert page.locator("tr.move").count() == MOVES_OPEN
-    assert page.get_by_text("1,000 moves more are folded into this page").is_visible()
+    assert page.locator("tr.move").count() == MOVES_OF_MANY
+    assert page.get_by_text("1,200 moves more are folded into this page").is_visible()
     assert page.locator(".tools").is_hidden()
     first = page.locator("tr.more").first
     assert not first.locator(".why").is_visible()
@@ -300,3 +322,59 @@ def test_the_policy_stops_what_was_not_written_by_us(
     )
     page.close()
     assert refused == "script-src-elem"
+
+
+def test_no_name_runs_a_script_and_every_name_can_be_found(opened: Open) -> None:
+    page = opened("hostile", width=360, has_touch=True)
+    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    for typed in ("window.pwned", "\\x1b[2J", "\\u202eevil", "xxxxxxxx"):
+        page.locator("#find").fill(typed)
+        link = page.locator("#found a", has_text=typed).first
+        link.click()
+        page.locator("article.journey", has_text=typed).first.wait_for(state="visible")
+    page.locator("#find").fill("")
+    page.locator(".plot.narrow").scroll_into_view_if_needed()
+    page.locator(".plot.narrow").click()
+    # The row that is unpacked last is as harmless as the first.
+    page.evaluate("location.hash = '#u329'")
+    page.locator("#u329-more").wait_for(state="visible")
+    assert page.evaluate("window.pwned") is None
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= 360
+
+
+def test_a_search_leads_to_brokers_bundles_rounds_and_moves(opened: Open) -> None:
+    page = opened("many")
+    page.locator("#find").fill("broker-7")
+    page.locator("#found a", has_text="broker-7.pulsar.svc.cluster.local:8080").wait_for()
+    page.locator("#found a", has_text="moves").click()
+    assert page.locator("#shown").inner_text().endswith("of 1,300")
+    page.locator("#find").fill("namespace-3/0x00003000")
+    page.locator("#found a", has_text="tenant/namespace-3/0x00003000").first.click()
+    journey = page.locator("article.journey", has_text="0x00003000_0x00004000")
+    journey.wait_for(state="visible")
+    assert "moved from" in (journey.text_content() or "")
+    page.locator("#find").fill("nobody is called so")
+    page.get_by_text("Nothing of that is in the report.").wait_for(state="visible")
+
+
+def test_pointing_at_the_heat_map_names_the_broker_and_its_usage(opened: Open) -> None:
+    page = opened("many")
+    plot = page.locator(".plot.wide")
+    plot.scroll_into_view_if_needed()
+    cells = page.locator(".plot.wide image.cells").bounding_box()
+    assert cells
+    page.mouse.move(
+        cells["x"] + cells["width"] * 90.5 / 240, cells["y"] + cells["height"] * 3.5 / 24
+    )
+    tip = page.locator(".plot.wide .tip")
+    tip.wait_for(state="visible")
+    # A colour stands for the highest usage of its stretch of time, in steps of 2 %.
+    highest = max(usage(3, minute) for minute in range(84, 92))
+    broker, shown = tip.inner_text().split(" ")[:2]
+    assert broker == "broker-3"
+    assert abs(int(shown) - 100 * highest) <= 3
+    plot.focus()
+    page.keyboard.press("ArrowDown")
+    page.locator(".plot.wide .tip", has_text="broker-4 ").wait_for(state="visible")
+    page.keyboard.press("Enter")
+    page.locator("article.journey", has_text="broker-4").first.wait_for(state="visible")

@@ -11,6 +11,9 @@ from trimtab.report.words import common_ending
 #: Brokers from which on a line each is a tangle: a heat map is drawn instead, without colours.
 BROKERS_OF_HEATMAP_MIN = 12
 
+#: Characters of a label; a name that is longer stands whole where its night is told.
+LABEL_MAX = 40
+
 #: A shape for each colour of the style sheet (--c1 to --c11), so that colour is never the
 #: only difference.  Names are Vega's, and of the symbols in the page.
 SHAPES = (
@@ -33,7 +36,7 @@ class Broker:
     """How one broker is shown."""
 
     id: str
-    #: Name without the ending that all brokers share.
+    #: Name without the ending that all brokers share, cut if long.
     label: str
     #: Number of its colour and shape, from 1; None where there are too many to tell apart.
     colour: int | None
@@ -64,10 +67,16 @@ def brokers_of(findings: Given, picture: Given) -> Brokers:
     ending = common_ending(known)
     has_colours = len(known) < BROKERS_OF_HEATMAP_MIN
     every = tuple(
-        Broker(each, each.removesuffix(ending), position if has_colours else None)
+        Broker(each, _cut(each.removesuffix(ending)), position if has_colours else None)
         for position, each in enumerate(known, start=1)
     )
     return Brokers(every, ending, {broker.id: broker for broker in every})
+
+
+def _cut(label: str) -> str:
+    """Shorten a label in its middle: what tells brokers apart stands at either end."""
+    half = LABEL_MAX // 2
+    return label if len(label) <= LABEL_MAX else f"{label[:half]}…{label[-half:]}"
 
 
 def _names(findings: Given, picture: Given) -> Iterable[str]:

@@ -38,6 +38,9 @@ CHANGES_MAX = 5
 MOVES_OPEN = 300
 ROUNDS_OPEN = 60
 FINDINGS_TOLD = 12
+#: Rows and rounds that lie open of a night that has more than that.
+MOVES_OF_MANY = 100
+ROUNDS_OF_MANY = 12
 JOURNEY_LINES_OPEN = 400
 
 #: Findings of one cause that are unfolded.
@@ -118,7 +121,9 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
         "strategy": text(part(findings, "strategies"), "shedding"),
         "log_file": common_file(moves),
         "rounds": rounds,
-        "told": told(rounds),
+        "told": (listed := told(rounds)),
+        "moves_open": MOVES_OPEN if len(moves) <= MOVES_OPEN else MOVES_OF_MANY,
+        "rounds_open": ROUNDS_OPEN if len(listed) <= ROUNDS_OPEN else ROUNDS_OF_MANY,
         "rounds_counted": max(whole(findings, "rounds") or 0, len(rounds)),
         "round_anchors": round_anchors,
         "finding_anchors": placed,
@@ -333,8 +338,6 @@ def environment() -> Environment:
         figures_max=FIGURES_MAX,
         links_max=LINKS_MAX,
         story_max=STORY_MAX,
-        moves_open=MOVES_OPEN,
-        rounds_open=ROUNDS_OPEN,
         findings_told=FINDINGS_TOLD,
         journeys_open=JOURNEY_LINES_OPEN,
         packed=packed,
