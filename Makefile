@@ -70,6 +70,10 @@ ci: $(READY) ## all of the following, the tests, oracle-check and pulsar-test, w
 fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
 	@$(RUN) tools.fidelity
 
+.PHONY: precision
+precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how often it is found (ten minutes)
+	@$(RUN) tools.precision
+
 .PHONY: lint
 lint: $(READY) ## style, format and spelling
 	@$(RUN) ruff check .

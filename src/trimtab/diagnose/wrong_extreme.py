@@ -16,8 +16,9 @@ def wrong_extreme(night: Night) -> list[Finding]:
     """Find rounds of UniformLoadShedder whose source had a busier broker beside it.
 
     Its source is the broker with most messages or with most bytes a second.  Another that
-    reported ten percent more of both, ten seconds or more before the round, shows that the
-    wrong one was taken, as releases did that looked for both extremes in one pass.  Medium.
+    reported ten percent more of both shows that the wrong one was taken, as releases did that
+    looked for both extremes in one pass.  Of reports of the last ten seconds it is open which
+    the leader had heard of: each of them must show it.  Medium.
 
     Source:
         impl/UniformLoadShedder.java findBundlesForUnloading, 2.10.4 (#21016)
@@ -30,25 +31,32 @@ def wrong_extreme(night: Night) -> list[Finding]:
         for source in dict.fromkeys(move.source for move in logged.moves):
             if source not in carried:
                 continue
-            rate, throughput = carried[source]
+            # Whatever of the latest reports the leader had heard of: the source had this at most.
+            rate, throughput = (max(values) for values in carried[source])
+            least = {
+                broker: (min(rates), min(throughputs))
+                for broker, (rates, throughputs) in carried.items()
+            }
             busier = [
                 broker
-                for broker, (other_rate, other_throughput) in carried.items()
+                for broker, (other_rate, other_throughput) in least.items()
                 if other_rate > _MORE * rate and other_throughput > _MORE * throughput
             ]
             if busier:
-                worst = max(busier, key=carried.__getitem__)
-                found.append(_finding(logged, source, worst, carried))
+                worst = max(busier, key=least.__getitem__)
+                numbers = least | {source: (rate, throughput)}
+                found.append(_finding(logged, source, worst, numbers))
     return found
 
 
-def _carried(night: Night, logged: Round) -> dict[str, tuple[float, float]]:
-    """Return messages/s and bytes/s of each broker whose latest report the leader had heard of."""
+def _carried(night: Night, logged: Round) -> dict[str, tuple[list[float], list[float]]]:
+    """Return messages/s and bytes/s in the reports that the leader may have gone by."""
     found = {}
     for broker, reports in night.reports.items():
-        at = reports.at(logged.time)
-        if at is not None and reports.times[at] <= logged.time - _HEARD:
-            found[broker] = float(reports.rate[at]), float(reports.throughput[at])
+        first, last = (reports.at(time) for time in (logged.time - _HEARD, logged.time))
+        if first is not None and last is not None:
+            which = slice(first, last + 1)
+            found[broker] = reports.rate[which].tolist(), reports.throughput[which].tolist()
     return found
 
 

@@ -1,0 +1,1 @@
+"""Is the diagnosis right?  Recordings with planted faults, judged by what was planted."""
