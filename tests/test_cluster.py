@@ -42,25 +42,25 @@ import trimtab.workers
 from trimtab.cli import main
 from trimtab.ingest import pipeline
 
-run_groups, plan = pipeline.run_groups, pipeline.plan
+write_groups, plan = pipeline.write_groups, pipeline.plan
 
 def planned(*given):
     # From here on there has been a worker.
     trimtab.workers.WITHOUT_WORKERS_S = 3.0
     return plan(*given)
 
-def slow(groups, batches):
+def slow(place, groups, batches):
     def rows():
         import time
         from pathlib import Path
         Path(sys_argv[1]).touch()
         time.sleep(60)
-        yield from run_groups(groups, batches)
+        yield from write_groups(place, groups, batches)
     return rows()
 
 sys_argv = sys.argv[:]
 sys.argv[1:] = sys.argv[2:]
-pipeline.run_groups, pipeline.plan = slow, planned
+pipeline.write_groups, pipeline.plan = slow, planned
 main()
 """
 

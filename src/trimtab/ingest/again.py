@@ -7,16 +7,16 @@ splits of a part are the same, the part itself can be kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
-from trimtab.ingest.parts import moved
 from trimtab.ingest.splits import Split
 from trimtab.ingest.worker import CLASSES, ENVELOPE, parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
@@ -72,23 +72,11 @@ class _Seen:
     is_longer: bool
 
 
-def run_groups(
-    groups: Sequence[Group], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Give the rows of the groups whose numbers Spark sends, as `worker.ENVELOPE`.
+def run_group(group: Group) -> Iterator[pa.RecordBatch]:
+    """Give the rows of a group's splits, and after those of each its accounting.
 
     Of a group whose part can be kept only the accounting is given.
-
-    Args:
-        groups: the splits of each part.
-        batches: numbers of groups, in the first column.
     """
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield from _run(groups[number])
-
-
-def _run(group: Group) -> Iterator[pa.RecordBatch]:
     seen = [_look(piece) for piece in group.pieces]
     is_linked = group.known_as is not None and all(each.is_same for each in seen)
     for each in seen:
@@ -102,6 +90,15 @@ def _run(group: Group) -> Iterator[pa.RecordBatch]:
             yield from _rest(each)
         else:
             yield from _parsed(each)
+
+
+def moved(rows: pa.Table, lines: int) -> pa.Table:
+    """Return rows with so many lines added to the number of each line."""
+    if not lines:
+        return rows
+    column = rows.schema.get_field_index("line")
+    numbers = pc.add(rows.column(column), lines)
+    return rows.set_column(column, rows.schema.field(column), numbers)
 
 
 def _look(piece: Piece) -> _Seen:

@@ -1,4 +1,8 @@
-"""The second Spark job: rows that the first one kept → Parquet files, a part a task.
+"""What a Spark task does with a group of splits: parse them, and write their rows as a part.
+
+Rows go from the parser to the disk in one process; Spark carries the accounting alone.
+Only where the lines before a split are not counted yet, because another task reads them, do
+rows wait in a file of their own, and a second job puts them into their part.
 
 Spark's own writer is not used: it lists a column's encodings in the order of a Java hash
 set, so that two runs over the same rows give different bytes; it needs a job a table; and
@@ -7,20 +11,25 @@ it drops the meaning and the unit of the columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import os
+import pickle
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark import TaskContext
 
+from trimtab.ingest.accounting import SplitAccount
+from trimtab.ingest.again import Group, moved, run_group
+from trimtab.ingest.worker import ENVELOPE
 from trimtab.partitions import Part
 
-#: What a task tells: the rows that it wrote of each table, or why it could not.
-WRITTEN = "table string, rows long, fault string"
-_WRITTEN = pa.schema([("table", pa.string()), ("rows", pa.int64()), ("fault", pa.string())])
+#: What a task tells of each group: a `Written`, pickled.
+WRITTEN = "written binary"
+_WRITTEN = pa.schema([("written", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,48 +41,166 @@ class Place:
     cluster: str
     recording: str
 
+    @property
+    def waiting(self) -> Path:
+        """Return the folder of rows that wait, which is gone once all are written."""
+        return self.tables / ".waiting"
+
     def part(self, number: int) -> str:
         """Return the name of one of its parts."""
         return f"{self.recording}-{number:05}"
 
 
-def write_parts(
-    place: Place, offsets: Mapping[int, int], batches: Iterable[pa.RecordBatch]
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a group."""
+
+    #: Of its splits, in their order.
+    accounts: Sequence[SplitAccount] = ()
+    #: Table → rows that are in the group's part.
+    rows: Mapping[str, int] = field(default_factory=dict)
+    #: Its rows are not in the part yet: they wait for the number of lines before them.
+    waits: bool = False
+    #: Why they cannot be written.
+    fault: str = ""
+
+
+class _UnwritableError(Exception):
+    """The disk does not take what is to be written."""
+
+
+def write_groups(
+    place: Place, groups: Sequence[Group], batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Write the rows of one partition, a file for each table and day that has any.
+    """Parse groups and write their rows: a part a group, a file for each table and day.
 
     A task that is tried again writes the same bytes, and no file under its final name
     is ever half written.  A disk that is full is told and not tried again.
 
     Args:
         place: where to.
-        offsets: lines of the file before a split; a split that is not there is a first one.
-        batches: rows of `worker.ENVELOPE`.
+        groups: the splits of each part.
+        batches: numbers of groups, in the first column.
     """
-    context = TaskContext.get()
-    part = Part(place.tables, place.cluster, place.part(context.partitionId() if context else 0))
-    told: list[dict[str, Any]]
-    try:
-        for batch in batches:
-            for row in batch.select(["split", "table", "rows"]).to_pylist():
-                if row["table"] is not None:
-                    part.add(row["table"], unpacked(row["rows"], offsets.get(row["split"], 0)))
-        part.close()
-        told = [{"table": table, "rows": rows} for table, rows in part.rows.items()]
-    except OSError as fault:
-        told = [{"rows": 0, "fault": fault.strerror or str(fault)}]
-    yield pa.RecordBatch.from_pylist(told, _WRITTEN)
+    for number in _numbers(batches):
+        group = groups[number]
+        # Of what begins within a file, another task counts the lines before.
+        write = _write_part if not group.pieces[0].split.start else _keep_waiting
+        yield _told(write, place, number, group)
 
 
-def moved(rows: pa.Table, lines: int) -> pa.Table:
-    """Return rows with so many lines added to the number of each line."""
-    if not lines:
-        return rows
-    column = rows.schema.get_field_index("line")
-    numbers = pc.add(rows.column(column), lines)
-    return rows.set_column(column, rows.schema.field(column), numbers)
+def write_waiting(
+    place: Place,
+    groups: Sequence[int],
+    offsets: Mapping[int, int],
+    batches: Iterable[pa.RecordBatch],
+) -> Iterator[pa.RecordBatch]:
+    """Write the rows of groups that wait, otherwise as `write_groups`.
+
+    Args:
+        place: where to.
+        groups: their numbers.
+        offsets: lines of the file before a split; a split that is not there is a first one.
+        batches: places in `groups`, in the first column.
+    """
+    for i in _numbers(batches):
+        yield _told(_write_kept, place, groups[i], offsets)
 
 
 def unpacked(packed: bytes, lines_before: int) -> pa.Table:
     """Return rows of one table that a worker packed, so many lines added to each one's."""
     return moved(pa.ipc.open_stream(packed).read_all(), lines_before)
+
+
+def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    for batch in batches:
+        yield from batch.column(0).to_pylist()
+
+
+def _told(write: Callable[..., Written], *arguments: Any) -> pa.RecordBatch:
+    try:
+        written = write(*arguments)
+    except _UnwritableError as fault:
+        written = Written(fault=str(fault))
+    return pa.RecordBatch.from_pydict({"written": [pickle.dumps(written)]}, _WRITTEN)
+
+
+def _write_part(place: Place, number: int, group: Group) -> Written:
+    """Parse a group that begins with the beginning of a file, and write its rows."""
+    continued = {piece.number for piece in group.pieces if piece.split.start}
+    part = Part(place.tables, place.cluster, place.part(number))
+    accounts: list[SplitAccount] = []
+    lines = 0
+    for row in _rows(run_group(group)):
+        before = lines if row["split"] in continued else 0
+        if row["account"] is None:
+            _add(part, row, before)
+        else:
+            accounts.append(_account(row))
+            lines = before + accounts[-1].lines
+    with _writing():
+        part.close()
+    return Written(accounts, part.rows)
+
+
+def _keep_waiting(place: Place, number: int, group: Group) -> Written:
+    """Parse a group that begins within a file, and keep its rows for `_write_kept`."""
+    path = _kept(place, number)
+    # Two tries of one task may write at the same time.
+    draft = path.with_name(f".{os.getpid()}-{uuid.uuid4().hex}.draft")
+    accounts: list[SplitAccount] = []
+    with _writing():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = pa.ipc.new_stream(file := pa.OSFile(str(draft), "wb"), ENVELOPE)
+    for batch in run_group(group):
+        if batch.column("account")[0].is_valid:
+            accounts.extend(map(_account, batch.to_pylist()))
+        else:
+            with _writing():
+                stream.write_batch(batch)
+    with _writing():
+        stream.close()
+        file.close()
+        draft.replace(path)
+    # A part that is to be kept as it is has no rows.
+    return Written(accounts, waits=not any(account.is_linked for account in accounts))
+
+
+def _write_kept(place: Place, number: int, offsets: Mapping[int, int]) -> Written:
+    """Write rows that waited."""
+    part = Part(place.tables, place.cluster, place.part(number))
+    with pa.OSFile(str(_kept(place, number))) as file:
+        for row in _rows(pa.ipc.open_stream(file)):
+            _add(part, row, offsets.get(row["split"], 0))
+    with _writing():
+        part.close()
+    return Written(rows=part.rows)
+
+
+def _kept(place: Place, number: int) -> Path:
+    return place.waiting / f"{number:05}.arrow"
+
+
+def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def _account(row: Mapping[str, Any]) -> SplitAccount:
+    counts = row["account"]
+    return SplitAccount(**counts | {"table_rows": dict(counts["table_rows"])})
+
+
+def _add(part: Part, row: Mapping[str, Any], lines_before: int) -> None:
+    rows = unpacked(row["rows"], lines_before)
+    with _writing():
+        part.add(row["table"], rows)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    """Tell what the disk does not take from all else that may fail."""
+    try:
+        yield
+    except OSError as fault:
+        raise _UnwritableError(fault.strerror or str(fault)) from None

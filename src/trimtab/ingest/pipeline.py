@@ -1,24 +1,24 @@
 """Recordings → Parquet tables, with every line of every file accounted for.
 
-One Spark job parses all files of a recording; then each table is written from what it
-kept.  What a line means stands in the parsers, what a task does in `worker` and `again`.
+One Spark job parses all files of a recording and writes their rows; a second one writes
+those that had to wait.  What a line means stands in the parsers, what a task does in `parts`,
+`again` and `worker`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import pickle
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql import SparkSession
 
 from trimtab.ingest.accounting import (
     Accounting,
@@ -31,7 +31,7 @@ from trimtab.ingest.accounting import (
     meta_account,
     offsets,
 )
-from trimtab.ingest.again import Group, run_groups
+from trimtab.ingest.again import Group
 from trimtab.ingest.fingerprint import is_made_of_lines, last_line_start
 from trimtab.ingest.folder import Rewriting, rewritten
 from trimtab.ingest.history import (
@@ -45,15 +45,18 @@ from trimtab.ingest.history import (
     write_entries,
 )
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.parts import WRITTEN, Place, write_parts
+from trimtab.ingest.parts import WRITTEN, Place, Written, write_groups, write_waiting
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.splits import Split, cut
-from trimtab.ingest.worker import ENVELOPE, PARSED
+from trimtab.ingest.worker import PARSED
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.partitions import cluster_folder, part_files, part_name, write_rows
 from trimtab.spark import plain_faults, progress
 from trimtab.tables import INGESTED
+
+#: What a Spark task does with the numbers that it is sent.
+Task: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
@@ -149,9 +152,12 @@ def _bring(
     with progress(spark, f"reading {recording.name}"), plain_faults():
         known = earlier(folder.now, place, how)
         read = _read(spark, recording, folder, place, known)
-        # What was known may have held line by line, and yet not the numbers of the lines.
-        read = read or _read(spark, recording, folder, place, Earlier())
+        if read is None:
+            # What was known held line by line, and yet not the numbers of the lines.
+            _remove_parts(place)
+            read = _read(spark, recording, folder, place, Earlier())
     assert read is not None
+    _remove_drafts(place)
     files = (*meta_account(recording), *file_accounts(read.splits, read.accounts))
     check_lines(files)
     check_bytes(read.splits, read.accounts)
@@ -184,27 +190,22 @@ def _read(
     """Parse what is not known, and write the rows that the workers give.
 
     Returns:
-        None if parts that are known would have to be kept with other numbers of lines;
-        nothing was written then.
+        None if parts that are known would have to be kept with other numbers of lines.
     """
     splits, store_files, known = _shared(spark, recording, folder, known)
     groups = plan(splits, known)
-    parsed = _parse(spark, groups).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
-        accounts = _accounts(parsed)
-        before = offsets(splits, accounts)
-        linked = [group for group in groups if accounts[group.pieces[0].number].is_linked]
-        for piece in itertools.chain.from_iterable(group.pieces for group in linked):
-            if piece.known and piece.known.lines_before != before.get(piece.number, 0):
-                return None
-        told = {}
-        if len(linked) < len(groups):
-            rows = parsed.mapInArrow(partial(write_parts, place, before), WRITTEN).collect()
-            for fault in (row.fault for row in rows if row.fault):
-                raise IngestError(f"{folder.now}: cannot be written: {fault}")
-            told = {t: sum(row.rows for row in rows if row.table == t) for t in PARSED}
-    finally:
-        parsed.unpersist()
+    done = _run(spark, folder, partial(write_groups, place, groups), len(groups))
+    accounts = [account for each in done for account in each.accounts]
+    before = offsets(splits, accounts)
+    linked = [group for group in groups if accounts[group.pieces[0].number].is_linked]
+    for piece in itertools.chain.from_iterable(group.pieces for group in linked):
+        if piece.known and piece.known.lines_before != before.get(piece.number, 0):
+            return None
+    waiting = [number for number, each in enumerate(done) if each.waits]
+    if waiting:
+        kept = partial(write_waiting, place, waiting, before)
+        done += _run(spark, folder, kept, len(waiting))
+    told = {table: sum(each.rows.get(table, 0) for each in done) for table in PARSED}
     for number, group in enumerate(groups):
         if accounts[group.pieces[0].number].is_linked:
             _link(folder, group, part_name(place.part(number)))
@@ -257,20 +258,18 @@ def _shared(
     return splits, store_files, known.without(ZOOKEEPER)
 
 
-def _parse(spark: SparkSession, groups: Sequence[Group]) -> DataFrame:
-    """Parse all splits in Spark's workers: rows of every table, and the accounting."""
-    # A partition is the number of a group: what is to be read travels with the function.
-    numbered = spark.range(0, len(groups), 1, len(groups))
-    return numbered.mapInArrow(partial(run_groups, groups), from_arrow_schema(ENVELOPE))
+def _run(spark: SparkSession, folder: Rewriting, task: Task, n: int) -> list[Written]:
+    """Run a task of `parts` for each of so many numbers, in Spark's workers.
 
-
-def _accounts(parsed: DataFrame) -> list[SplitAccount]:
-    """Return the accounting of every split, in their order."""
-    rows = parsed.where(F.col("account").isNotNull()).select("split", "account.*").collect()
-    found = {row.split: row.asDict() for row in rows}
-    for account in found.values():
-        del account["split"]
-    return [SplitAccount(**found[number]) for number in sorted(found)]
+    Raises:
+        IngestError: the disk does not take what they write.
+    """
+    # A partition is a number: what is to be read travels with the function.
+    rows = spark.range(0, n, 1, n).mapInArrow(task, WRITTEN).collect()
+    done: list[Written] = [pickle.loads(row.written) for row in rows]
+    for fault in (each.fault for each in done if each.fault):
+        raise IngestError(f"{folder.now}: cannot be written: {fault}")
+    return done
 
 
 # -------------------------------------------------------------------- writing
@@ -289,6 +288,20 @@ def _write_small(place: Place, small: dict[str, list[dict[str, Any]]]) -> None:
     rows = {name: pa.Table.from_pylist(those, INGESTED[name]) for name, those in small.items()}
     rows |= {name: INGESTED[name].empty_table() for name in PARSED if not _own_files(place, name)}
     write_rows(place.tables, place.cluster, place.part(0), rows)
+
+
+def _remove_parts(place: Place) -> None:
+    """Remove what was written of a recording that has to be read once more."""
+    for table in PARSED:
+        for path in _own_files(place, table):
+            path.unlink()
+
+
+def _remove_drafts(place: Place) -> None:
+    """Remove what is no part: rows that waited, and what tasks left that were killed."""
+    shutil.rmtree(place.waiting, ignore_errors=True)
+    for path in place.tables.glob("*/cluster=*/**/.*.draft"):
+        path.unlink(missing_ok=True)
 
 
 def _own_files(place: Place, table: str) -> list[Path]:
