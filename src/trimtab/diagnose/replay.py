@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
+from trimtab.diagnose.leader_averages import LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
@@ -102,7 +103,8 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     """
     shedding = shedder(script.shedder, script.release)
     placing = _placer(script)
-    view = LeaderView()
+    read = [entry for entry in (shedding, placing) if entry is not None]
+    view = LeaderView(LeaderAverages(any(entry.reads_long for entry in read)))
     memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
     gaps = missed_writes(script.reports.rows)
     departures = tuple(row for row in script.reports.rows if row["is_gone"] and not is_logged(row))
@@ -271,17 +273,23 @@ def _states(load: ClusterLoad, decision: Decision, usage: Any) -> list[dict[str,
 def _chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     throughput = load.bundle_throughput_in + load.bundle_throughput_out
     rate = load.bundle_rate_in + load.bundle_rate_out
-    owners = [load.brokers[i] for i in load.bundle_broker]
-    at = {pair: i for i, pair in enumerate(zip(owners, load.bundles, strict=True))}
+    place = {broker: i for i, broker in enumerate(load.brokers)}
+    chosen = {unload.bundle for unload in decision.unloads}
+    at = {
+        (load.bundle_broker[i], bundle): i
+        for i, bundle in enumerate(load.bundles)
+        if bundle in chosen
+    }
+    found = [at[place[unload.source], unload.bundle] for unload in decision.unloads]
     return [
         {
             "source": unload.source,
             "bundle": unload.bundle,
             "target": unload.target,
-            "throughput": float(throughput[at[unload.source, unload.bundle]]),
-            "rate": float(rate[at[unload.source, unload.bundle]]),
+            "throughput": float(throughput[i]),
+            "rate": float(rate[i]),
         }
-        for unload in decision.unloads
+        for i, unload in zip(found, decision.unloads, strict=True)
     ]
 
 
@@ -314,7 +322,7 @@ def _place(
         if script.manager.distributes_evenly
         else view.set_order()
     )
-    position = {broker: i for i, broker in enumerate(load.brokers)}
+    position = view.rank()
     candidates = np.array([position[name] for name in names], np.int64)
     if len(names) == 0:
         return
