@@ -19,7 +19,7 @@ from trimtab.diagnose.leader_view import LeaderView
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.store_source import is_logged
 from trimtab.diagnose.stored import StoredAverages, StoredReports
-from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
+from trimtab.model import AvgShedderMemory, ClusterLoad, Decision, LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
 from trimtab.settings import LoadManagerSettings, ResourceWeights
@@ -167,12 +167,6 @@ def missed_writes(
             versions = f"version {expected} was expected and {row['version']} found"
             gaps.append((broker, after, _heard(row), f"a write of {broker} was missed: {versions}"))
     return tuple(gaps)
-
-
-def measures(row: Mapping[str, Any], which: str) -> Any:
-    """Return a report's five usages or limits; one that is absent is -1, as in the Java."""
-    values = (row[f"{resource}_{which}"] for resource in RESOURCES)
-    return np.array([-1.0 if value is None else value for value in values])
 
 
 def _heard(row: Mapping[str, Any]) -> datetime:
