@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +36,7 @@ def taken() -> Iterator[Taken]:
 
     def look() -> None:
         while not done.wait(_LOOK_EVERY_S):
-            found.peak_bytes = max(found.peak_bytes, sum(map(_resident_bytes, _tree())))
+            found.peak_bytes = max(found.peak_bytes, resident_bytes())
 
     before = _cpu_s()
     watch = threading.Thread(target=look, daemon=True)
@@ -46,6 +47,52 @@ def taken() -> Iterator[Taken]:
         done.set()
         watch.join()
         found.cpu_s = _cpu_s() - before
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Processor time of a Spark application so far, s."""
+
+    #: This process.
+    driver: float
+    java: float
+    #: Spark's Python workers, those that have ended included.
+    workers: float
+
+    def since(self, before: Shares) -> Shares:
+        """Return what was taken since an earlier look."""
+        return Shares(
+            self.driver - before.driver, self.java - before.java, self.workers - before.workers
+        )
+
+
+def shares() -> Shares:
+    """Share out what this process and those below it have taken: Java starts the workers."""
+    java, workers = 0.0, 0.0
+    for pid in _tree()[1:]:
+        times = [int(ticks) / _TICKS_PER_S for ticks in _stat(pid)[_TIMES]]
+        if _is_java(pid):
+            java += sum(times[:2])
+        else:
+            workers += sum(times)
+    return Shares(time.process_time(), java, workers)
+
+
+def resident_bytes() -> int:
+    """Add up what this process and all below it hold; pages that two share count twice."""
+    return sum(map(_resident_bytes, _tree()))
+
+
+def largest_worker_bytes() -> int:
+    """Return what the largest of Spark's Python workers holds; 0 if there is none."""
+    return max((_resident_bytes(pid) for pid in _tree()[1:] if not _is_java(pid)), default=0)
+
+
+def _is_java(pid: int) -> bool:
+    try:
+        return (_PROC / str(pid) / "comm").read_text().strip() not in {"python", "python3"}
+    except OSError:
+        return False
 
 
 def _tree() -> list[int]:
