@@ -38,7 +38,7 @@ def taken() -> Iterator[Taken]:
     def look() -> None:
         nonlocal looking_s
         while not done.wait(_LOOK_EVERY_S):
-            found.peak_bytes = max(found.peak_bytes, sum(map(_resident_bytes, _tree())))
+            found.peak_bytes = max(found.peak_bytes, resident_bytes())
         looking_s = time.thread_time()
 
     before = _cpu_s()
@@ -51,6 +51,52 @@ def taken() -> Iterator[Taken]:
         watch.join()
         # On a machine with many processes looking takes a tenth of a core.
         found.cpu_s = _cpu_s() - before - looking_s
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Processor time of a Spark application so far, s."""
+
+    #: This process.
+    driver: float
+    java: float
+    #: Spark's Python workers, those that have ended included.
+    workers: float
+
+    def since(self, before: Shares) -> Shares:
+        """Return what was taken since an earlier look."""
+        return Shares(
+            self.driver - before.driver, self.java - before.java, self.workers - before.workers
+        )
+
+
+def shares() -> Shares:
+    """Share out what this process and those below it have taken: Java starts the workers."""
+    java, workers = 0.0, 0.0
+    for pid in _tree()[1:]:
+        times = [int(ticks) / _TICKS_PER_S for ticks in _stat(pid)[_TIMES]]
+        if _is_java(pid):
+            java += sum(times[:2])
+        else:
+            workers += sum(times)
+    return Shares(time.process_time(), java, workers)
+
+
+def resident_bytes() -> int:
+    """Add up what this process and all below it hold; pages that two share count twice."""
+    return sum(map(_resident_bytes, _tree()))
+
+
+def largest_worker_bytes() -> int:
+    """Return what the largest of Spark's Python workers holds; 0 if there is none."""
+    return max((_resident_bytes(pid) for pid in _tree()[1:] if not _is_java(pid)), default=0)
+
+
+def _is_java(pid: int) -> bool:
+    try:
+        return (_PROC / str(pid) / "comm").read_text().strip() not in {"python", "python3"}
+    except OSError:
+        return False
 
 
 def _tree() -> list[int]:

@@ -1,4 +1,4 @@
-"""`python -m bench.stages RECORDING OUTPUT CORES`: explains, and prints how long each stage takes.
+"""`python -m bench.stages RECORDING OUTPUT CORES`: explains, and prints what each stage takes.
 
 A process of its own, so that Java starts anew and memory is that of this explanation alone.
 """
@@ -7,47 +7,98 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 import click
 
-from trimtab.diagnose import diagnose
+from bench.process_tree import Shares, largest_worker_bytes, resident_bytes, shares
+from trimtab.diagnose import diagnose, diagnosis
 from trimtab.ingest import ingest, open_recording
 from trimtab.report import render
 from trimtab.spark import session
 
+Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 #: In their order; the first is Java's start.
 STAGES = ("start", "ingest", "diagnose", "report")
+#: Parts of the diagnosis that stand in `trimtab.diagnose.diagnosis` under these names.  A replay
+#: runs beside `_with_reports`, so their times overlap.
+PARTS = ("log_events", "_reports", "_usages", "recompute", "_with_reports", "decided", "found")
+_LOOK_EVERY_S = 0.25
 
 
-def _timed(stage: str, work: Callable[[], Result]) -> Result:
-    began = time.monotonic()
-    result = work()
-    click.echo(f"{stage} {time.monotonic() - began:.2f}")
-    sys.stdout.flush()
-    return result
+@dataclass(slots=True)
+class Watch:
+    """Takes the time of stages, and sees the most memory in each."""
+
+    #: Stage → wall time, s; processor time; most bytes of all processes together.
+    wall_s: dict[str, float] = field(default_factory=dict)
+    cpu_s: dict[str, Shares] = field(default_factory=dict)
+    peak_bytes: dict[str, int] = field(default_factory=dict)
+    #: Stage → most bytes of one Python worker.
+    worker_peak_bytes: dict[str, int] = field(default_factory=dict)
+    #: Part of the diagnosis → wall time, s.
+    parts_s: dict[str, float] = field(default_factory=dict)
+
+    def stage(self, name: str, work: Callable[[], Result]) -> Result:
+        """Do a stage's work."""
+        peaks, is_over = [0, 0], threading.Event()
+
+        def look() -> None:
+            while not is_over.wait(_LOOK_EVERY_S):
+                peaks[0] = max(peaks[0], resident_bytes())
+                peaks[1] = max(peaks[1], largest_worker_bytes())
+
+        watcher = threading.Thread(target=look, daemon=True)
+        began, before = time.monotonic(), shares()
+        watcher.start()
+        result = work()
+        self.wall_s[name] = time.monotonic() - began
+        self.cpu_s[name] = shares().since(before)
+        is_over.set()
+        watcher.join()
+        self.peak_bytes[name], self.worker_peak_bytes[name] = peaks
+        return result
+
+    def part(self, name: str, work: Callable[Given, Result]) -> Callable[Given, Result]:
+        """Have each call of a function counted."""
+
+        def timed(*given: Given.args, **named: Given.kwargs) -> Result:
+            began = time.monotonic()
+            result = work(*given, **named)
+            self.parts_s[name] = self.parts_s.get(name, 0.0) + time.monotonic() - began
+            return result
+
+        return timed
 
 
 def main() -> None:
     """Explain a recording."""
     recording, output, cores = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
     output.mkdir(parents=True)
-    log = output / "spark.log"
-    spark = _timed("start", lambda: session("bench", cores=cores, log=log))
+    log, watch = output / "spark.log", Watch()
+    spark = watch.stage("start", lambda: session("bench", cores=cores, log=log))
     with open_recording(recording) as opened:
-        _timed("ingest", lambda: ingest(spark, opened, output / "tables"))
+        watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
         cluster = opened.cluster
-    found = _timed("diagnose", lambda: diagnose(spark, output / "tables", cluster))
-    page = _timed("report", lambda: render(found.findings, found.picture))
-    document = json.dumps(found.findings, indent=1)
-    equal = sum(row["recomputed"]["equal"] is True for row in found.findings["round_list"])
-    rounds = len(found.findings["round_list"])
-    click.echo(f"found {rounds} {equal} {len(page.encode())} {len(document.encode())}")
+    for name in PARTS:
+        setattr(diagnosis, name, watch.part(name, getattr(diagnosis, name)))
+    found = watch.stage("diagnose", lambda: diagnose(spark, output / "tables", cluster))
+    page = watch.stage("report", lambda: render(found.findings, found.picture))
+    rounds = found.findings["round_list"]
+    told = asdict(watch) | {
+        "rounds": len(rounds),
+        "equal": sum(row["recomputed"]["equal"] is True for row in rounds),
+        "page": len(page.encode()),
+        "findings": len(json.dumps(found.findings, indent=1).encode()),
+    }
+    click.echo(json.dumps(told))
     spark.stop()
 
 

@@ -42,6 +42,17 @@ def loads(draw: st.DrawFn, numbers: st.SearchStrategy[float] = anything) -> Clus
     )
 
 
+def without_long(load: ClusterLoad) -> ClusterLoad:
+    """Leave out what only strategies that read long-term averages look at."""
+    return dataclasses.replace(
+        load,
+        long_rate_in=None,
+        long_rate_out=None,
+        bundle_data=None,
+        preallocations=Preallocations(),
+    )
+
+
 @st.composite
 def exact_loads(draw: st.DrawFn) -> ClusterLoad:
     """Draw a cluster without ties, of numbers for which the order of a sum does not matter."""

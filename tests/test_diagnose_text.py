@@ -29,7 +29,7 @@ from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.lint import RULES
 from trimtab.model import RESOURCES
-from trimtab.tables import DIAGNOSED
+from trimtab.tables import DIAGNOSED, INGESTED
 
 TESTDATA = Path(__file__).parent / "testdata" / "diagnose"
 
@@ -146,7 +146,9 @@ class Diagnose:
     def reports(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set load reports: time, broker, resource=usage/limit, rate=, throughput=, …"""
         rows = [_report(day, line) for line in lines]
-        self.night = replace(self.night, reports=broker_reports(rows))
+        self.night = replace(
+            self.night, reports=broker_reports(pa.Table.from_pylist(rows, _REPORTED))
+        )
         return f"{len(rows)} reports"
 
     def bundles(self, lines: tuple[str, ...], *, day: str) -> str:
@@ -264,11 +266,15 @@ def at(day: str, clock: str) -> datetime:
     return datetime.combine(datetime.fromisoformat(day), time.fromisoformat(clock), UTC)
 
 
+#: Columns of `load_reports`, as a diagnosis reads them.
+_REPORTED = pa.schema([*INGESTED["load_reports"], ("bundle_count", pa.int32())])
+
+
 def _report(day: str, line: str) -> dict[str, Any]:
     """Read `10:00:00 b1 cpu=50/100 rate=10 throughput=1e6 bundles=4 started=… manager=…`."""
     clock, broker, *words = line.split()
     told = dict(word.split("=") for word in words)
-    row: dict[str, Any] = {"time": at(day, clock), "written": None, "broker": broker}
+    row: dict[str, Any] = {"time": at(day, clock), "broker": broker}
     row |= {"is_gone": False, "rate_out": 0.0, "throughput_out": 0.0}
     for resource in RESOURCES:
         usage, _, limit = told.pop(resource, "0/100").partition("/")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import leader_one_by_one
-from trimtab.diagnose.leader_averages import Average
+from trimtab.diagnose.leader_averages import Average, LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.replay import missed_writes
@@ -152,9 +152,11 @@ def test_the_filter_keeps_exactly_the_brokers_with_the_fewest(counts: dict[str, 
 # ------------------------------------------- the same as one bundle after the other
 
 
-def _both(random: np.random.Generator, steps: int) -> Iterator[tuple[LeaderView, Any]]:
+def _both(
+    random: np.random.Generator, steps: int, averages: LeaderAverages
+) -> Iterator[tuple[LeaderView, Any]]:
     """Let random things happen to both leaders."""
-    view, plain = LeaderView(), leader_one_by_one.LeaderView()
+    view, plain = LeaderView(averages), leader_one_by_one.LeaderView()
     for _ in range(steps):
         what = random.choice(["take"] * 6 + ["drop", "recompute", "store", "start", "give", "own"])
         broker, bundle = (f"{x}{random.integers(9)}" for x in ("b", "t/n0/x"))
@@ -188,7 +190,7 @@ def _both(random: np.random.Generator, steps: int) -> Iterator[tuple[LeaderView,
 @pytest.mark.parametrize("seed", range(3))
 def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
     compared = 0
-    for view, plain in _both(np.random.default_rng(seed), 150):
+    for view, plain in _both(np.random.default_rng(seed), 150, LeaderAverages()):
         loads = cluster_load(view, _is_system), leader_one_by_one.cluster_load(plain, _is_system)
         for column in fields(ClusterLoad):
             mine, other = (getattr(load, column.name) for load in loads)
@@ -198,6 +200,26 @@ def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
         for wanted in ("t/n0", "t/n1", "t/other"):
             assert view.brokers_with_fewest(wanted) == plain.brokers_with_fewest(wanted)
         compared += len(loads[0].bundles)
+    assert compared > 1000
+
+
+def test_short_averages_are_the_same_without_the_long_ones() -> None:
+    compared = 0
+    both = zip(
+        _both(np.random.default_rng(7), 150, LeaderAverages(keeps_long=False)),
+        _both(np.random.default_rng(7), 150, LeaderAverages()),
+        strict=True,
+    )
+    for (view, _), (fuller, _) in both:
+        load, other = cluster_load(view, _is_system), cluster_load(fuller, _is_system)
+        assert load.long_rate_in is load.long_rate_out is load.bundle_data is None
+        for column in fields(ClusterLoad):
+            if column.name not in {"long_rate_in", "long_rate_out", "bundle_data"}:
+                mine, whole = (getattr(it, column.name) for it in (load, other))
+                if column.name == "preallocations":
+                    mine, whole = mine.broker, whole.broker
+                np.testing.assert_equal(mine, whole, err_msg=column.name)
+        compared += len(load.bundles)
     assert compared > 1000
 
 

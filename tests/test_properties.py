@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
-from tests.cluster_loads import anything, exact_loads, loads, plain
+from tests.cluster_loads import anything, exact_loads, loads, plain, without_long
 from trimtab.model import (
     RESOURCES,
     ClusterLoad,
@@ -156,6 +156,23 @@ def test_shedder_decides_the_same_twice_and_leaves_its_memory_alone(
     other, other_memory = entry.shed(load, memory, rules)
 
     assert equal(memory, same)
+    assert equal(one, other)
+    assert equal(one_memory, other_memory)
+
+
+@shedders
+@FEW
+@given(load=loads())
+def test_shedder_that_reads_no_long_averages_decides_without_them(
+    name: str, line: str, load: ClusterLoad
+) -> None:
+    entry = SHEDDERS[name, line]
+    if entry.reads_long:
+        pytest.skip(f"{name} reads them")
+    rules = entry.settings(LOWER, line)
+    one, one_memory = entry.shed(load, entry.memory, rules)
+    other, other_memory = entry.shed(without_long(load), entry.memory, rules)
+
     assert equal(one, other)
     assert equal(one_memory, other_memory)
 

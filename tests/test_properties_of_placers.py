@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, find, given
 from hypothesis import strategies as st
 
-from tests.cluster_loads import UNOWNED, exact_loads, loads
+from tests.cluster_loads import UNOWNED, exact_loads, loads, without_long
 from tests.test_properties import ANY, CONF, FEW, equal
 from trimtab.model import ClusterLoad, Ints, NoCandidatesError, Placement, UnreportedCandidateError
 from trimtab.place import PLACERS, placer
@@ -91,6 +91,22 @@ def test_placer_chooses_the_same_twice_and_leaves_its_memory_alone(
     other, other_memory = _placed(name, since, asked, memory)
 
     assert equal(memory, same)
+    assert equal(one, other)
+    assert equal(one_memory, other_memory)
+
+
+@placers
+@FEW
+@given(asked=placements())
+def test_placer_that_reads_no_long_averages_chooses_without_them(
+    name: str, since: str, asked: tuple[ClusterLoad, str, Ints]
+) -> None:
+    entry = PLACERS[name, since]
+    if entry.reads_long:
+        pytest.skip(f"{name} reads them")
+    one, one_memory = _placed(name, since, asked, entry.memory)
+    other, other_memory = _placed(name, since, (without_long(asked[0]), *asked[1:]), entry.memory)
+
     assert equal(one, other)
     assert equal(one_memory, other_memory)
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 
@@ -31,7 +34,7 @@ from trimtab.diagnose.night import Event, Night, Recomputed, Round, Undecidable,
 from trimtab.diagnose.recompute import Tenure, recompute
 from trimtab.diagnose.reported import broker_reports
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
-from trimtab.diagnose.store_source import Span, best_told, covered
+from trimtab.diagnose.store_source import Span, best_told, best_told_table, covered
 from trimtab.diagnose.terms import Term, terms, ticks, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
@@ -81,11 +84,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     """
     held = Held(spark, tables, cluster)
     meta = {row["key"]: row["value"] for row in held.rows("recording")}
-    names = {
-        key.split(".")[1]: value
-        for key, value in meta.items()
-        if key.startswith("brokers.") and key.endswith(".id")
-    }
+    names = _ids(meta)
     wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
     logged = log_events(held, wanted)
     spans = covered(held.rows("store_files"))
@@ -93,21 +92,15 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     events = with_elections(logged, leaders, names)
     ran = _deployment(held, meta, events)
     interval_s = ran.manager.shedding_interval_s
-    reports = best_told(_reports(held), spans)
+    reports = best_told_table(_reports(held), spans)
     usages = _usages(held, ran, reports, names)
     times = [event.time for event in events] + [usage.time for usage in usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
     tenures = terms(rounds(events, interval_s), events, end)
     open_question = _not_covered(ran, reports)
     asked = _tenures(tenures, ran, names) if open_question is None else []
-    replayed = recompute(spark, (tables, cluster), asked, spans)
-    write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
-    again = _Replayed(replayed)
-    known = tuple(
-        _known(each, again, ran, open_question) for tenure in tenures for each in tenure.rounds
-    )
     night = Night(
-        rounds=tuple(sorted(known, key=lambda each: each.number)),
+        rounds=_numbered(each for tenure in tenures for each in tenure.rounds),
         usages=usages,
         threshold=ran.threshold_shedder.threshold,
         margin=ran.least_resource_usage_with_weight.difference_threshold,
@@ -123,25 +116,43 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         conf=ran.conf,
         end=end,
     )
-    night = _with_reports(held, night, reports, spans)
-    night = replace(night, decided=decided(replayed["replayed_rounds"]))
+    # A replay is one task that nothing else waits for: what else is asked of Spark runs beside.
+    with ThreadPoolExecutor(1) as beside:
+        play = inheritable_thread_target(spark)(recompute)
+        playing = beside.submit(play, spark, (tables, cluster), asked, spans)
+        night = _with_reports(held, night, reports, spans)
+        log_spans, actions = _log_spans(held), held.rows("actions")
+        replayed = playing.result()
+    write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
+    again = _Replayed(replayed)
+    night = replace(
+        night,
+        rounds=_numbered(_known(each, again, ran, open_question) for each in night.rounds),
+        decided=decided(replayed["replayed_rounds"]),
+    )
     causes = found(night)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
-    document["warnings"] += clock_warnings(_log_spans(held), usages)
+    document["warnings"] += clock_warnings(log_spans, usages)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
-    actions = held.rows("actions")
     return Diagnosis(
         findings=span | document,
         picture=picture(night, replayed["replayed_rounds"], actions),
     )
 
 
-def _with_reports(
-    held: Held, night: Night, reports: Sequence[Mapping[str, Any]], spans: Sequence[Span]
-) -> Night:
+def _ids(meta: Mapping[str, str]) -> dict[str, str]:
+    """Read which broker's log lies in which folder."""
+    return {
+        key.split(".")[1]: value
+        for key, value in meta.items()
+        if key.startswith("brokers.") and key.endswith(".id")
+    }
+
+
+def _with_reports(held: Held, night: Night, reports: pa.Table, spans: Sequence[Span]) -> Night:
     """Add the lines of no round, and what brokers and the store said."""
     moved = {move.bundle for each in night.rounds for move in each.moves}
     mine = F.col("bundle").isin(*sorted(moved))
@@ -151,7 +162,7 @@ def _with_reports(
     return replace(
         night,
         events=tuple(log_events(held, F.col("kind").isin(*sorted(WATCHED)))),
-        reports=broker_reports(row for row in reports if row["origin"] == "store"),
+        reports=broker_reports(_of_origin(reports, "store")),
         bundles=reports_of(held, moved),
         owners=owners(best_told(stored, spans)),
         acquired=acquired(lines, night.names),
@@ -167,14 +178,18 @@ def _log_spans(held: Held) -> dict[str, tuple[datetime, datetime]]:
     }
 
 
-def _reports(held: Held) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = (
-        held.frame("load_reports")
-        .select(*_REPORTED, F.size("bundles").alias("bundle_count"))
-        .toArrow()
-        .to_pylist()
-    )
-    return sorted(rows, key=lambda row: (row["file"], row["line"]))
+def _numbered(known: Iterable[Round]) -> tuple[Round, ...]:
+    return tuple(sorted(known, key=lambda each: each.number))
+
+
+def _reports(held: Held) -> pa.Table:
+    """Read what is asked of every report, as columns."""
+    found = held.frame("load_reports").select(*_REPORTED, F.size("bundles").alias("bundle_count"))
+    return found.toArrow().sort_by([("file", "ascending"), ("line", "ascending")])
+
+
+def _of_origin(reports: pa.Table, origin: str) -> pa.Table:
+    return reports.filter(pc.equal(reports["origin"], origin))
 
 
 def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) -> Deployment:
@@ -197,14 +212,13 @@ def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) ->
 def _usages(
     held: Held,
     ran: Deployment,
-    reports: Sequence[Mapping[str, Any]],
+    reports: pa.Table,
     names: Mapping[str, str],
 ) -> tuple[Usage, ...]:
     """Take the store's reports, else those asked for over REST, else the metrics."""
     weights = ran.threshold_shedder.weights
     for origin in ("store", "rest"):
-        mine = [row for row in reports if row["origin"] == origin]
-        usages = usages_from_reports(mine, weights)
+        usages = usages_from_reports(_of_origin(reports, origin), weights)
         if any(usage.usage is not None for usage in usages):
             return usages
     # Of two samples of one time the later counts: those of an export, which name no log.
@@ -215,13 +229,13 @@ def _usages(
     return usages_from_metrics(samples, names, weights)
 
 
-def _not_covered(ran: Deployment, reports: Sequence[Mapping[str, Any]]) -> Undecidable | None:
+def _not_covered(ran: Deployment, reports: pa.Table) -> Undecidable | None:
     """Say why no round can be recomputed; None if they can."""
     what, line = "recomputation of the rounds", release_line(ran.release)
     if ran.shedder not in _COMPARED or shedder(ran.shedder, ran.release) is None:
         why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"
         return Undecidable(what, why, f"one of: {', '.join(_COMPARED)}")
-    if not any(row["origin"] == "store" and row["cpu_usage"] is not None for row in reports):
+    if not pc.any(pc.is_valid(_of_origin(reports, "store")["cpu_usage"])).as_py():
         why = "what the leader was told is not in the recording"
         return Undecidable(what, why, "store/zookeeper/ or store/brokers.jsonl")
     return None

@@ -122,6 +122,13 @@ def decided(table: pa.Table) -> Decided:
     states = pc.list_flatten(lists)
     counts = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
 
+    def names(name: str) -> tuple[str, ...]:
+        # Each name is one object, however often it stands there.
+        encoded = pc.struct_field(states, name).dictionary_encode()
+        known = [*encoded.dictionary.to_pylist(), None]
+        codes = pc.fill_null(encoded.indices, len(known) - 1).to_numpy()
+        return tuple([known[code] for code in codes.tolist()])
+
     def column(name: str) -> Floats:
         values = pc.struct_field(states, name)
         floats: Floats = pc.fill_null(values, np.nan).to_numpy(zero_copy_only=False)
@@ -134,9 +141,9 @@ def decided(table: pa.Table) -> Decided:
         unloads=tuple(pc.fill_null(pc.list_value_length(table["unloads"]), 0).to_pylist()),
         averages=tuple(table["average"].to_pylist()),
         offsets=np.append(0, np.cumsum(counts)).astype(np.int64),
-        brokers=tuple(pc.struct_field(states, "broker").to_pylist()),
+        brokers=names("broker"),
         usage=column("usage"),
         scores=column("score"),
         throughput=column("throughput"),
-        reasons=tuple(pc.struct_field(states, "reason").to_pylist()),
+        reasons=names("reason"),
     )

@@ -92,6 +92,9 @@ class LeaderAverages:
         The numbers are those of as many calls of `averaged`, to the last bit.
     """
 
+    #: The averages of a thousand samples are kept too; without them they are NaN.  Few
+    #: strategies read them, and to feed them is as much work as to feed the short ones.
+    keeps_long: bool = True
     #: Bundle → row.
     at: dict[str, int] = field(default_factory=dict)
     #: Row → bundle.
@@ -104,6 +107,8 @@ class LeaderAverages:
     made: int = 0
     #: Grows whenever anything changes.
     version: int = 0
+    #: Grows whenever a bundle is met or forgotten.
+    known_version: int = 0
     #: (4, n_rows) what the newest report says, and its topics.
     sample: Floats = field(default_factory=lambda: np.zeros((4, 0)))
     sample_topics: Floats = field(default_factory=lambda: np.zeros(0))
@@ -118,6 +123,8 @@ class LeaderAverages:
     _now: _Columns = field(default_factory=lambda: _Columns(0))
     _store: _Columns = field(default_factory=lambda: _Columns(0))
     _shown: tuple[int, BundleData] | None = None
+    #: Rows that not exactly one report gives numbers of, until that changes.
+    _but: Ints | None = None
 
     def rows(self, bundles: Sequence[str]) -> Ints:
         """Return the rows of bundles; those not named before get new ones."""
@@ -128,6 +135,7 @@ class LeaderAverages:
             new = list(dict.fromkeys(new))
             at.update(zip(new, range(first, first + len(new)), strict=True))
             self.names += new
+            self._but = None
             self._make_room(len(at))
             self.spread[first : len(at)] = spreads(new)
             for row, bundle in enumerate(new, first):
@@ -161,18 +169,23 @@ class LeaderAverages:
         """Drop a bundle."""
         self.is_known[self.known.pop(bundle)] = False
         self.version += 1
+        self.known_version += 1
+
+    def report(self, rows: Ints, more: int) -> None:
+        """Count that so many more reports give numbers of some rows, each named once."""
+        self.reported[rows] += more
+        self._but = None
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
         count, now = len(self.at), self._now
         self.version += 1
-        but = np.flatnonzero(self.reported[:count] != 1)
+        if self._but is None:
+            self._but = np.flatnonzero(self.reported[:count] != 1)
+        but = self._but
         kept = [column[..., but].copy() for column in self._fed()]
         with np.errstate(all="ignore"):
-            for average, samples, most in (
-                (now.short, now.short_samples, SHORT_SAMPLES),
-                (now.long, now.long_samples, LONG_SAMPLES),
-            ):
+            for average, samples, most in self._terms():
                 taken, values = samples[:count], average[:, :count]
                 np.minimum(taken + 1, most, out=taken)
                 # As `averaged` has it, in place.
@@ -188,10 +201,7 @@ class LeaderAverages:
         """Feed some rows, each once, a sample each, (n, 5) with topics."""
         now = self._now
         self.version += 1
-        for average, counts, most in (
-            (now.short, now.short_samples, SHORT_SAMPLES),
-            (now.long, now.long_samples, LONG_SAMPLES),
-        ):
+        for average, counts, most in self._terms():
             taken = np.minimum(counts[rows] + 1, most)
             counts[rows] = taken
             average[:, rows] = averaged(average[:, rows].T, taken[:, None], samples[:, :4]).T
@@ -212,6 +222,7 @@ class LeaderAverages:
         """Know what is in the metadata store, and nothing else."""
         self.is_known[:] = False
         self.known = {}
+        self.known_version += 1
         self._now = self._store.enlarged(self._store.size)
         for bundle, row in self.stored.items():
             self._know(bundle, row)
@@ -224,13 +235,15 @@ class LeaderAverages:
             now.short_samples[rows],
             now.short[:, rows].T,
             now.long_samples[rows],
-            now.long[:, rows].T,
+            now.long[:, rows].T if self.keeps_long else np.full((rows.size, 4), np.nan),
             now.topics[rows],
             now.numbers[rows],
         )
 
-    def bundle_data(self) -> BundleData:
-        """Lay out what is known, as strategies read it."""
+    def bundle_data(self) -> BundleData | None:
+        """Lay out what is known, as strategies read it; None without long-term averages."""
+        if not self.keeps_long:
+            return None
         if self._shown is None or self._shown[0] != self.version:
             known = self.of(np.fromiter(self.known.values(), np.int64, len(self.known)))
             columns = (
@@ -244,9 +257,18 @@ class LeaderAverages:
             self._shown = self.version, BundleData(rows, known.number, np.hstack(columns))
         return self._shown[1]
 
-    def _fed(self) -> tuple[Floats, Floats, Ints, Ints, Floats]:
+    def _terms(self) -> tuple[tuple[Floats, Ints, int], ...]:
+        """Return what is fed: averages, how many samples are in them, and how many at most."""
         now = self._now
-        return now.short, now.long, now.short_samples, now.long_samples, now.topics
+        terms = (
+            (now.short, now.short_samples, SHORT_SAMPLES),
+            (now.long, now.long_samples, LONG_SAMPLES),
+        )
+        return terms if self.keeps_long else terms[:1]
+
+    def _fed(self) -> tuple[Floats | Ints, ...]:
+        fed = [column for average, samples, _ in self._terms() for column in (average, samples)]
+        return *fed, self._now.topics
 
     def _know(self, bundle: str, row: int) -> None:
         self.made += 1
@@ -254,6 +276,7 @@ class LeaderAverages:
         self.is_known[row] = True
         self._now.numbers[row] = self.made
         self.version += 1
+        self.known_version += 1
 
     def _make_room(self, count: int) -> None:
         if count <= self.is_known.size:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from trimtab.diagnose.laid_out import Walked
 from trimtab.diagnose.leader_view import LeaderView
 from trimtab.map_order import concurrent_hash_map_order, concurrent_hash_map_walk, hash_map_walk
 from trimtab.model import ClusterLoad, Flags, Ints, Preallocations
@@ -14,7 +15,7 @@ from trimtab.model import ClusterLoad, Flags, Ints, Preallocations
 def broker_load(view: LeaderView) -> ClusterLoad:
     """Return the brokers' part of the view as arrays, without bundles."""
     nothing = np.empty(0, np.int64)
-    return _load(view, nothing, nothing)
+    return _load(view, nothing, nothing, ())
 
 
 def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
@@ -22,8 +23,20 @@ def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterL
 
     Args:
         view: the leader's maps.
-        is_system: tells heartbeat and SLA bundles, which no shedder touches.
+        is_system: tells heartbeat and SLA bundles, which no shedder touches; always the same
+            for one view.
     """
+    listed = view.listed()
+    # Bundles come and go seldom, and every round asks for their order.
+    key = (view.averages.known_version, listed)
+    if view.walked is None or view.walked[0] != key[0] or view.walked[1] is not key[1]:
+        view.walked = *key, _walked(view, is_system)
+    walked = view.walked[2]
+    return _load(view, walked.rows, walked.brokers, walked.names)
+
+
+def _walked(view: LeaderView, is_system: Callable[[str], bool]) -> Walked:
+    """Order the bundles that are reported and known as a shedder walks them."""
     averages, listed = view.averages, view.listed()
     ranked = _pool(view, is_system)
     rank = np.full(len(averages.at), -1)
@@ -31,7 +44,9 @@ def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterL
     in_pool = rank[listed.rows] >= 0
     rows, brokers = listed.rows[in_pool], listed.brokers[in_pool]
     order = np.lexsort((brokers, rank[rows]))
-    return _load(view, rows[order], brokers[order])
+    rows = rows[order]
+    names = averages.names
+    return Walked(rows, brokers[order], tuple([names[row] for row in rows.tolist()]))
 
 
 def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
@@ -45,7 +60,7 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
     return pool[hash_map_walk([bundles[row] for row in pool.tolist()], averages.spread[pool])]
 
 
-def _load(view: LeaderView, rows: Ints, owners: Ints) -> ClusterLoad:
+def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
     averages, told = view.averages, view.told()
     short = averages.of(rows).short
     long_in, long_out = view.long_rates()
@@ -58,7 +73,7 @@ def _load(view: LeaderView, rows: Ints, owners: Ints) -> ClusterLoad:
         throughput_in=told.totals[:, 2],
         throughput_out=told.totals[:, 3],
         bundle_count=told.bundles,
-        bundles=tuple(averages.names[row] for row in rows.tolist()),
+        bundles=names,
         bundle_broker=owners,
         bundle_rate_in=short[:, 0],
         bundle_rate_out=short[:, 1],
@@ -83,7 +98,7 @@ def _preallocations(view: LeaderView) -> Preallocations:
     """Lay out what was given, in the order in which the leader's maps are walked."""
     found = []
     averages = view.averages
-    place = {broker: i for i, broker in enumerate(view.order())} if view.given else {}
+    place = view.rank()
     for broker in sorted(view.given.keys() & place.keys(), key=place.__getitem__):
         i, given = place[broker], view.given[broker]
         for bundle in concurrent_hash_map_order(given):

@@ -13,6 +13,7 @@ import numpy as np
 
 from trimtab.bundles import namespace
 from trimtab.candidates.fewest import fewest
+from trimtab.diagnose.laid_out import Listed, Told, Walked
 from trimtab.diagnose.leader_averages import Average, LeaderAverages
 from trimtab.load_data.bundle_averages import DEFAULT_STATS
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
@@ -44,27 +45,6 @@ class Given:
     long_rates: tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Rows of the bundles of all reports, and positions in `LeaderView.order` of the brokers."""
-
-    rows: Ints
-    brokers: Ints
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """What the brokers' reports say of themselves, in `LeaderView.order`."""
-
-    #: (n_brokers, 5) usage and limit, columns RESOURCES.
-    usage: Floats
-    limit: Floats
-    #: (n_brokers, 4) METRICS.
-    totals: Floats
-    #: (n_brokers,) how many they have.
-    bundles: Ints
-
-
 @dataclass(slots=True)
 class LeaderView:
     """The leader's maps, as far as strategies read them.
@@ -86,6 +66,8 @@ class LeaderView:
     given: dict[str, dict[str, Given]] = field(default_factory=dict)
     #: Bundles that the leader itself owns.
     own: set[str] = field(default_factory=set)
+    #: What `leader_load` laid out last, and of which bundles.
+    walked: tuple[int, Listed, Walked] | None = None
     _reports: dict[str, Report] = field(default_factory=dict)
     #: Row → brokers that report it, each with its place in their report.
     _holders: dict[int, dict[str, int]] = field(default_factory=dict)
@@ -95,6 +77,11 @@ class LeaderView:
     _unmet: set[int] = field(default_factory=set)
     _order: tuple[str, ...] | None = None
     _set_order: tuple[str, ...] | None = None
+    #: What `rank` gave last, and of which order.
+    _rank: tuple[tuple[str, ...], Mapping[str, int]] | None = None
+    #: Broker → rows of the bundles that its report lists, and of those that it gives numbers of.
+    _listed_rows: dict[str, Ints] = field(default_factory=dict)
+    _measured_rows: dict[str, Ints] = field(default_factory=dict)
     #: What `listed` and `measured` gave last.
     _listed: Listed | None = None
     _measured: Listed | None = None
@@ -120,18 +107,20 @@ class LeaderView:
 
     def put(self, report: Report) -> None:
         """Have a broker's report without looking at it yet."""
-        before = self._reports.get(report.broker)
+        broker, before = report.broker, self._reports.get(report.broker)
         if before is None:
             self._order = self._set_order = None
         if before is None or before.measured != report.measured:
-            self._let_go(report.broker, () if before is None else before.measured)
+            self._let_go(broker, () if before is None else before.measured)
+            self._measured_rows[broker] = self.averages.rows(report.measured)
             self._hold(report)
         if before is None or before.bundles != report.bundles:
             self._listed = None
-        rows = self.averages.rows(report.measured)
+            self._listed_rows[broker] = self.averages.rows(report.bundles)
+        rows = self._measured_rows[broker]
         self.averages.sample[:, rows] = report.samples[:, :4].T
         self.averages.sample_topics[rows] = report.samples[:, 4]
-        self._reports[report.broker] = report
+        self._reports[broker] = report
         self._told = None
         self._turns = None if self._doubled else self._turns
 
@@ -225,6 +214,13 @@ class LeaderView:
             self._order = concurrent_hash_map_order(self._reports)
         return self._order
 
+    def rank(self) -> Mapping[str, int]:
+        """Return each broker's position in `order`."""
+        order = self.order()
+        if self._rank is None or self._rank[0] is not order:
+            self._rank = order, {broker: i for i, broker in enumerate(order)}
+        return self._rank[1]
+
     def set_order(self) -> tuple[str, ...]:
         """Return the brokers in the order in which a set of them is walked."""
         if self._set_order is None:
@@ -234,13 +230,13 @@ class LeaderView:
     def listed(self) -> Listed:
         """Return which bundles which brokers say that they have, broker by broker."""
         if self._listed is None:
-            self._listed = self._laid_out([self._reports[b].bundles for b in self.order()])
+            self._listed = self._laid_out(self._listed_rows)
         return self._listed
 
     def measured(self) -> Listed:
         """Return of which bundles which brokers give numbers, broker by broker."""
         if self._measured is None:
-            self._measured = self._laid_out([self._reports[b].measured for b in self.order()])
+            self._measured = self._laid_out(self._measured_rows)
         return self._measured
 
     def told(self) -> Told:
@@ -255,9 +251,14 @@ class LeaderView:
             )
         return self._told
 
-    def long_rates(self) -> tuple[Floats, Floats]:
-        """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`)."""
+    def long_rates(self) -> tuple[Floats, Floats] | tuple[None, None]:
+        """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`).
+
+        Without long-term averages there are none.
+        """
         averages = self.averages
+        if not averages.keeps_long:
+            return None, None
         if self._long is None or self._long[0] != averages.version:
             measured = self.measured()
             is_known = averages.is_known[measured.rows]
@@ -283,7 +284,7 @@ class LeaderView:
         listed, brokers = self.listed(), self.order()
         members = self.averages.of_namespace(wanted)
         counts = np.bincount(listed.brokers[members[listed.rows]], minlength=len(brokers))
-        place = {broker: i for i, broker in enumerate(brokers)}
+        place = self.rank()
         for broker, bundles in self.given.items():
             if broker in place:
                 new = set(bundles) - set(self._reports[broker].bundles)
@@ -293,8 +294,8 @@ class LeaderView:
 
     # -------------------------------------------------------------- how it keeps it
 
-    def _laid_out(self, reported: list[tuple[str, ...]]) -> Listed:
-        rows = [self.averages.rows(bundles) for bundles in reported]
+    def _laid_out(self, reported: Mapping[str, Ints]) -> Listed:
+        rows = [reported[broker] for broker in self.order()]
         sizes = np.array([mine.size for mine in rows], np.int64)
         empty = np.empty(0, np.int64)
         return Listed(np.concatenate([empty, *rows]), np.repeat(np.arange(sizes.size), sizes))
@@ -303,7 +304,7 @@ class LeaderView:
         """Have a broker report no bundle any more."""
         self._measured = self._turns = self._long = None
         rows = self.averages.rows(measured)
-        self.averages.reported[rows] -= 1
+        self.averages.report(rows, -1)
         for bundle, row in zip(measured, rows.tolist(), strict=True):
             holders = self._holders[row]
             del holders[broker]
@@ -319,8 +320,8 @@ class LeaderView:
 
     def _hold(self, report: Report) -> None:
         """Have a broker report bundles."""
-        rows = self.averages.rows(report.measured)
-        self.averages.reported[rows] += 1
+        rows = self._measured_rows[report.broker]
+        self.averages.report(rows, 1)
         for place, (bundle, row) in enumerate(zip(report.measured, rows.tolist(), strict=True)):
             holders = self._holders.setdefault(row, {})
             holders[report.broker] = place
@@ -332,7 +333,7 @@ class LeaderView:
 
     def _meet_reported(self) -> None:
         """Make averages of what is reported and not known, in the order of the walk."""
-        rank = {broker: i for i, broker in enumerate(self.order())}
+        rank = self.rank()
         found = []
         for row in self._unmet:
             broker, place = min(self._holders[row].items(), key=lambda held: rank[held[0]])
@@ -344,7 +345,7 @@ class LeaderView:
     def _feed_doubled(self) -> None:
         """Feed bundles that several brokers report a sample of each, in the order of the walk."""
         if self._turns is None:
-            rank = {broker: i for i, broker in enumerate(self.order())}
+            rank = self.rank()
             turns: dict[int, list[tuple[int, Floats]]] = {}
             for row in self._doubled:
                 holders = self._holders[row]

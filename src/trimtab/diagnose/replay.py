@@ -13,13 +13,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
+from trimtab.diagnose.leader_averages import LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.round_columns import chosen, hits, states
 from trimtab.diagnose.store_source import is_logged
 from trimtab.diagnose.stored import StoredAverages, StoredReports
-from trimtab.model import RESOURCES, LostRoundError
+from trimtab.model import LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
 from trimtab.settings import LoadManagerSettings, ResourceWeights
@@ -138,7 +139,10 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         leaves is forgotten at once.  A missed write (a gap in the store's versions) makes
         that broker doubtful from the first round that fell into the gap, until it leaves.
     """
-    now = replaying(script.leading, LeaderView(), owners(script.ownership), script.reports.report)
+    asked = shedder(script.leading.shedder, script.leading.release), _placer(script.leading)
+    reads_long = any(entry.reads_long for entry in asked if entry is not None)
+    view = LeaderView(LeaderAverages(reads_long))
+    now = replaying(script.leading, view, owners(script.ownership), script.reports.report)
     now.gaps = missed_writes(script.reports.rows)
     now.departures = tuple(
         row for row in script.reports.rows if row["is_gone"] and not is_logged(row)
@@ -225,12 +229,6 @@ def missed_write(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> tu
     versions = f"version {expected} was expected and {row['version']} found"
     why = f"a write of {row['broker']} was missed: {versions}"
     return ((row["broker"], after, _heard(row), why),)
-
-
-def measures(row: Mapping[str, Any], which: str) -> Any:
-    """Return a report's five usages or limits; one that is absent is -1, as in the Java."""
-    values = (row[f"{resource}_{which}"] for resource in RESOURCES)
-    return np.array([-1.0 if value is None else value for value in values])
 
 
 def _heard(row: Mapping[str, Any]) -> datetime:
@@ -320,7 +318,7 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
         if leading.manager.distributes_evenly
         else view.set_order()
     )
-    position = {broker: i for i, broker in enumerate(load.brokers)}
+    position = view.rank()
     candidates = np.array([position[name] for name in names], np.int64)
     if len(names) == 0:
         return

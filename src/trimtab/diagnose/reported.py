@@ -6,10 +6,14 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from trimtab.diagnose.columns import beside, heard
 from trimtab.model import RESOURCES, Floats, Ints
 
 
@@ -59,17 +63,23 @@ class BundleReports:
         return None if i < 0 else i
 
 
-def broker_reports(rows: Iterable[Mapping[str, Any]]) -> dict[str, BrokerReports]:
+def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
     """Lay out rows of `load_reports` by broker.
 
     Args:
-        rows: as told to the store; those of a broker that has gone are left out.
+        told: to the store, with `bundle_count` in place of `bundles`; those of a broker that
+            has gone are left out.
     """
-    by_broker: dict[str, list[Mapping[str, Any]]] = {}
-    for row in sorted(rows, key=_written):
-        if not row["is_gone"]:
-            by_broker.setdefault(row["broker"], []).append(row)
-    return {broker: _broker(mine) for broker, mine in sorted(by_broker.items())}
+    told = told.filter(pc.invert(pc.fill_null(told["is_gone"], False)))
+    told = told.append_column("heard", heard(told))
+    # Equal ones stay in the order of their lines.
+    told = told.take(pc.sort_indices(told, [("broker", "ascending"), ("heard", "ascending")]))
+    brokers = told["broker"].to_pylist()
+    starts = [i for i, broker in enumerate(brokers) if not i or broker != brokers[i - 1]]
+    return {
+        brokers[start]: _broker(told.slice(start, end - start))
+        for start, end in pairwise([*starts, len(brokers)])
+    }
 
 
 def _written(row: Mapping[str, Any]) -> datetime:
@@ -77,16 +87,21 @@ def _written(row: Mapping[str, Any]) -> datetime:
     return written
 
 
-def _broker(rows: list[Mapping[str, Any]]) -> BrokerReports:
+def _broker(told: pa.Table) -> BrokerReports:
+    usage, limit = (
+        beside(told, [f"{resource}_{which}" for resource in RESOURCES], np.nan)
+        for which in ("usage", "limit")
+    )
+    managers = pc.unique(told["load_manager"]).to_pylist()
     return BrokerReports(
-        times=tuple(_written(row) for row in rows),
-        started=tuple(row["started"] for row in rows),
-        usage=_table(rows, [f"{resource}_usage" for resource in RESOURCES]),
-        limit=_table(rows, [f"{resource}_limit" for resource in RESOURCES]),
-        rate=_table(rows, ["rate_in", "rate_out"]).sum(axis=1),
-        throughput=_table(rows, ["throughput_in", "throughput_out"]).sum(axis=1),
-        bundles=np.array([row.get("bundle_count") or 0 for row in rows], np.int64),
-        managers=frozenset(row["load_manager"] for row in rows if row["load_manager"]),
+        times=tuple(told["heard"].to_pylist()),
+        started=tuple(told["started"].to_pylist()),
+        usage=usage,
+        limit=limit,
+        rate=beside(told, ["rate_in", "rate_out"], np.nan).sum(axis=1),
+        throughput=beside(told, ["throughput_in", "throughput_out"], np.nan).sum(axis=1),
+        bundles=pc.fill_null(told["bundle_count"], 0).to_numpy().astype(np.int64),
+        managers=frozenset(manager for manager in managers if manager),
     )
 
 

@@ -39,17 +39,23 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     """Lay out the bundles that a round unloads, with their traffic."""
     throughput = load.bundle_throughput_in + load.bundle_throughput_out
     rate = load.bundle_rate_in + load.bundle_rate_out
-    owners = [load.brokers[i] for i in load.bundle_broker]
-    at = {pair: i for i, pair in enumerate(zip(owners, load.bundles, strict=True))}
+    place = {broker: i for i, broker in enumerate(load.brokers)}
+    unloaded = {unload.bundle for unload in decision.unloads}
+    at = {
+        (load.bundle_broker[i], bundle): i
+        for i, bundle in enumerate(load.bundles)
+        if bundle in unloaded
+    }
+    found = [at[place[unload.source], unload.bundle] for unload in decision.unloads]
     return [
         {
             "source": unload.source,
             "bundle": unload.bundle,
             "target": unload.target,
-            "throughput": float(throughput[at[unload.source, unload.bundle]]),
-            "rate": float(rate[at[unload.source, unload.bundle]]),
+            "throughput": float(throughput[i]),
+            "rate": float(rate[i]),
         }
-        for unload in decision.unloads
+        for i, unload in zip(found, decision.unloads, strict=True)
     ]
 
 

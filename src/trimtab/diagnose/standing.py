@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from trimtab.diagnose.night import Move, Night, Round
+import numpy as np
+
+from trimtab.diagnose.night import Move, Night, Round, Usage
 
 #: Brokers closer together than half a point are alike to whoever places a bundle.
 _ALIKE = 0.005
@@ -43,12 +47,55 @@ class Standing:
 
 def reported_usage(night: Night, time: datetime) -> dict[str, float]:
     """Return each broker's usage in its latest report before a time; brokers gone are out."""
-    latest: dict[str, float | None] = {}
-    for usage in night.usages:
-        if usage.time > time:
-            break
-        latest[usage.broker] = usage.usage
-    return {broker: value for broker, value in latest.items() if value is not None}
+    return _timeline(_Same(night.usages)).at(time)
+
+
+class _Timeline:
+    """Usages, looked up by time: a large night is asked for a thousand moments."""
+
+    def __init__(self, usages: Sequence[Usage]) -> None:
+        """Lay out usages that are in order of time."""
+        self._times = [usage.time for usage in usages]
+        codes: dict[str, int] = {}
+        broker = [codes.setdefault(usage.broker, len(codes)) for usage in usages]
+        self._brokers = list(codes)
+        self._usage = np.array([np.nan if u.usage is None else u.usage for u in usages])
+        self._is_known = np.array([u.usage is not None for u in usages], np.bool_)
+        # Broker by broker, and each one's in their order.
+        self._size = len(usages) + 1
+        self._places = np.sort(np.array(broker, np.int64) * self._size + np.arange(len(usages)))
+
+    def at(self, time: datetime) -> dict[str, float]:
+        """Return what was known at a time, in the order in which brokers reported first."""
+        end = bisect_right(self._times, time)
+        starts = np.arange(len(self._brokers)) * self._size
+        found = np.searchsorted(self._places, starts + end) - 1
+        latest = np.where(found < 0, -1, self._places[found]) - starts
+        known = [(self._brokers[i], place) for i, place in enumerate(latest.tolist()) if place >= 0]
+        return {
+            broker: float(self._usage[place]) for broker, place in known if self._is_known[place]
+        }
+
+
+class _Same:
+    """Usages by which object they are: to compare a hundred thousand takes too long."""
+
+    def __init__(self, usages: Sequence[Usage]) -> None:
+        """Hold them, so that no other object can take their place."""
+        self.usages = usages
+
+    def __hash__(self) -> int:
+        """Tell objects apart."""
+        return id(self.usages)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare objects."""
+        return isinstance(other, _Same) and other.usages is self.usages
+
+
+@lru_cache(maxsize=1)
+def _timeline(which: _Same) -> _Timeline:
+    return _Timeline(which.usages)
 
 
 def standing(night: Night, logged: Round, move: Move | None = None) -> Standing | None:

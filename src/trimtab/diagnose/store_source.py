@@ -6,6 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 Row: TypeAlias = Mapping[str, Any]
 #: From a log's first transaction to its last.
 Span: TypeAlias = tuple[datetime, datetime]
@@ -64,6 +67,18 @@ def best_told(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dic
         or not row["file"].startswith(_STORE)
         or not (_write(row) in logged or _is_within(row.get("written") or row["time"], spans))
     ]
+
+
+def best_told_table(table: pa.Table, spans: Sequence[Span]) -> pa.Table:
+    """Leave out of a table what `best_told` leaves out of its rows."""
+    files = pc.unique(table["file"]).to_pylist()
+    if not spans and not any(is_logged({"file": file}) for file in files):
+        return table
+    asked = [name for name in ("time", "file", *_WRITE) if name in table.column_names]
+    rows = table.select(asked).to_pylist()
+    for at, row in enumerate(rows):
+        row["at"] = at
+    return table.take(pa.array([row["at"] for row in best_told(rows, spans)], pa.int64()))
 
 
 def _write(row: Row) -> tuple[Any, ...]:

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from trimtab.diagnose.columns import beside, floats
 from trimtab.diagnose.leader_averages import METRICS, Average
 from trimtab.diagnose.leader_view import Report
-from trimtab.diagnose.store_source import Span, best_told, is_logged
+from trimtab.diagnose.store_source import Span, best_told, best_told_table
 from trimtab.model import RESOURCES, Floats, Ints
 from trimtab.partitions import cluster_folder
 
 #: Columns that tell one write from another, and when it counts.
 _LEAN = ("time", "broker", "version", "written", "is_gone", "started", "file", "line")
-_LEAN_AVERAGES = ("time", "bundle", "written", "file")
 # More lines than a file may have.
 _LINES = 1 << 40
 
@@ -102,7 +102,7 @@ def stored_reports(held: tuple[Path, str], end: datetime, spans: Sequence[Span])
     for at, row in enumerate(rows):
         row["at"] = at
     usage, limit = (
-        np.stack([_floats(table, f"{resource}_{which}", -1.0) for resource in RESOURCES], axis=1)
+        beside(table, [f"{resource}_{which}" for resource in RESOURCES], -1.0)
         for which in ("usage", "limit")
     )
     lists = pa.chunked_array(table["bundles"]).combine_chunks()
@@ -114,12 +114,12 @@ def stored_reports(held: tuple[Path, str], end: datetime, spans: Sequence[Span])
     mine, theirs = _places(table, files), _places(stats, files)
     order = np.argsort(theirs, kind="stable")
     theirs = theirs[order]
-    samples = np.stack([_floats(stats, name, 0.0) for name in (*METRICS, "topics")], axis=1)
+    samples = beside(stats, (*METRICS, "topics"), 0.0)
     return StoredReports(
         rows=best_told(rows, spans),
         usage=usage,
         limit=limit,
-        totals=np.stack([_floats(table, metric, np.nan) for metric in METRICS], axis=1),
+        totals=beside(table, METRICS, np.nan),
         offsets=offsets.astype(np.int64),
         bundles=_names(pc.list_flatten(lists)),
         starts=np.searchsorted(theirs, mine, side="left"),
@@ -133,15 +133,10 @@ def stored_averages(held: tuple[Path, str], end: datetime, spans: Sequence[Span]
     """Read the averages that were written until a time."""
     until = ds.field("written") <= end
     table = _in_order(held, "bundle_averages", until)
-    files = pc.unique(table["file"]).to_pylist()
-    if spans or any(is_logged({"file": file}) for file in files):
-        rows = table.select(_LEAN_AVERAGES).to_pylist()
-        for at, row in enumerate(rows):
-            row["at"] = at
-        table = table.take(pa.array([row["at"] for row in best_told(rows, spans)], pa.int64()))
+    table = best_told_table(table, spans)
     order = np.argsort(table["written"].cast(pa.int64()).to_numpy(), kind="stable")
     terms = [
-        np.stack([_floats(table, f"{term}_{metric}", np.nan) for metric in METRICS], axis=1)
+        beside(table, [f"{term}_{metric}" for metric in METRICS], np.nan)
         for term in ("short", "long")
     ]
     counts = [
@@ -155,7 +150,7 @@ def stored_averages(held: tuple[Path, str], end: datetime, spans: Sequence[Span]
             short=terms[0][order],
             long_samples=counts[1],
             long=terms[1][order],
-            topics=_floats(table, "topics", 0.0)[order],
+            topics=floats(table, "topics", 0.0)[order],
             number=np.zeros(order.size, np.int64),
         ),
     )
@@ -169,11 +164,6 @@ def _in_order(
     return files.to_table(columns=columns, filter=condition).sort_by(
         [("file", "ascending"), ("line", "ascending")]
     )
-
-
-def _floats(table: pa.Table, name: str, absent: float) -> Floats:
-    values: Floats = pc.fill_null(table[name].cast(pa.float64()), absent).to_numpy()
-    return values
 
 
 def _names(column: Any, order: Ints | None = None) -> Names:

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from trimtab.diagnose.columns import beside, heard
 from trimtab.diagnose.night import Usage
-from trimtab.diagnose.replay import measures
-from trimtab.model import ClusterLoad
+from trimtab.model import RESOURCES, ClusterLoad, Floats
 from trimtab.scores import weighted_usage
 from trimtab.settings import ResourceWeights
 
@@ -23,9 +25,7 @@ METRICS = {
 }
 
 
-def usages_from_reports(
-    reports: Sequence[Mapping[str, Any]], weights: ResourceWeights
-) -> tuple[Usage, ...]:
+def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Usage, ...]:
     """Weigh every report.
 
     Args:
@@ -36,17 +36,18 @@ def usages_from_reports(
     Returns:
         In order of time; a broker that left has usage None from then on.
     """
-    known = [row for row in reports if not row["is_gone"] and row["cpu_usage"] is not None]
-    weighed = _weighed(
-        [list(measures(row, "usage")) for row in known],
-        [list(measures(row, "limit")) for row in known],
-        weights,
+    is_gone = pc.fill_null(reports["is_gone"], False)
+    gone = reports.filter(is_gone)
+    known = reports.filter(pc.and_(pc.invert(is_gone), pc.is_valid(reports["cpu_usage"])))
+    # One that is absent is -1, as in the Java.
+    usage, limit = (
+        beside(known, [f"{resource}_{which}" for resource in RESOURCES], -1.0)
+        for which in ("usage", "limit")
     )
-    found = [
-        Usage(row["written"] or row["time"], row["broker"], value)
-        for row, value in zip(known, weighed, strict=True)
-    ]
-    found += [Usage(row["time"], row["broker"], None) for row in reports if row["is_gone"]]
+    times, brokers = heard(known).to_pylist(), known["broker"].to_pylist()
+    found = list(map(Usage, times, brokers, _weighed(usage, limit, weights)))
+    left = zip(gone["time"].to_pylist(), gone["broker"].to_pylist(), strict=True)
+    found += [Usage(time, broker, None) for time, broker in left]
     return tuple(sorted(found, key=lambda usage: (usage.time, usage.broker)))
 
 
@@ -66,22 +67,21 @@ def usages_from_metrics(
         if position is not None:
             broker = names.get(row["log_broker"], row["log_broker"])
             scrapes.setdefault((row["time"], broker), [0.0] * 5)[position] = row["value"]
-    weighed = _weighed(list(scrapes.values()), [[100.0] * 5] * len(scrapes), weights)
+    usage = np.array(list(scrapes.values()), np.float64).reshape(-1, 5)
+    weighed = _weighed(usage, np.full(usage.shape, 100.0), weights)
     found = [
         Usage(time, broker, value) for (time, broker), value in zip(scrapes, weighed, strict=True)
     ]
     return tuple(sorted(found, key=lambda usage: (usage.time, usage.broker)))
 
 
-def _weighed(
-    usage: Sequence[Sequence[float]], limit: Sequence[Sequence[float]], weights: ResourceWeights
-) -> list[float]:
+def _weighed(usage: Floats, limit: Floats, weights: ResourceWeights) -> list[float]:
     n = len(usage)
     nothing = np.zeros(n)
     load = ClusterLoad(
         brokers=("",) * n,
-        resource_usage=np.array(usage, np.float64).reshape(n, 5),
-        resource_limit=np.array(limit, np.float64).reshape(n, 5),
+        resource_usage=usage,
+        resource_limit=limit,
         rate_in=nothing,
         rate_out=nothing,
         throughput_in=nothing,
@@ -95,4 +95,5 @@ def _weighed(
         bundle_throughput_out=np.empty(0),
         bundle_is_sheddable=np.empty(0, np.bool_),
     )
-    return [float(value) for value in weighted_usage(load, weights)]
+    weighed: list[float] = weighted_usage(load, weights).tolist()
+    return weighed

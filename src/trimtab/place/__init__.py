@@ -125,6 +125,9 @@ class PlacerEntry(Generic[Memory, Settings]):
     is_by_name: bool = False
     #: Says where a bundle is planned to go; None if the class plans nothing.
     planned: Callable[[ClusterLoad, str, Memory], str | None] | None = None
+    #: It looks at long-term averages: `long_rate_in`, `long_rate_out`, `bundle_data` or
+    #: `preallocations` of a load; if not, a load may be without.
+    reads_long: bool = True
 
     @property
     def remembers_draws(self) -> bool:
@@ -155,6 +158,7 @@ PLACERS: Mapping[tuple[str, str], PlacerEntry[Any, Any]] = {
         state=smoothed_state,
         rules=least_resource_usage_with_weight_rules,
         bar=least_resource_usage_with_weight_bar,
+        reads_long=False,
     ),
     ("RoundRobinBrokerSelector", "3.0.0"): PlacerEntry(
         place=round_robin_broker_selector,
@@ -163,6 +167,7 @@ PLACERS: Mapping[tuple[str, str], PlacerEntry[Any, Any]] = {
         state=round_robin_broker_selector_state,
         rules=round_robin_broker_selector_rules,
         is_by_name=True,
+        reads_long=False,
     ),
     ("AvgShedder", "3.0.6"): PlacerEntry(
         place=avg_shedder_3_0,

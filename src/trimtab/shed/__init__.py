@@ -119,6 +119,9 @@ class ShedderEntry(Generic[Memory, Settings]):
     bar: Callable[[Decision, Settings], float] = _no_bar
     #: Its scores are traffic as the brokers report it.
     is_ranked_by_traffic: bool = False
+    #: It looks at long-term averages: `long_rate_in`, `long_rate_out`, `bundle_data` or
+    #: `preallocations` of a load; if not, a load may be without.
+    reads_long: bool = True
     #: Drops what was for one round only, once the leader has gone through it (Pulsar:
     #: `onUnloadAttemptCompleted`).
     completed: Callable[[Memory], Memory] = _unchanged
@@ -149,6 +152,7 @@ def _overload_shedder(
         memory=None,
         rules=overload_shedder_rules,
         bar=overload_shedder_bar,
+        reads_long=False,
     )
 
 
@@ -164,6 +168,7 @@ def _threshold_shedder(
         state=smoothed_state,
         rules=threshold_shedder_rules,
         bar=threshold_shedder_bar,
+        reads_long=False,
     )
 
 
@@ -177,6 +182,7 @@ def _uniform_load_shedder(
         memory=None,
         rules=uniform_load_shedder_rules,
         is_ranked_by_traffic=True,
+        reads_long=False,
     )
 
 

@@ -11,8 +11,8 @@ import numpy as np
 from trimtab.diagnose.leader_averages import METRICS, Average
 from trimtab.diagnose.leader_view import Report
 from trimtab.diagnose.night import Event
-from trimtab.diagnose.replay import OWNED, REPORT, STORED, measures
-from trimtab.model import Floats, Ints
+from trimtab.diagnose.replay import OWNED, REPORT, STORED
+from trimtab.model import RESOURCES, Floats, Ints
 from trimtab.watch.nouns import Row
 
 #: (time, what, thing): an event of `replay`.
@@ -32,6 +32,12 @@ def report(row: dict[str, Any]) -> Report:
         measured=tuple(each["bundle"] for each in bundles),
         samples=np.array(samples, np.float64).reshape(-1, 5),
     )
+
+
+def measures(row: Mapping[str, Any], which: str) -> Floats:
+    """Return a report's five usages or limits; one that is absent is -1, as in the Java."""
+    values = (row[f"{resource}_{which}"] for resource in RESOURCES)
+    return np.array([-1.0 if value is None else value for value in values])
 
 
 def happenings(rows: Sequence[Row]) -> list[Happening]:

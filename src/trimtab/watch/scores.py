@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from trimtab.diagnose.night import Round
-from trimtab.diagnose.replay import measures
 from trimtab.outcomes import measured
 from trimtab.outcomes.recorded import Reported, Unloaded, recorded
 from trimtab.scores import busiest_resource
-from trimtab.watch.events import written
+from trimtab.watch.events import measures, written
 from trimtab.watch.memory import Memory, Owners, Span, Term
 from trimtab.watch.nouns import Scored
 from trimtab.watch.targets import moves_of
