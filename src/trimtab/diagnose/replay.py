@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
+from trimtab.diagnose.busy_leader import looks, unloading
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.store_source import is_logged
 from trimtab.diagnose.stored import StoredAverages, StoredReports
+from trimtab.load_data import load_data
 from trimtab.model import RESOURCES, AvgShedderMemory, ClusterLoad, Decision, LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
@@ -26,7 +28,10 @@ from trimtab.shed import shedder
 
 #: What happens first when two things bear the same time: the leader hears of a write
 #: before it acts on it, and a round's placements follow its decision.
-_REPORT, _STORED, _STARTED, _OWNED, _ROUND, _SELECTION, _UNLOAD = range(7)
+_REPORT, _LEFT, _STORED, _STARTED, _OWNED, _ROUND, _SELECTION, _UNLOAD = range(8)
+
+#: The only load manager whose rounds are replayed.
+_LOAD_MANAGER = "ModularLoadManagerImpl"
 
 #: Placers of which a recording holds all that they go by in a shedding round; a round robin
 #: would need a count from the leader's start.
@@ -82,6 +87,9 @@ class _Memory:
     #: Broker → why its smoothed usage may differ from the leader's.
     shed_doubts: dict[str, str] = field(default_factory=dict)
     place_doubts: dict[str, str] = field(default_factory=dict)
+    #: Brokers that left while the leader was unloading: it has not looked yet, and yet they
+    #: are no candidates.
+    away: set[str] = field(default_factory=set)
 
 
 def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -96,9 +104,10 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         known for the release.
 
     Quirks:
-        A silent round runs the shedder too: its smoothed usage moves on.  A broker that
-        leaves is forgotten at once.  A missed write (a gap in the store's versions) makes
-        that broker doubtful from the first round that fell into the gap, until it leaves.
+        A silent round runs the shedder too: its smoothed usage moves on.  What is written
+        while the leader unloads, it looks at when the round is over.  A broker that leaves
+        is forgotten at once.  A missed write (a gap in the store's versions) makes that
+        broker doubtful from the first round that fell into the gap, until it leaves.
     """
     shedding = shedder(script.shedder, script.release)
     placing = _placer(script)
@@ -128,7 +137,14 @@ def _learn(
     """Take what changes the leader's maps and asks for no decision."""
     time, what, thing = event
     if what == _REPORT:
-        _hear(view, memory, script, thing)
+        view.look(
+            [row["broker"] if row["is_gone"] else script.reports.report(row) for row in thing]
+        )
+        for row in thing:
+            if row["is_gone"]:
+                _forget(view, memory, script, row["broker"])
+    elif what == _LEFT:
+        memory.away.add(thing)
     elif what == _STARTED:
         view.start()
     elif what == _UNLOAD:
@@ -179,9 +195,16 @@ def _heard(row: Mapping[str, Any]) -> datetime:
 
 
 def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
-    found: list[tuple[datetime, int, Any]] = [
-        (_heard(row), _REPORT, row) for row in script.reports.rows
-    ]
+    bookkeeping = load_data(_LOAD_MANAGER, script.release)
+    is_deaf = bookkeeping is not None and not bookkeeping.looks_while_unloading
+    exact = [row for row in script.ownership if is_logged(row)]
+    spans = unloading(script.ticks, script.unloads, exact) if is_deaf else ()
+    writes = sorted(((_heard(row), row) for row in script.reports.rows), key=lambda it: it[0])
+    found: list[tuple[datetime, int, Any]] = []
+    for time, rows in looks(writes, spans):
+        found.append((time, _REPORT, rows))
+        left = [row for row in rows if row["is_gone"] and _heard(row) < time]
+        found += [(_heard(row), _LEFT, row["broker"]) for row in left]
     found += [(written, _STORED, told) for written, *told in script.averages.flushes()]
     found += [] if script.since is None else [(script.since, _STARTED, None)]
     found += [(row["time"], _OWNED, row) for row in script.ownership if row["bundle"]]
@@ -191,12 +214,17 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     return sorted(found, key=lambda entry: entry[:2])
 
 
-def _hear(view: LeaderView, memory: _Memory, script: Script, row: dict[str, Any]) -> None:
-    broker = row["broker"]
-    if not row["is_gone"]:
-        view.take(script.reports.report(row))
-        return
-    view.drop(broker)
+def _hear(
+    view: LeaderView, memory: _Memory, script: Script, rows: Sequence[dict[str, Any]]
+) -> None:
+    view.look([row["broker"] if row["is_gone"] else script.reports.report(row) for row in rows])
+    for row in rows:
+        if row["is_gone"]:
+            _forget(view, memory, script, row["broker"])
+
+
+def _forget(view: LeaderView, memory: _Memory, script: Script, broker: str) -> None:
+    """Have the strategies forget a broker that has gone."""
     active = frozenset(view.reports)
     if (shedding := shedder(script.shedder, script.release)) is not None:
         memory.shedder = shedding.forget(memory.shedder, active)
@@ -204,6 +232,7 @@ def _hear(view: LeaderView, memory: _Memory, script: Script, row: dict[str, Any]
         memory.placer = placing.forget(memory.placer, active)
     memory.shed_doubts.pop(broker, None)
     memory.place_doubts.pop(broker, None)
+    memory.away.discard(broker)
 
 
 def _decide(
@@ -310,9 +339,9 @@ def _place(
     view.meet(event["bundle"])
     load = broker_load(view)
     names = (
-        view.brokers_with_fewest(namespace(event["bundle"]))
+        view.brokers_with_fewest(namespace(event["bundle"]), memory.away)
         if script.manager.distributes_evenly
-        else view.set_order()
+        else tuple(name for name in view.set_order() if name not in memory.away)
     )
     position = {broker: i for i, broker in enumerate(load.brokers)}
     candidates = np.array([position[name] for name in names], np.int64)
