@@ -15,7 +15,12 @@ from pyspark.sql import functions as F  # noqa: N812  # the name that every Spar
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.clocks import clock_warnings
 from trimtab.diagnose.compare import compared
-from trimtab.diagnose.deployment import Deployment, deployment
+from trimtab.diagnose.deployment import (
+    Deployment,
+    deployment,
+    logged_releases,
+    logged_settings,
+)
 from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.frames import (
@@ -183,10 +188,13 @@ def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) ->
         for row in held.frame("load_reports").select("release").distinct().collect()
         if row["release"]
     ]
+    settings = held.rows("settings") or logged_settings(
+        log_events(held, F.col("kind") == "broker-ready")
+    )
     return deployment(
         meta,
-        held.rows("settings"),
-        sorted(releases, reverse=True),
+        settings,
+        sorted(releases, reverse=True) or logged_releases(events),
         (
             [event.strategy for event in events if event.kind == "unload" and event.strategy],
             [event.logger for event in events if event.logger in _PLACER_LOGGERS],
