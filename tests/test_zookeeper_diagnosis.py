@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import shutil
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -198,17 +201,42 @@ def test_what_is_written_in_a_round_is_heard_of_at_its_end_and_together() -> Non
 # ---------------------------------------------------------------- a whole run
 
 
+def diagnosed(
+    spark: SparkSession, folder: Path, ahead_s: Mapping[str, float]
+) -> tuple[dict[str, Any], Path]:
+    """Diagnose a cluster of which nobody recorded the store: logs, settings, ZooKeeper's log.
+
+    Args:
+        spark: session.
+        folder: to work in.
+        ahead_s: broker's log → s by which its clock was ahead.
+    """
+    recorded = ("*.jsonl.gz", "*.jsonl")
+    shutil.copytree(UNIFORM, folder / "night", ignore=shutil.ignore_patterns(*recorded))
+    for broker, shift_s in ahead_s.items():
+        log = folder / "night/logs" / broker / "pulsar-broker.log.gz"
+        text = gzip.decompress(log.read_bytes()).decode()
+        log.write_bytes(gzip.compress(shifted(text, timedelta(seconds=shift_s)).encode()))
+    with open_recording(folder / "night") as recording:
+        ingest(spark, recording, folder / "tables")
+    return diagnose(spark, folder / "tables", "uniform").findings, folder / "tables"
+
+
+def shifted(text: str, by: timedelta) -> str:
+    """Set the clock of whoever wrote a log."""
+
+    def other(found: re.Match[str]) -> str:
+        time = datetime.strptime(found[0], "%Y-%m-%dT%H:%M:%S,%f") + by
+        return f"{time:%Y-%m-%dT%H:%M:%S},{time.microsecond // 1000:03}"
+
+    return re.sub(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{3}", other, text, flags=re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def alone(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], Path]:
-    """A cluster of which nobody recorded the store: its logs, settings and ZooKeeper's log."""
-    folder = tmp_path_factory.mktemp("alone")
-    recorded = ("*.jsonl.gz", "*.jsonl")
-    shutil.copytree(UNIFORM, folder / "night", ignore=shutil.ignore_patterns(*recorded))
-    with open_recording(folder / "night") as recording:
-        ingest(spark, recording, folder / "tables")
-    return diagnose(spark, folder / "tables", "uniform").findings, folder / "tables"
+    return diagnosed(spark, tmp_path_factory.mktemp("alone"), {})
 
 
 def test_zookeepers_log_alone_is_enough_to_decide_every_round_again(
@@ -257,3 +285,30 @@ def test_polling_beside_the_log_changes_nothing(
     for table in ("replayed_rounds", "replayed_placements"):
         first, second = (pq.read_table(at / table) for at in (alone[1], tmp_path / "tables"))
         assert first.equals(second)
+
+
+def test_clocks_that_are_off_are_measured_and_change_nothing(
+    spark: SparkSession, alone: tuple[dict[str, Any], Path], tmp_path: Path
+) -> None:
+    """The leader is 1.25 s ahead, one broker 3.7 s and one 2 s behind."""
+    ahead_s = {"broker1": 1.25, "broker3": 3.7, "broker4": -2.0}
+    findings, _ = diagnosed(spark, tmp_path, ahead_s)
+
+    right = {each["broker"]: each for each in alone[0]["clocks"]["brokers"]}
+    wrong = {each["broker"]: each for each in findings["clocks"]["brokers"]}
+    assert findings["clocks"]["reference"] == "the metadata store"
+    assert [each["is_corrected"] for each in right.values()] == [False] * 4
+    assert [each["ahead_s"] for each in wrong.values()] == pytest.approx(
+        [1.25, 0.0, 3.7, None], abs=0.003
+    )
+    assert max(each["bound_s"] or 0.0 for each in wrong.values()) <= 0.003
+    assert min(each["pairs"] for each in wrong.values()) > 50
+    (jump,) = (each for each in findings["warnings"] if "jumped" in each)
+    assert jump.startswith("the clock of 10.213.0.14:8080 jumped: it was ahead of")
+    (off, more) = (each for each in findings["warnings"] if "have NTP keep" in each)
+    assert "10.213.0.11:8080 is 1.250 s" in off
+    assert "10.213.0.13:8080 is 3.700 s" in more
+    for part in ("round_list", "unloads"):
+        assert [each["recomputed"] for each in findings[part]] == [
+            each["recomputed"] for each in alone[0][part]
+        ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 
 from trimtab.diagnose.arithmetic import checked_against_print
-from trimtab.diagnose.clocks import clock_warnings
+from trimtab.diagnose.clock_skew import Clocks
+from trimtab.diagnose.clocks import clock_warnings, clocks_document, skew_warnings
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import (
     Deployment,
@@ -26,6 +27,7 @@ from trimtab.diagnose.findings import found
 from trimtab.diagnose.frames import (
     Held,
     acquired,
+    clocks_of,
     decided,
     heaviest,
     log_events,
@@ -54,6 +56,7 @@ _LEADERSHIP = ("elected-leader", "only-one-broker", "broker-starting")
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
     *("time", "broker", "origin", "version", "written", "is_gone", "file", "line"),
+    "updated",
     "started",
     "load_manager",
     "rate_in",
@@ -92,19 +95,21 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         if key.startswith("brokers.") and key.endswith(".id")
     }
     wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
-    logged = log_events(held, wanted)
     spans = covered(held.rows("store_files"))
+    reports = best_told(_reports(held), spans)
+    clocks = clocks_of(held, names, reports)
+    held = replace(held, ahead=_ahead(clocks, names))
+    logged = log_events(held, wanted)
     leaders = best_told(held.rows("leaders"), spans)
     events = with_elections(logged, leaders, names)
     ran = _deployment(held, meta, events)
     interval_s = ran.manager.shedding_interval_s
-    reports = best_told(_reports(held), spans)
     usages = _usages(held, ran, reports, names)
     times = [event.time for event in events] + [usage.time for usage in usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
     tenures = terms(rounds(events, interval_s), events, end)
     open_question = _not_covered(ran, reports)
-    asked = _tenures(tenures, ran, names) if open_question is None else []
+    asked = _tenures(tenures, ran, names, held.ahead) if open_question is None else []
     replayed = recompute(spark, (tables, cluster), asked, spans)
     write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
     again = _Replayed(replayed)
@@ -134,7 +139,8 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
-    document["warnings"] += clock_warnings(_log_spans(held), usages)
+    document["warnings"] += clock_warnings(_log_spans(held), usages) + skew_warnings(clocks)
+    document["clocks"] = clocks_document(clocks)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
     actions = held.rows("actions")
@@ -142,6 +148,12 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         findings=span | document,
         picture=picture(night, replayed["replayed_rounds"], actions),
     )
+
+
+def _ahead(clocks: Clocks, names: Mapping[str, str]) -> dict[str, timedelta]:
+    """Say by log folder what is taken off the times of its lines."""
+    ahead = clocks.ahead()
+    return {log: ahead[broker] for log, broker in names.items() if broker in ahead}
 
 
 def _with_reports(
@@ -235,7 +247,12 @@ def _not_covered(ran: Deployment, reports: Sequence[Mapping[str, Any]]) -> Undec
     return None
 
 
-def _tenures(found: Sequence[Term], ran: Deployment, names: Mapping[str, str]) -> list[Tenure]:
+def _tenures(
+    found: Sequence[Term],
+    ran: Deployment,
+    names: Mapping[str, str],
+    ahead: Mapping[str, timedelta],
+) -> list[Tenure]:
     return [
         Tenure(
             term=term.number,
@@ -251,6 +268,7 @@ def _tenures(found: Sequence[Term], ran: Deployment, names: Mapping[str, str]) -
             unloads=[(move.time, move.bundle) for each in term.rounds for move in each.moves],
             start=term.elected,
             end=term.end,
+            ahead=ahead.get(term.log_broker, timedelta(0)),
             doubt=(
                 None
                 if term.elected
