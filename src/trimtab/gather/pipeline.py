@@ -78,7 +78,7 @@ def gather(wanted: Wanted, access: Access, output: Path, is_over: threading.Even
     """
     ends = _ends(wanted, access)
     servers, root = servers_of(wanted.metadata) if wanted.metadata else (None, "")
-    cluster = Cluster(_web_address("--admin", wanted.admin))
+    cluster = Cluster(web_address("--admin", wanted.admin))
     folder = Folder(output)
     asker = Asker(Calls(access), cluster, folder)
     try:
@@ -118,7 +118,7 @@ def _ends(wanted: Wanted, access: Access) -> _Ends:
     return _Ends(
         log_folders(wanted.logs),
         zookeeper_folders(wanted.zookeeper_data),
-        _web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
+        web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
         Calls(replace(access, header=dict)),
     )
 
@@ -219,7 +219,7 @@ def _describe(cluster: Cluster, folder: Folder, began: datetime, zone: str | Non
     folder.whole("recording.toml", ("\n".join(lines) + "\n").encode())
 
 
-def _web_address(option: str, given: str) -> str:
+def web_address(option: str, given: str) -> str:
     """Check the address of an API, and return it without a slash at its end."""
     parts = urlsplit(given)
     if parts.username is not None or parts.password is not None:
