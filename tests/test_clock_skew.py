@@ -38,7 +38,7 @@ def test_a_clock_is_measured_to_half_of_what_passes_between_two_of_its_lines() -
     one, two = clocks.skews
     assert (one.broker, one.pairs, one.is_off) == ("b1", 4, True)
     assert one.ahead_s == pytest.approx(3.7)
-    assert one.bound_s == pytest.approx(0.006)
+    assert one.bound_s == pytest.approx(0.007)
     assert two.ahead_s == pytest.approx(0.0)
     assert not two.is_off
     assert clocks.ahead() == {"b1": timedelta(seconds=one.ahead_s or 0.0)}
@@ -56,7 +56,7 @@ def test_without_the_store_clocks_are_held_against_the_busiest() -> None:
     assert clocks.reference == "b1"
     two, three = clocks.skews
     assert two.ahead_s == pytest.approx(5.0)
-    assert two.bound_s == pytest.approx(0.101)
+    assert two.bound_s == pytest.approx(0.102)
     assert (three.broker, three.ahead_s, three.bound_s) == ("b3", None, None)
 
 
@@ -64,11 +64,21 @@ def test_a_clock_that_was_set_is_named_and_not_corrected() -> None:
     clocks = measured([*around("b1", 0, 0.0), *around("b1", 60, -2.0), *around("b2", 9, 1.0)])
 
     assert clocks.jumps == (
-        "the clock of b1 jumped: it was ahead of that of the metadata store by at least -0.011 s "
-        "at 2026-11-21T07:00:00.000Z, and by at most -1.989 s at 2026-11-21T07:01:00.000Z; its "
+        "the clock of b1 jumped: it was ahead of that of the metadata store by at least -0.010 s "
+        "at 2026-11-21T07:00:00.000Z, and by at most -1.990 s at 2026-11-21T07:01:00.000Z; its "
         "lines are ordered as they are printed",
     )
     assert [skew.ahead_s for skew in clocks.skews] == [None, pytest.approx(1.0)]
+
+
+def test_a_clock_that_drifts_is_measured_with_a_wider_bound() -> None:
+    (skew,) = measured([*around("b1", 0, 3.0), *around("b1", 60, 3.05)]).skews
+
+    assert skew.ahead_s == pytest.approx(3.025)
+    assert skew.bound_s == pytest.approx(0.005, abs=0.0001)
+    assert skew.is_off
+    (close,) = measured(around("b1", 0, 0.012)).skews
+    assert not close.is_off
 
 
 def test_clocks_that_contradict_each_other_in_a_circle_are_not_measured() -> None:

@@ -18,8 +18,11 @@ from trimtab.model import Floats, Ints
 
 #: The metadata store's clock, among those of brokers.
 STORE = "the metadata store"
-#: Times are printed and taken to the millisecond below.
-_RESOLUTION_S = 0.001
+#: By how much an order may be violated, s: times are taken to the millisecond, and clocks that
+#: are kept drift a little all the same.  The least that leaves no contradiction is taken.
+_SLACKS_S = (0.002, 0.02, 0.2)
+#: Who is no further off than this beyond doubt is left alone, s.
+_MATTERS_S = 0.01
 
 
 class Pair(NamedTuple):
@@ -33,7 +36,7 @@ class Pair(NamedTuple):
     @property
     def bound_s(self) -> float:
         """Return by how much the later clock can be ahead of the earlier one at most."""
-        return (self.later_time - self.earlier_time).total_seconds() + _RESOLUTION_S
+        return (self.later_time - self.earlier_time).total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ class Skew:
         return (
             self.ahead_s is not None
             and self.bound_s is not None
-            and abs(self.ahead_s) > self.bound_s
+            and abs(self.ahead_s) > self.bound_s + _MATTERS_S
         )
 
 
@@ -123,25 +126,35 @@ def measured(pairs: Iterable[Pair]) -> Clocks:
     still = [it for it in tightest if not {it.earlier, it.later} & jumped]
     reference = _reference(still, counts, jumped)
     jumps = [_told(tightest, broker) for broker in sorted(jumped)]
-    most = least = None
-    bounds = _bounds(still)
-    if reference in bounds.clocks:
-        most, least = bounds.from_clock(reference), bounds.turned().from_clock(reference)
-        if most is None or least is None:
-            jumps.append(
-                f"the clocks of {', '.join(it for it in bounds.clocks if it != STORE)} contradict "
-                "each other: one of them was set meanwhile, or lines of a log are missing"
-            )
+    between = _between(still, reference)
+    if between is None:
+        brokers = sorted({clock for it in still for clock in (it.earlier, it.later)} - {STORE})
+        jumps.append(
+            f"the clocks of {', '.join(brokers)} contradict each other: one of them was set "
+            "meanwhile, or lines of a log are missing"
+        )
     skews = []
     for broker in sorted(counts.keys() - {STORE, reference}):
-        ahead_s = bound_s = None
-        if most is not None and least is not None and broker in bounds.clocks:
-            at = bounds.clocks.index(broker)
-            if np.isfinite(most[at]) and np.isfinite(least[at]):
-                ahead_s = float(most[at] - least[at]) / 2
-                bound_s = float(most[at] + least[at]) / 2
-        skews.append(Skew(broker, ahead_s, bound_s, counts[broker]))
+        least_s, most_s = (between or {}).get(broker, (-np.inf, np.inf))
+        if np.isfinite(least_s) and np.isfinite(most_s):
+            middle_s, half_s = (most_s + least_s) / 2, (most_s - least_s) / 2
+            skews.append(Skew(broker, middle_s, half_s, counts[broker]))
+        else:
+            skews.append(Skew(broker, None, None, counts[broker]))
     return Clocks(reference, tuple(skews), tuple(jumps))
+
+
+def _between(pairs: Sequence[Pair], reference: str) -> dict[str, tuple[float, float]] | None:
+    """Bound how far each clock is ahead of one; None if the pairs contradict each other."""
+    for slack_s in _SLACKS_S:
+        bounds = _bounds(pairs, slack_s)
+        if reference not in bounds.clocks:
+            return {}
+        most, least = bounds.from_clock(reference), bounds.turned().from_clock(reference)
+        if most is not None and least is not None:
+            low, high = (-least).tolist(), most.tolist()
+            return dict(zip(bounds.clocks, zip(low, high, strict=True), strict=True))
+    return None
 
 
 def _reference(pairs: Sequence[Pair], counts: Counter[str], jumped: set[str]) -> str:
@@ -175,7 +188,7 @@ def _against(pairs: Sequence[Pair], broker: str) -> list[tuple[Pair, Pair]]:
 def _contradicts(pairs: Sequence[Pair], broker: str) -> bool:
     """Say whether a broker's own times contradict those of the store."""
     return any(
-        one.later == STORE and one.bound_s + other.bound_s < 0
+        one.later == STORE and one.bound_s + other.bound_s + 2 * _SLACKS_S[-1] < 0
         for one, other in _against(pairs, broker)
     )
 
@@ -194,12 +207,12 @@ def _clock(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _bounds(pairs: Sequence[Pair]) -> _Bounds:
+def _bounds(pairs: Sequence[Pair], slack_s: float) -> _Bounds:
     clocks = sorted({clock for it in pairs for clock in (it.earlier, it.later)})
     at = {clock: i for i, clock in enumerate(clocks)}
     return _Bounds(
         clocks,
         np.array([at[it.earlier] for it in pairs], np.int64),
         np.array([at[it.later] for it in pairs], np.int64),
-        np.array([it.bound_s for it in pairs], np.float64),
+        np.array([it.bound_s + slack_s for it in pairs], np.float64),
     )
