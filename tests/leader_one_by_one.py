@@ -83,17 +83,24 @@ class LeaderView:
 
     def take(self, report: Report) -> None:
         """Take a broker's write."""
-        notifications = 1 if report.broker in self.reports else 2
-        self.reports[report.broker] = report
-        for _ in range(notifications):
-            self.recompute()
+        self.look([report])
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
-        self.given.pop(broker, None)
-        if self.reports.pop(broker, None) is not None:
-            for _ in range(2):
-                self.recompute()
+        self.look([broker])
+
+    def look(self, writes: Sequence[Report | str]) -> None:
+        """Take all that was written since the last look."""
+        notifications = 0
+        for write in writes:
+            if isinstance(write, str):
+                self.given.pop(write, None)
+                notifications += 2 * (self.reports.pop(write, None) is not None)
+            else:
+                notifications += 1 if write.broker in self.reports else 2
+                self.reports[write.broker] = write
+        for _ in range(notifications):
+            self.recompute()
 
     def recompute(self) -> None:
         """Feed every reported bundle's average one sample; forget bundles nobody reports.

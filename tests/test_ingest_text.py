@@ -15,6 +15,7 @@ from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.layouts import UnreadableTimeError, log_line, utc
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
+from trimtab.ingest.splits import lines_of
 
 TESTDATA = Path(__file__).parent / "testdata" / "ingest"
 
@@ -53,7 +54,11 @@ class Log:
             return f"rejected: {outcome.reason}"
         if not isinstance(outcome, Rows):
             return "continuation" if isinstance(outcome, Continuation) else "other"
-        ((_, row),) = outcome.rows
+        ((table, row),) = outcome.rows
+        if table == "settings":
+            return (
+                f"setting {row['key']} = {row['value']!r}, {row['origin']} of {row['log_broker']}"
+            )
         shown = {
             name: row[name]
             for name in ("strategy", "broker", "bundle", "target", "count", "brokers")
@@ -62,6 +67,30 @@ class Log:
         shown |= row["numbers"] or {}
         shown |= {f"scores.{name}": value for name, value in (row["scores"] or {}).items()}
         return " ".join([row["kind"], *(f"{name}={value}" for name, value in shown.items())])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_a_log_in_utf_16_is_told_from_noise(encoding: str) -> None:
+    line = "2026-11-21T06:37:17,331+0000 [main] INFO  a.B - \u00fcber\r\n"
+    lines = lines_of((line * 3).encode(encoding))
+    reasons = [broker_log(text, _origin("0", "")) for text in lines if len(text) > 9]
+
+    assert len(reasons) == 3
+    for told in reasons:
+        assert isinstance(told, Rejected)
+        assert told.reason.startswith("the text is UTF-16, as PowerShell writes it; expected UTF-8")
+
+
+def test_bytes_that_are_no_utf_8_and_holes_cost_no_more_than_their_line() -> None:
+    line = "2026-11-21T06:37:17,331+0000 [main] INFO  a.B - \u00fcber".encode("latin-1")
+    hole = b"\0" * 40
+
+    (read, torn) = lines_of(line + b"\n" + hole + line + b"\n")
+
+    assert isinstance(broker_log(read, _origin("0", "")), Other)
+    refused = broker_log(torn, _origin("0", ""))
+    assert isinstance(refused, Rejected)
+    assert "no time at the start of the line" in refused.reason
 
 
 def _origin(zone: str, day: str) -> Origin:

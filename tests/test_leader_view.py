@@ -148,8 +148,22 @@ def test_the_filter_keeps_exactly_the_brokers_with_the_fewest(counts: dict[str, 
     kept = view.brokers_with_fewest("t/n")
     assert set(kept) == {broker for broker, count in counts.items() if count == fewest}
 
+    others = {broker: count for broker, count in counts.items() if broker != kept[0]}
+    left = view.brokers_with_fewest("t/n", {kept[0]})
+    assert set(left) == {b for b, count in others.items() if count == min(others.values())}
+
 
 # ------------------------------------------- the same as one bundle after the other
+
+
+def _report(random: np.random.Generator, broker: str) -> tuple[Any, Any]:
+    count = int(random.integers(0, 12))
+    names = [f"t/n{i % 3}/x{i}" for i in random.permutation(60)[:count].tolist()]
+    usage, totals, samples = random.random(5), random.random(4), random.random((count, 5))
+    listed = tuple(names[: count - int(random.integers(2))])
+    args = (broker, usage, np.full(5, 100.0), totals, listed)
+    stats = dict(zip(names, samples, strict=True))
+    return Report(*args, tuple(names), samples), leader_one_by_one.Report(*args, stats)
 
 
 def _both(
@@ -158,17 +172,18 @@ def _both(
     """Let random things happen to both leaders."""
     view, plain = LeaderView(averages), leader_one_by_one.LeaderView()
     for _ in range(steps):
-        what = random.choice(["take"] * 6 + ["drop", "recompute", "store", "start", "give", "own"])
+        what = random.choice(
+            ["take"] * 6 + ["look", "drop", "recompute", "store", "start", "give", "own"]
+        )
         broker, bundle = (f"{x}{random.integers(9)}" for x in ("b", "t/n0/x"))
         if what == "take":
-            count = int(random.integers(0, 12))
-            names = [f"t/n{i % 3}/x{i}" for i in random.permutation(60)[:count].tolist()]
-            usage, totals, samples = random.random(5), random.random(4), random.random((count, 5))
-            listed = tuple(names[: count - int(random.integers(2))])
-            args = (broker, usage, np.full(5, 100.0), totals, listed)
-            view.take(Report(*args, tuple(names), samples))
-            stats = dict(zip(names, samples, strict=True))
-            plain.take(leader_one_by_one.Report(*args, stats))
+            for leader, told in zip((view, plain), _report(random, broker), strict=True):
+                leader.take(told)
+        elif what == "look":
+            three = [f"b{i}" for i in random.permutation(9)[:3].tolist()]
+            written = [*(_report(random, one) for one in three), (broker, broker)]
+            for leader, told in zip((view, plain), zip(*written, strict=True), strict=True):
+                leader.look(told)
         elif what == "store":
             short, long = random.random((2, 1, 4))
             counts = np.array([7]), np.array([70])

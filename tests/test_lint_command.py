@@ -185,6 +185,29 @@ def test_helm_values_and_the_environment_of_images_are_read() -> None:
     )
 
 
+def test_of_helm_values_the_brokers_own_count() -> None:
+    helm = (
+        b"proxy:\n  configData:\n    loadBalancerSheddingIntervalMinute: '5'\n"
+        b"broker:\n  configData:\n    loadBalancerEnabled: 'true'\n"
+        b"    PULSAR_MEM: >\n      -Xmx1g\n"
+    )
+
+    assert codes("-", "--release", "5.0.1", given=helm) == []
+
+
+def test_a_dump_of_the_settings_is_what_a_broker_tells() -> None:
+    told = b"configs=ServiceConfiguration(loadBalancerOverrideBrokerNicSpeedGbps=Optional.empty, "
+    dumped = told + b"loadBalancerSheddingIntervalMinute=5)"
+
+    assert codes("-", "--release", "5.0.1", given=dumped) == codes(
+        "-",
+        "--release",
+        "5.0.1",
+        given=b'{"loadBalancerOverrideBrokerNicSpeedGbps": "Optional.empty", '
+        b'"loadBalancerSheddingIntervalMinute": "5"}',
+    )
+
+
 def test_a_gzipped_conf_a_byte_order_mark_and_line_ends_of_windows(tmp_path: Path) -> None:
     path = tmp_path / "broker.conf.gz"
     path.write_bytes(gzip.compress(b"\xef\xbb\xbf" + AVG.replace("\n", "\r\n").encode()))

@@ -475,3 +475,10 @@ def test_what_is_served_is_counted_once(pairs: list[tuple[int, int]]) -> None:
 def test_bookkeeping_is_the_newest_that_is_not_newer(release: str, since: str) -> None:
     assert load_data(MODULAR, release) is LOAD_DATA[MODULAR, since]
     assert load_data("SimpleLoadManagerImpl", release) is None
+
+
+@pytest.mark.parametrize(("release", "looks"), [("2.10", True), ("3.0", True), ("3.1.0", False)])
+def test_a_leader_from_3_1_on_is_deaf_while_it_unloads(release: str, looks: bool) -> None:
+    found = load_data(MODULAR, release)
+    assert found is not None
+    assert found.looks_while_unloading is looks

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimtab.ingest.actions import action
-from trimtab.ingest.confs import conf_line, runtime_config
+from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.load_reports import load_report
 from trimtab.ingest.metrics import prom_line, query_range, scrape_time
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
@@ -191,6 +191,29 @@ def test_effective_settings_know_their_line() -> None:
     ]
 
     assert [("a", "b", 2), ("b", '"c": 1', 3), ("c", "2", 5), ("d", "[true]", 5)] == found
+
+
+def test_settings_as_a_broker_prints_them_are_those_in_force() -> None:
+    text = "configs=ServiceConfiguration(a=Optional[0.01],\n b=[c, d])"
+
+    found = rows(runtime_config(text, ORIGIN))
+
+    assert [("a", "Optional[0.01]", "runtime", 1), ("b", "[c, d]", "runtime", 2)] == [
+        (row["key"], row["value"], row["origin"], row["line"]) for _, row in found
+    ]
+    assert "found an empty ServiceConfiguration()" == reason(
+        runtime_config("ServiceConfiguration()", ORIGIN)
+    )
+
+
+def test_helm_values_are_the_settings_of_the_broker_alone() -> None:
+    text = "broker:\n  configData:\n    a: '1'\nproxy:\n  configData:\n    a: '2'\n"
+
+    [(table, row)] = rows(helm_values(text, ORIGIN))
+
+    assert "settings" == table
+    assert ("a", "1", "conf", 3) == (row["key"], row["value"], row["origin"], row["line"])
+    assert "found no setting, expected broker.configData" == reason(helm_values("", ORIGIN))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,10 @@ def meta_refusal(root: Path, text: str) -> str:
 
 EXPECTED = {
     "conf/b1.conf": ("conf", "b1"),
+    "conf/shop-values.yaml": ("helm-values", "shop-values"),
+    "values.yml": ("helm-values", "values"),
     "runtime-config/b1.json.gz": ("runtime-config", "b1"),
+    "runtime-config/b2.txt": ("runtime-config", "b2"),
     "logs/b1/pulsar-broker.log": ("log", "b1"),
     "logs/b1/old/pulsar-broker-2026-11-21-1.log.gz": ("log", "b1"),
     "logs/b1/broker.log.1": ("log", "b1"),

@@ -164,6 +164,30 @@ def test_books_that_do_not_add_up_are_called_that() -> None:
     assert "do not add up" in render(document["findings"], document["picture"])
 
 
+def test_clocks_stand_in_the_books_those_that_are_off_first() -> None:
+    document = read("threshold")
+    assert "<h3>Clocks</h3>" not in page()
+    known = {"ahead_s": 0.0, "bound_s": 0.002, "pairs": 9, "is_corrected": False}
+    document["findings"]["clocks"] = {
+        "reference": "the metadata store",
+        "brokers": [
+            {"broker": "a:1"} | known,
+            {"broker": "b:1"} | known | {"ahead_s": -3.7, "is_corrected": True},
+            {"broker": "c:1"} | known | {"ahead_s": None, "bound_s": None, "pairs": 1},
+        ],
+    }
+    html = render(document["findings"], document["picture"])
+    told = squeezed(Outline(html[html.index("<h3>Clocks</h3>") :]).text())
+    assert squeezed("from that of the metadata store") in told
+    said = (
+        "b:1 3.700 s behind, ± 0.002 s, by 9 pairs; taken off its times",
+        "a:1 0.000 s ahead, ± 0.002 s, by 9 pairs",
+        "c:1 not bounded on both sides, by 1 pair",
+    )
+    places = [told.index(squeezed(each)) for each in said]
+    assert places == sorted(places)
+
+
 def test_the_cause_that_cost_most_comes_first() -> None:
     causes = re.findall(r'<h3 id="h-cause-\d+">.*?<code>(.*?)</code>', page())
     # Three useless moves, then one each: 78.5 kB/s were moved for nothing against 19.1.

@@ -1,4 +1,4 @@
-"""What a broker.conf says: its lines, the same as Helm values, a broker's own answer."""
+"""What a broker.conf says: its lines, the same as Helm values, a broker's own answer or dump."""
 
 from __future__ import annotations
 
@@ -12,6 +12,20 @@ _SETTING = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(=|:(?=\s|$))\s*(.*?)\s*")
 #: A YAML value behind which a comment may stand: `"true"  # why`.
 _YAML_VALUE = re.compile(r"""(?:"([^"]*)"|'([^']*)'|(.*?))(?:(?:^|\s+)#.*)?""")
 _SHOWN_MAX = 80
+#: What the image's start script says of each setting that it writes into the file.
+_STARTING = re.compile(
+    r"(?:\[(?:[^\]]*/)?(?:broker|standalone)\.conf\] )?"
+    r"(?:Updating|Applying|Adding) config:? +(?=[\w.]+ *=)"
+)
+#: Variables of the environment that begin so are written into the file.
+PREFIX = "PULSAR_PREFIX_"
+#: Headings of Helm values and of a ConfigMap under which settings stand, and whose they are.
+_SETTINGS_OF = "broker"
+_HEADINGS = ("configData", "data")
+_KEY = re.compile(r"( *)([A-Za-z_][\w.\-]*) *:(?:\s|$)(.*)")
+_BLOCK = re.compile(r"[|>][+\-\d]*\s*(?:#.*)?")
+_DUMP = "ServiceConfiguration("
+_OPENING, _CLOSING = "([{", ")]}"
 
 
 class ConfError(ValueError):
@@ -40,7 +54,7 @@ def conf_entry(text: str) -> ConfEntry | None:
     Raises:
         ConfError: the line is neither a setting, a comment nor blank.
     """
-    text = text.removeprefix("\ufeff")
+    text = without_script(text.removeprefix("\ufeff"))
     if not text.strip() or text.lstrip().startswith(("#", "!")):
         return None
     found = _SETTING.fullmatch(text)
@@ -72,3 +86,91 @@ def runtime_entries(found: Mapping[str, object], text: str) -> Iterator[tuple[st
         place = at.end() if at else place
         told = value if isinstance(value, str) else json.dumps(value)
         yield key, told, text.count("\n", 0, place) + 1
+
+
+def without_script(text: str) -> str:
+    """Leave of a line of the image's start script the setting that it tells of.
+
+    >>> without_script("[conf/broker.conf] Updating config loadBalancerEnabled=true")
+    'loadBalancerEnabled=true'
+    """
+    return _STARTING.sub("", text, count=1) if _STARTING.match(text) else text
+
+
+def helm_entries(text: str) -> Iterator[tuple[str, str, int]]:
+    """Walk the broker's settings in Helm values, or in a ConfigMap.
+
+    Where there is a `broker` with `configData`, that alone is read: other components have
+    keys of the same names.  Otherwise every `configData` or `data` counts, and where there is
+    none whatever stands at the top.
+
+    Yields:
+        Key without `PULSAR_PREFIX_`, value without quotes, and the line, from 1.
+
+    Quirks:
+        Lists, flow mappings and texts of several lines are passed over: no setting is one.
+    """
+    found = list(_scalars(text.removeprefix("\ufeff")))
+    under = [it for it in found if it[0] and it[0][-1] in _HEADINGS]
+    own = [it for it in under if _SETTINGS_OF in it[0]]
+    for _, key, value, line in own or under or [it for it in found if not it[0]]:
+        yield key.removeprefix(PREFIX), value, line
+
+
+def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
+    """Give every `key: value` of a YAML text: the headings above it, key, value and line."""
+    above: list[tuple[int, str]] = []
+    block: int | None = None
+    for number, line in enumerate(text.splitlines(), start=1):
+        indent = len(line) - len(line.lstrip(" "))
+        is_inside = block is not None and indent > block
+        if is_inside or not line.strip() or line.lstrip().startswith("#"):
+            continue
+        block = None
+        found = _KEY.fullmatch(line)
+        if found is None:
+            continue
+        while above and above[-1][0] >= indent:
+            above.pop()
+        key, value = found[2], found[3].strip()
+        if _BLOCK.fullmatch(value):
+            block = indent
+        elif not value or value.startswith("#"):
+            above.append((indent, key))
+        elif (entry := conf_entry(f"{key}: {value}")) is not None and value[0] not in "{[&*":
+            yield tuple(name for _, name in above), key, entry.value, number
+
+
+def is_dump(text: str) -> bool:
+    """Say whether a text has a broker's settings as Java prints them."""
+    return _DUMP in text
+
+
+def dumped_entries(text: str) -> Iterator[tuple[str, str, int]]:
+    """Walk `ServiceConfiguration(key=value, key=value, …)`, as a broker prints it when it starts.
+
+    The text may have been wrapped anywhere, in the middle of a word too, and cut off: a last
+    value without an end is left out.
+
+    Yields:
+        Key, value as Java prints it, and the line of the text, from 1, in which the value ends.
+    """
+    begin = text.find(_DUMP)
+    if begin < 0:
+        return
+    depth, piece, line = 0, "", text.count("\n", 0, begin) + 1
+    for character in text[begin + len(_DUMP) :]:
+        if character in "\r\n":
+            line += character == "\n"
+            continue
+        is_end = character == ")" and depth == 0
+        if is_end or (character == "," and depth == 0):
+            key, separator, value = piece.partition("=")
+            if separator:
+                yield key.strip(), value.strip(), line
+            piece = ""
+            if is_end:
+                return
+            continue
+        depth += (character in _OPENING) - (character in _CLOSING and depth > 0)
+        piece += character

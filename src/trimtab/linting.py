@@ -10,7 +10,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab.confs import ConfError, conf_entry, runtime_entries
+from trimtab.confs import (
+    PREFIX,
+    ConfError,
+    conf_entry,
+    dumped_entries,
+    helm_entries,
+    is_dump,
+    runtime_entries,
+)
 from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording
 from trimtab.keys import KEYS
 from trimtab.lint import Conf, Finding, Written, lint, lint_upgrade
@@ -34,8 +42,8 @@ _OF_OTHERS = {
     "websocket",
     "zookeeper",
 }
-#: Pulsar's images write variables of the environment that begin so into the file.
-_PREFIX = "PULSAR_PREFIX_"
+#: Helm values have settings of several programs.
+_HELM = re.compile(r"^ *(?:configData|data):\s*(?:#.*)?$", re.MULTILINE)
 #: As brokers tell optional values, and lists: Optional[0.01], [a, b].
 _OPTIONAL = re.compile(r"Optional\[(.*)\]", re.DOTALL)
 _LIST = re.compile(r"\[(.*)\]", re.DOTALL)
@@ -127,7 +135,8 @@ def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
     try:
         with open_recording(path) as recording:
             release = release or recording.meta.get("pulsar", "")
-            written = _by_broker(path, recording.files.get("conf", ()))
+            files = [file for it in ("conf", "helm-values") for file in recording.files.get(it, ())]
+            written = _by_broker(path, files)
             told = _by_broker(path, recording.files.get("runtime-config", ()))
     except RecordingError as error:
         raise LintError(str(error)) from None
@@ -179,8 +188,8 @@ def read_conf(source: str, content: bytes) -> Conf:
     if len(content) > _BYTES_MAX:
         raise LintError(f"{source}: found more than {_BYTES_MAX:,} bytes, expected a broker.conf")
     text = content.decode("utf-8-sig", "replace")
-    if text.lstrip().startswith("{"):
-        return _told(source, text)
+    if (whole := _document(source, text)) is not None:
+        return whole
     written: dict[str, Written] = {}
     repeated: list[tuple[Written, Written]] = []
     unreadable: list[tuple[int, str]] = []
@@ -194,7 +203,7 @@ def read_conf(source: str, content: bytes) -> Conf:
             continue
         if entry is None:
             continue
-        key = entry.key.removeprefix(_PREFIX)
+        key = entry.key.removeprefix(PREFIX)
         is_yaml = is_yaml or entry.is_yaml
         here = Written(key, entry.value, source, number)
         if key in equals and not entry.is_yaml:
@@ -209,6 +218,17 @@ def read_conf(source: str, content: bytes) -> Conf:
     # Helm values hold lists, templates and whole texts as well, which are nobody's slips.
     slips = () if is_yaml else tuple(unreadable)
     return Conf(source, "", written, tuple(repeated), unreadable=slips)
+
+
+def _document(source: str, text: str) -> Conf | None:
+    """Read what is one document, and not a setting a line; None if it is none."""
+    if text.lstrip().startswith("{"):
+        return _told(source, text)
+    if is_dump(text):
+        return _conf_of(source, dumped_entries(text), is_told=True)
+    if _HELM.search(text):
+        return _conf_of(source, helm_entries(text), is_told=False)
+    return None
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -239,11 +259,16 @@ def _told(source: str, text: str) -> Conf:
         raise LintError(f"{source}: not JSON: {error}") from None
     if not isinstance(found, dict) or not found:
         raise LintError(f"{source}: found an empty object, expected one of settings")
+    return _conf_of(source, runtime_entries(found, text), is_told=True)
+
+
+def _conf_of(source: str, entries: Iterable[tuple[str, str, int]], *, is_told: bool) -> Conf:
+    """Make a conf of what a whole document says."""
     written = {
-        key: Written(key, _plain(value), source, line)
-        for key, value, line in runtime_entries(found, text)
+        key: Written(key, _plain(value) if is_told else value, source, line)
+        for key, value, line in entries
     }
-    return Conf(source, "", written, is_told=True)
+    return Conf(source, "", written, is_told=is_told)
 
 
 def _plain(value: str) -> str:

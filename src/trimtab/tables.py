@@ -185,7 +185,7 @@ INGESTED: dict[str, pa.Schema] = {
     ),
     "settings": schema(
         "Every setting of every broker.",
-        column("log_broker", pa.string(), "the file's name under conf/ or runtime-config/"),
+        column("log_broker", pa.string(), "name of the file in conf/ or runtime-config/, or log"),
         column("key", pa.string(), "broker.conf key"),
         column("value", pa.string(), "value as written"),
         column("origin", pa.string(), "conf or runtime; runtime wins"),

@@ -102,7 +102,7 @@ def explained(folder: Path, cluster: str) -> Explained:
     )
     tenures = terms(rounds(logged, ran.manager.shedding_interval_s), logged, end)
     open_question = parts._not_covered(ran, reports)
-    asked = parts._tenures(tenures, ran, names) if open_question is None else []
+    asked = parts._tenures(tenures, ran, names, {}) if open_question is None else []
     replayed = _replayed((folder, cluster), asked, spans)
     again = parts._Replayed(replayed)
     known = [parts._known(r, again, ran, open_question) for t in tenures for r in t.rounds]

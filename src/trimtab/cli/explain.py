@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
 from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
+
+
+class _Asked(TypedDict):
+    """The options that do not say where it is done."""
+
+    prometheus: str | None
+    begin: str | None
+    end: str | None
+    as_json: bool
 
 
 @click.command()
@@ -22,10 +32,21 @@ from trimtab.cli.saying import complain, say
 @CORES
 @MASTER
 @click.option(
+    "--prometheus", metavar="URL", help="Prometheus to ask where the recording has no metrics."
+)
+@click.option(
+    "--from", "begin", metavar="TIME", help="With --prometheus.  [default: recording.toml's]"
+)
+@click.option("--to", "end", metavar="TIME", help="With --prometheus.  [default: recording.toml's]")
+@click.option(
     "--json", "as_json", is_flag=True, help="Print findings.json instead of the headline."
 )
 def explain(
-    recording: Path, output: Path | None, cores: int, master: str | None, as_json: bool
+    recording: Path,
+    output: Path | None,
+    cores: int,
+    master: str | None,
+    **asked: Unpack[_Asked],
 ) -> None:
     """Explain what a cluster's balancer did: one page, offline.
 
@@ -40,16 +61,27 @@ def explain(
       trimtab explain recordings/threshold
       trimtab explain last-night.tar.gz -o night --cores 8
       trimtab explain pulsar-broker.log --json | jq .headline
+      trimtab explain logs --prometheus http://prometheus:9090 \\
+          --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
     from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
+    from trimtab.remote_metrics import Remote, with_metrics
     from trimtab.spark import opened_session
 
-    with clear_errors(), open_recording(recording) as opened:
+    url = asked["prometheus"]
+    if url is None and (asked["begin"] or asked["end"]):
+        raise click.UsageError("--from and --to: found without --prometheus, expected beside it")
+    remote = None if url is None else Remote(url, asked["begin"], asked["end"])
+    with (
+        clear_errors(),
+        open_recording(recording) as found,
+        with_metrics(found, remote) as opened,
+    ):
         folder = output or Path("explained") / opened.name
         with opened_session("trimtab", cores=cores, master=master) as spark:
             result = explained(spark, opened, folder)
-    if as_json:
+    if asked["as_json"]:
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return
     said = result.document["headline"]

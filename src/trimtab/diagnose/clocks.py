@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
+from trimtab.diagnose.clock_skew import Clocks
 from trimtab.diagnose.night import Usage
 
 #: Zones differ by whole quarters of an hour.
 _QUARTER = timedelta(minutes=15)
+#: Clocks that are kept by NTP are closer together, s.
+_KEPT_S = 1.0
 
 
 def clock_warnings(
@@ -39,3 +43,34 @@ def clock_warnings(
             "clock: set time_zone in recording.toml to the zone that the log was written in"
         )
     return found
+
+
+def skew_warnings(clocks: Clocks) -> list[str]:
+    """Name the clocks that were not kept, and what was made of their times."""
+    found = list(clocks.jumps)
+    for skew in clocks.skews:
+        if skew.is_off and skew.ahead_s is not None and abs(skew.ahead_s) >= _KEPT_S:
+            way = "ahead of" if skew.ahead_s > 0 else "behind"
+            found.append(
+                f"the clock of {skew.broker} is {abs(skew.ahead_s):.3f} s (± {skew.bound_s:.3f} s) "
+                f"{way} that of {clocks.reference}; its lines were ordered by the time without it: "
+                "have NTP keep the clocks"
+            )
+    return found
+
+
+def clocks_document(clocks: Clocks) -> dict[str, Any]:
+    """Lay out how clocks stood to one another, as findings.json has it."""
+    return {
+        "reference": clocks.reference,
+        "brokers": [
+            {
+                "broker": skew.broker,
+                "ahead_s": None if skew.ahead_s is None else round(skew.ahead_s, 4),
+                "bound_s": None if skew.bound_s is None else round(skew.bound_s, 4),
+                "pairs": skew.pairs,
+                "is_corrected": skew.is_off,
+            }
+            for skew in clocks.skews
+        ],
+    }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trimtab.confs import dumped_entries
+from trimtab.diagnose.night import Event
 from trimtab.keys import KEYS
 from trimtab.releases import RELEASE_LINES, release_line
 from trimtab.settings import (
@@ -25,6 +28,8 @@ _RELEASE_ASSUMED = "4.0.8"
 _MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 #: First release that has it.
 _FIRST = "2.11.0"
+#: How a broker names its release when it starts.
+_VERSION = re.compile(r"version: '([^']+)'")
 _STRATEGY_KEYS = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
 
 
@@ -91,6 +96,37 @@ def deployment(
         placer=placer.rpartition(".")[2],
         warnings=tuple(warnings),
     )
+
+
+def logged_settings(events: Iterable[Event]) -> list[dict[str, Any]]:
+    """Read the settings of the load balancer out of the lines with which brokers become ready.
+
+    Args:
+        events: lines of kind broker-ready, in order of time; a broker's last one counts.
+
+    Returns:
+        Rows as those of `settings`.
+    """
+    last = {event.log_broker: event for event in events}
+    return [
+        {
+            "log_broker": event.log_broker,
+            "key": key,
+            "value": value,
+            "origin": "runtime",
+            "file": event.file,
+            "line": event.line,
+        }
+        for event in last.values()
+        for key, value, _ in dumped_entries(event.text)
+        if key in KEYS
+    ]
+
+
+def logged_releases(events: Iterable[Event]) -> list[str]:
+    """Return the releases that brokers name when they start."""
+    lines = (_VERSION.search(event.text) for event in events if event.kind == "broker-starting")
+    return [found[1] for found in lines if found]
 
 
 def _release(

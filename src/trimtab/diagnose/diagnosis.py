@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,21 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 
 from trimtab.diagnose.arithmetic import checked_against_print
-from trimtab.diagnose.clocks import clock_warnings
+from trimtab.diagnose.clock_skew import Clocks
+from trimtab.diagnose.clocks import clock_warnings, clocks_document, skew_warnings
 from trimtab.diagnose.compare import compared
-from trimtab.diagnose.deployment import Deployment, deployment
+from trimtab.diagnose.deployment import (
+    Deployment,
+    deployment,
+    logged_releases,
+    logged_settings,
+)
 from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.frames import (
     Held,
     acquired,
+    clocks_of,
     decided,
     heaviest,
     log_events,
@@ -52,6 +59,7 @@ _LEADERSHIP = ("elected-leader", "only-one-broker", "broker-starting")
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
     *("time", "broker", "origin", "version", "written", "is_gone", "file", "line"),
+    "updated",
     "started",
     "load_manager",
     "rate_in",
@@ -86,19 +94,21 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     meta = {row["key"]: row["value"] for row in held.rows("recording")}
     names = _ids(meta)
     wanted = F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*UNLOADING, *_LEADERSHIP)
-    logged = log_events(held, wanted)
     spans = covered(held.rows("store_files"))
+    reports = best_told_table(_reports(held), spans)
+    clocks = clocks_of(held, names, reports)
+    held = replace(held, ahead=_ahead(clocks, names))
+    logged = log_events(held, wanted)
     leaders = best_told(held.rows("leaders"), spans)
     events = with_elections(logged, leaders, names)
     ran = _deployment(held, meta, events)
     interval_s = ran.manager.shedding_interval_s
-    reports = best_told_table(_reports(held), spans)
     usages = _usages(held, ran, reports, names)
     times = [event.time for event in events] + [usage.time for usage in usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
     tenures = terms(rounds(events, interval_s), events, end)
     open_question = _not_covered(ran, reports)
-    asked = _tenures(tenures, ran, names) if open_question is None else []
+    asked = _tenures(tenures, ran, names, held.ahead) if open_question is None else []
     night = Night(
         rounds=_numbered(each for tenure in tenures for each in tenure.rounds),
         usages=usages,
@@ -134,7 +144,8 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
-    document["warnings"] += clock_warnings(log_spans, usages)
+    document["warnings"] += clock_warnings(log_spans, usages) + skew_warnings(clocks)
+    document["clocks"] = clocks_document(clocks)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
     return Diagnosis(
@@ -150,6 +161,12 @@ def _ids(meta: Mapping[str, str]) -> dict[str, str]:
         for key, value in meta.items()
         if key.startswith("brokers.") and key.endswith(".id")
     }
+
+
+def _ahead(clocks: Clocks, names: Mapping[str, str]) -> dict[str, timedelta]:
+    """Say by log folder what is taken off the times of its lines."""
+    ahead = clocks.ahead()
+    return {log: ahead[broker] for log, broker in names.items() if broker in ahead}
 
 
 def _with_reports(held: Held, night: Night, reports: pa.Table, spans: Sequence[Span]) -> Night:
@@ -198,10 +215,13 @@ def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) ->
         for row in held.frame("load_reports").select("release").distinct().collect()
         if row["release"]
     ]
+    settings = held.rows("settings") or logged_settings(
+        log_events(held, F.col("kind") == "broker-ready")
+    )
     return deployment(
         meta,
-        held.rows("settings"),
-        sorted(releases, reverse=True),
+        settings,
+        sorted(releases, reverse=True) or logged_releases(events),
         (
             [event.strategy for event in events if event.kind == "unload" and event.strategy],
             [event.logger for event in events if event.logger in _PLACER_LOGGERS],
@@ -241,7 +261,12 @@ def _not_covered(ran: Deployment, reports: pa.Table) -> Undecidable | None:
     return None
 
 
-def _tenures(found: Sequence[Term], ran: Deployment, names: Mapping[str, str]) -> list[Tenure]:
+def _tenures(
+    found: Sequence[Term],
+    ran: Deployment,
+    names: Mapping[str, str],
+    ahead: Mapping[str, timedelta],
+) -> list[Tenure]:
     return [
         Tenure(
             term=term.number,
@@ -257,6 +282,7 @@ def _tenures(found: Sequence[Term], ran: Deployment, names: Mapping[str, str]) -
             unloads=[(move.time, move.bundle) for each in term.rounds for move in each.moves],
             start=term.elected,
             end=term.end,
+            ahead=ahead.get(term.log_broker, timedelta(0)),
             doubt=(
                 None
                 if term.elected

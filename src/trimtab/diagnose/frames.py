@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from trimtab.diagnose.clock_pairs import KINDS, pairs_of
+from trimtab.diagnose.clock_skew import Clocks, measured
 from trimtab.diagnose.night import Decided, Event, Heavy
 from trimtab.diagnose.reported import BundleReports, bundle_reports
+from trimtab.diagnose.store_source import ZOOKEEPER
 from trimtab.model import Floats
 from trimtab.partitions import cluster_folder
 from trimtab.tables import INGESTED
@@ -32,6 +35,8 @@ class Held:
     spark: SparkSession
     tables: Path
     cluster: str
+    #: Log folder → what is taken off the times of its lines, since its clock is off.
+    ahead: Mapping[str, timedelta] = field(default_factory=dict)
 
     def frame(self, name: str) -> DataFrame:
         """Return a table, in whatever order Spark reads it."""
@@ -52,10 +57,12 @@ class Held:
 
 def log_events(held: Held, wanted: Column) -> list[Event]:
     """Read lines of the logs, in order of time, file and line."""
+    none = timedelta(0)
     events = [
         Event(
             **row
             | {
+                "time": row["time"] - held.ahead.get(row["log_broker"], none),
                 "numbers": dict(row["numbers"] or ()),
                 "scores": dict(row["scores"] or ()),
                 "brokers": tuple(row["brokers"] or ()),
@@ -64,6 +71,25 @@ def log_events(held: Held, wanted: Column) -> list[Event]:
         for row in held.rows("log_events", wanted)
     ]
     return sorted(events, key=lambda event: (event.time, event.file, event.line))
+
+
+def clocks_of(held: Held, names: Mapping[str, str], reports: pa.Table) -> Clocks:
+    """Measure the brokers' clocks.
+
+    Args:
+        held: the tables.
+        names: log folder → broker id.
+        reports: rows of `load_reports`.
+    """
+    lines = (
+        held.frame("log_events")
+        .where(F.col("kind").isin(*sorted(KINDS)))
+        .select("time", "log_broker", "kind", "bundle", "broker")
+    )
+    exact = held.rows("ownership", F.col("file").startswith(ZOOKEEPER))
+    in_store = reports.filter(pc.equal(reports["origin"], "store"))
+    stamped = in_store.select(["broker", "updated", "written"]).to_pylist()
+    return measured(pairs_of(lines.toArrow().to_pylist(), exact, stamped, names))
 
 
 def reports_of(held: Held, bundles: Collection[str]) -> dict[str, BundleReports]:

@@ -6,7 +6,7 @@ numbers that the leader's own maps held.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -100,8 +100,17 @@ class LeaderView:
 
     def take(self, report: Report) -> None:
         """Take a broker's write."""
-        notifications = 1 if report.broker in self._reports else 2
-        self.put(report)
+        self.look((report,))
+
+    def look(self, writes: Sequence[Report | str]) -> None:
+        """Take all that was written since the last look: reports, and names of brokers gone."""
+        notifications = 0
+        for write in writes:
+            if isinstance(write, str):
+                notifications += 2 if self._remove(write) else 0
+            else:
+                notifications += 1 if write.broker in self._reports else 2
+                self.put(write)
         for _ in range(notifications):
             self.recompute()
 
@@ -126,13 +135,7 @@ class LeaderView:
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
-        self.given.pop(broker, None)
-        report = self._reports.pop(broker, None)
-        if report is not None:
-            self._order = self._set_order = self._listed = self._told = None
-            self._let_go(broker, report.measured)
-            for _ in range(2):
-                self.recompute()
+        self.look((broker,))
 
     def recompute(self) -> None:
         """Feed every reported bundle's average one sample; forget bundles nobody reports.
@@ -273,8 +276,8 @@ class LeaderView:
             self._long = averages.version, (into, out)
         return self._long[1]
 
-    def brokers_with_fewest(self, wanted: str) -> tuple[str, ...]:
-        """Return the brokers with the fewest bundles of a namespace, in set order.
+    def brokers_with_fewest(self, wanted: str, but: Set[str] = frozenset()) -> tuple[str, ...]:
+        """Return the brokers but some with the fewest bundles of a namespace, in set order.
 
         Bundles count that a broker reports, and those that it was given since.
 
@@ -289,7 +292,7 @@ class LeaderView:
             if broker in place:
                 new = set(bundles) - set(self._reports[broker].bundles)
                 counts[place[broker]] += sum(namespace(bundle) == wanted for bundle in new)
-        in_set = np.array([place[broker] for broker in self.set_order()], np.int64)
+        in_set = np.array([place[it] for it in self.set_order() if it not in but], np.int64)
         return tuple(brokers[i] for i in fewest(in_set, counts).tolist())
 
     # -------------------------------------------------------------- how it keeps it
@@ -299,6 +302,14 @@ class LeaderView:
         sizes = np.array([mine.size for mine in rows], np.int64)
         empty = np.empty(0, np.int64)
         return Listed(np.concatenate([empty, *rows]), np.repeat(np.arange(sizes.size), sizes))
+
+    def _remove(self, broker: str) -> bool:
+        self.given.pop(broker, None)
+        report = self._reports.pop(broker, None)
+        if report is not None:
+            self._order = self._set_order = self._listed = self._told = None
+            self._let_go(broker, report.measured)
+        return report is not None
 
     def _let_go(self, broker: str, measured: tuple[str, ...]) -> None:
         """Have a broker report no bundle any more."""

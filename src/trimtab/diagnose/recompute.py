@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Tenure:
     start: datetime | None
     end: datetime
     doubt: str | None
+    #: What is taken off the leader's times, since its clock is off; all others of these are so.
+    ahead: timedelta = timedelta(0)
 
 
 def recompute(
@@ -110,11 +112,11 @@ def _script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Sc
     reports = stored_reports(held, tenure.end, spans)
     ownership = _rows(held, "ownership", ds.field("time") <= tenure.end)
     starts = [
-        row["started"]
+        row["started"] - tenure.ahead
         for row in reports.rows
         if row["broker"] == tenure.leader_id
         and row["started"] is not None
-        and (tenure.start is None or row["started"] <= tenure.start)
+        and (tenure.start is None or row["started"] - tenure.ahead <= tenure.start)
     ]
     leading = Leading(
         term=tenure.term,
@@ -152,8 +154,9 @@ def _selections(held: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
     mine = (
         (ds.field("kind") == "candidates-considered")
         & (ds.field("log_broker") == tenure.leader)
-        & (ds.field("time") <= tenure.end)
+        & (ds.field("time") <= tenure.end + tenure.ahead)
     )
     if tenure.start is not None:
-        mine &= ds.field("time") >= tenure.start
-    return _rows(held, "log_events", mine)
+        mine &= ds.field("time") >= tenure.start + tenure.ahead
+    found = _rows(held, "log_events", mine)
+    return [row | {"time": row["time"] - tenure.ahead} for row in found]

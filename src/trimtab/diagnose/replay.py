@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from trimtab.bundles import is_system_bundle, namespace
+from trimtab.diagnose.busy_leader import looks, unloading
 from trimtab.diagnose.leader_averages import LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
@@ -20,6 +21,7 @@ from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.round_columns import chosen, hits, states
 from trimtab.diagnose.store_source import is_logged
 from trimtab.diagnose.stored import StoredAverages, StoredReports
+from trimtab.load_data import load_data
 from trimtab.model import LostRoundError
 from trimtab.place import PlacerEntry, placer
 from trimtab.scores import weighted_usage
@@ -28,10 +30,13 @@ from trimtab.shed import shedder
 
 #: What happens first when two things bear the same time: the leader hears of a write
 #: before it acts on it, and a round's placements follow its decision.
-REPORT, STORED, STARTED, OWNED, ROUND, SELECTION, UNLOAD = range(7)
+REPORT, LEFT, STORED, STARTED, OWNED, ROUND, SELECTION, UNLOAD = range(8)
 
 #: (broker, after, before, why): some write between these two times was not recorded.
 Gap: TypeAlias = tuple[str, datetime, datetime, str]
+
+#: The only load manager whose rounds are replayed.
+_LOAD_MANAGER = "ModularLoadManagerImpl"
 
 #: Placers of which a recording holds all that they go by in a shedding round; a round robin
 #: would need a count from the leader's start.
@@ -94,6 +99,9 @@ class _Memory:
     #: Broker → why its smoothed usage may differ from the leader's.
     shed_doubts: dict[str, str] = field(default_factory=dict)
     place_doubts: dict[str, str] = field(default_factory=dict)
+    #: Brokers that left while the leader was unloading: it has not looked yet, and yet they
+    #: are no candidates.
+    away: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -135,9 +143,10 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         known for the release.
 
     Quirks:
-        A silent round runs the shedder too: its smoothed usage moves on.  A broker that
-        leaves is forgotten at once.  A missed write (a gap in the store's versions) makes
-        that broker doubtful from the first round that fell into the gap, until it leaves.
+        A silent round runs the shedder too: its smoothed usage moves on.  What is written
+        while the leader unloads, it looks at when the round is over.  A broker that leaves
+        is forgotten at once.  A missed write (a gap in the store's versions) makes that
+        broker doubtful from the first round that fell into the gap, until it leaves.
     """
     asked = shedder(script.leading.shedder, script.leading.release), _placer(script.leading)
     reads_long = any(entry.reads_long for entry in asked if entry is not None)
@@ -176,11 +185,12 @@ def _learn(now: Replaying, event: tuple[datetime, int, Any]) -> None:
     time, what, thing = event
     view = now.view
     if what == REPORT:
-        if not thing["is_gone"]:
-            view.take(now.read(thing))
-            return
-        view.drop(thing["broker"])
-        forget(now, thing["broker"])
+        view.look([row["broker"] if row["is_gone"] else now.read(row) for row in thing])
+        for row in thing:
+            if row["is_gone"]:
+                forget(now, row["broker"])
+    elif what == LEFT:
+        now.memory.away.add(thing)
     elif what == STARTED:
         view.start()
     elif what == UNLOAD:
@@ -201,6 +211,7 @@ def forget(now: Replaying, broker: str) -> None:
         memory.placer = placing.forget(memory.placer, active)
     memory.shed_doubts.pop(broker, None)
     memory.place_doubts.pop(broker, None)
+    memory.away.discard(broker)
 
 
 def _placer(leading: Leading) -> PlacerEntry[Any, Any] | None:
@@ -237,9 +248,16 @@ def _heard(row: Mapping[str, Any]) -> datetime:
 
 
 def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
-    found: list[tuple[datetime, int, Any]] = [
-        (_heard(row), REPORT, row) for row in script.reports.rows
-    ]
+    bookkeeping = load_data(_LOAD_MANAGER, script.leading.release)
+    is_deaf = bookkeeping is not None and not bookkeeping.looks_while_unloading
+    exact = [row for row in script.ownership if is_logged(row)]
+    spans = unloading(script.ticks, script.unloads, exact) if is_deaf else ()
+    writes = sorted(((_heard(row), row) for row in script.reports.rows), key=lambda it: it[0])
+    found: list[tuple[datetime, int, Any]] = []
+    for time, rows in looks(writes, spans):
+        found.append((time, REPORT, rows))
+        left = [row for row in rows if row["is_gone"] and _heard(row) < time]
+        found += [(_heard(row), LEFT, row["broker"]) for row in left]
     found += [(written, STORED, told) for written, *told in script.averages.flushes()]
     found += [] if script.since is None else [(script.since, STARTED, None)]
     found += [(row["time"], OWNED, row) for row in script.ownership if row["bundle"]]
@@ -314,9 +332,9 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
     view.meet(event["bundle"])
     load = broker_load(view)
     names = (
-        view.brokers_with_fewest(namespace(event["bundle"]))
+        view.brokers_with_fewest(namespace(event["bundle"]), memory.away)
         if leading.manager.distributes_evenly
-        else view.set_order()
+        else tuple(name for name in view.set_order() if name not in memory.away)
     )
     position = view.rank()
     candidates = np.array([position[name] for name in names], np.int64)

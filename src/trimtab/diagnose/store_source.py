@@ -14,7 +14,8 @@ Row: TypeAlias = Mapping[str, Any]
 Span: TypeAlias = tuple[datetime, datetime]
 
 _STORE = "store/"
-_ZOOKEEPER = "store/zookeeper/"
+#: Where ZooKeeper's own files are.
+ZOOKEEPER = "store/zookeeper/"
 #: What tells one write from any other, in whichever table.
 _WRITE = ("broker", "bundle", "version", "written")
 #: Bits of a transaction id that count within the reign of one of ZooKeeper's leaders.
@@ -23,7 +24,7 @@ _COUNTER = (1 << 32) - 1
 
 def is_logged(row: Row) -> bool:
     """Tell whether a row is from ZooKeeper's own files, so that its time is exact."""
-    return str(row.get("file")).startswith(_ZOOKEEPER)
+    return str(row.get("file")).startswith(ZOOKEEPER)
 
 
 def covered(files: Iterable[Row]) -> tuple[Span, ...]:

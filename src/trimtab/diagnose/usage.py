@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,10 @@ METRICS = {
     "pulsar_lb_bandwidth_in_usage": 3,
     "pulsar_lb_bandwidth_out_usage": 4,
 }
+
+
+#: Labels that name a broker, or the address under which Prometheus found it.
+_BROKER_LABELS = ("broker", "instance")
 
 
 def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Usage, ...]:
@@ -60,12 +65,20 @@ def usages_from_metrics(
         samples: rows of `metrics`.
         names: log folder → broker id; the metric's own label has no port.
         weights: of the shedder.
+
+    Quirks:
+        What was exported from a Prometheus names no log folder: its `broker` label counts, or
+        else that of the target.  A host with several brokers is told by the target alone.
     """
+    hosts = Counter(broker.rpartition(":")[0] for broker in names.values())
+    alone = {
+        host: broker for broker in names.values() if hosts[host := broker.rpartition(":")[0]] == 1
+    }
     scrapes: dict[tuple[Any, str], list[float]] = {}
     for row in samples:
         position = METRICS.get(row["name"])
         if position is not None:
-            broker = names.get(row["log_broker"], row["log_broker"])
+            broker = names.get(row["log_broker"], row["log_broker"]) or _labelled(row, alone)
             scrapes.setdefault((row["time"], broker), [0.0] * 5)[position] = row["value"]
     usage = np.array(list(scrapes.values()), np.float64).reshape(-1, 5)
     weighed = _weighed(usage, np.full(usage.shape, 100.0), weights)
@@ -73,6 +86,16 @@ def usages_from_metrics(
         Usage(time, broker, value) for (time, broker), value in zip(scrapes, weighed, strict=True)
     ]
     return tuple(sorted(found, key=lambda usage: (usage.time, usage.broker)))
+
+
+def _labelled(row: Mapping[str, Any], alone: Mapping[str, str]) -> str:
+    """Say which broker an exported sample is of."""
+    labels = dict(row["labels"] or ())
+    said = [labels[name] for name in _BROKER_LABELS if labels.get(name)]
+    for label in said:
+        if (host := label.rpartition(":")[0] or label) in alone:
+            return alone[host]
+    return said[-1] if said else "unknown"
 
 
 def _weighed(usage: Floats, limit: Floats, weights: ResourceWeights) -> list[float]:

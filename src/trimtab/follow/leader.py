@@ -16,7 +16,7 @@ from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split
 from trimtab.settings import ResourceWeights
 
-_SETTINGS = ("conf", "runtime-config")
+_SETTINGS = ("conf", "helm-values", "runtime-config")
 
 
 @dataclass(frozen=True, slots=True)

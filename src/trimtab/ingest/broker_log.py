@@ -6,6 +6,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from trimtab.confs import without_script
+from trimtab.ingest.confs import conf_line
 from trimtab.ingest.layouts import (
     STANDARD,
     LogLine,
@@ -27,6 +29,14 @@ _CUT = Rejected(
     "the line ends before its message; expected e.g. 2026-11-21T06:37:17,331+0000 [thread] "
     "LEVEL logger - message"
 )
+
+_UTF_16 = Rejected(
+    "the text is UTF-16, as PowerShell writes it; expected UTF-8: convert it, for example with "
+    "iconv -f UTF-16 -t UTF-8"
+)
+
+#: A byte of zero behind every character, or in front of it.
+_WIDE = re.compile(r"[^\0]{0,3}(?:(?:[^\0]\0){8}|(?:\0[^\0]){8})")
 
 #: Lines that belong to the one before, each with what it is.
 _CONTINUATION = re.compile(
@@ -80,6 +90,8 @@ def _unusual(text: str, origin: Origin) -> Outcome:
     """Read a line that is not in the distribution's layout."""
     if text.startswith("\tat "):
         return CONTINUATION
+    if _WIDE.match(text):
+        return _UTF_16
     line = _repeated(text) if len(text) <= _REPEATED_LENGTH else log_line(text)
     if line is not None:
         return _event(line, messages_of(line.logger), origin)
@@ -87,6 +99,8 @@ def _unusual(text: str, origin: Origin) -> Outcome:
         return _CUT
     if _CONTINUATION.match(text):
         return CONTINUATION
+    if (told := without_script(text)) != text:
+        return conf_line(told, origin)
     return OTHER if _NO_LOG_LINE.match(text) else _NO_TIME
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import json
 
-from trimtab.confs import ConfError, conf_entry, runtime_entries
+from trimtab.confs import (
+    ConfError,
+    conf_entry,
+    dumped_entries,
+    helm_entries,
+    is_dump,
+    runtime_entries,
+)
 from trimtab.ingest.entries import MalformedError, Row, decode
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
 
@@ -20,12 +27,21 @@ def conf_line(text: str, origin: Origin) -> Outcome:
     return Rows((_setting(origin, entry.key, entry.value, "conf"),))
 
 
+def helm_values(text: str, origin: Origin) -> Outcome:
+    """Read the broker's settings out of a whole file of Helm values, or a ConfigMap."""
+    rows = tuple(_placed(origin, entry, "conf") for entry in helm_entries(text))
+    return Rows(rows) if rows else Rejected("found no setting, expected broker.configData")
+
+
 def runtime_config(text: str, origin: Origin) -> Outcome:
-    """Read a whole answer of a broker that was asked for its effective settings.
+    """Read a whole answer of a broker that was asked for its effective settings, or its dump.
 
     The rows say in `line` where in the document their key stands.
     """
     text = text.removeprefix("\ufeff")
+    if is_dump(text) and not text.lstrip().startswith("{"):
+        dumped = tuple(_placed(origin, entry, "runtime") for entry in dumped_entries(text))
+        return Rows(dumped) if dumped else Rejected("found an empty ServiceConfiguration()")
     try:
         found = decode(text)
     except MalformedError as error:
@@ -33,11 +49,14 @@ def runtime_config(text: str, origin: Origin) -> Outcome:
     if not isinstance(found, dict) or not found:
         shown = json.dumps(found)
         return Rejected(f"found {shown[:80]}, expected an object of settings")
-    rows = []
-    for key, value, line in runtime_entries(found, text):
-        table, row = _setting(origin, key, value, "runtime")
-        rows.append((table, row | {"line": line}))
-    return Rows(tuple(rows))
+    entries = runtime_entries(found, text)
+    return Rows(tuple(_placed(origin, entry, "runtime") for entry in entries))
+
+
+def _placed(origin: Origin, entry: tuple[str, str, int], told_by: str) -> Row:
+    key, value, line = entry
+    table, row = _setting(origin, key, value, told_by)
+    return table, row | {"line": line}
 
 
 def _setting(origin: Origin, key: str, value: str, told_by: str) -> Row:

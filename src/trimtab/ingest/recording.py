@@ -26,6 +26,7 @@ from zoneinfo import ZoneInfo
 SOURCES = (
     "recording",
     "conf",
+    "helm-values",
     "runtime-config",
     "log",
     "load-reports",
@@ -52,7 +53,8 @@ _READ = tuple(
     for pattern, source in (
         (r"recording\.toml", "recording"),
         (r"conf/(?P<broker>[^/]+)\.conf", "conf"),
-        (r"runtime-config/(?P<broker>[^/]+)\.json", "runtime-config"),
+        (r"(?:.+/)?(?P<broker>[^/]*values[^/]*)\.ya?ml", "helm-values"),
+        (r"runtime-config/(?P<broker>[^/]+)\.(?:json|txt)", "runtime-config"),
         (rf"logs/(?P<broker>[^/]+)/(?:.+/)?{_LOG}", "log"),
         (r"load-reports\.jsonl", "load-reports"),
         (r"store/brokers\.jsonl", "store-brokers"),

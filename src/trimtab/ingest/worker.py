@@ -16,7 +16,7 @@ import pyarrow as pa
 from trimtab.ingest.actions import action
 from trimtab.ingest.blocks import Sieve, every_line, log_lines
 from trimtab.ingest.broker_log import broker_log
-from trimtab.ingest.confs import conf_line, runtime_config
+from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
 from trimtab.ingest.events import Hit, event_rows
 from trimtab.ingest.load_reports import load_report
@@ -47,6 +47,7 @@ LINE_PARSERS: dict[str, Parser] = {
 SIEVES: dict[str, Sieve] = {"log": log_lines}
 #: Source → the parser of a whole document; its rows say their line within it.
 DOCUMENT_PARSERS: dict[str, Parser] = {
+    "helm-values": helm_values,
     "runtime-config": runtime_config,
     "metrics-export": query_range,
 }

@@ -37,6 +37,8 @@ class LoadData:
     affinity_key: Callable[[str], str] | None
     #: A shed bundle's destination is chosen before it is unloaded, and asked for.
     chooses_before_unload: bool
+    #: Reports are looked at between two unloads of a round, not only when it is over.
+    looks_while_unloading: bool
 
 
 _FROM_3_0_2 = LoadData(
@@ -44,7 +46,9 @@ _FROM_3_0_2 = LoadData(
     update_bundle_data=update_bundle_data,
     affinity_key=affinity_key_3_0,
     chooses_before_unload=True,
+    looks_while_unloading=True,
 )
+_FROM_3_1 = replace(_FROM_3_0_2, looks_while_unloading=False)
 
 #: (simple name of the load manager's class, release from which on) → its bookkeeping.
 LOAD_DATA: Mapping[tuple[str, str], LoadData] = {
@@ -53,29 +57,33 @@ LOAD_DATA: Mapping[tuple[str, str], LoadData] = {
         update_bundle_data=update_bundle_data_2_10,
         affinity_key=None,
         chooses_before_unload=False,
+        looks_while_unloading=True,
     ),
     ("ModularLoadManagerImpl", "3.0.0"): LoadData(
         need_broker_data_update=need_broker_data_update_2_10,
         update_bundle_data=update_bundle_data_3_0,
         affinity_key=affinity_key_3_0,
         chooses_before_unload=False,
+        looks_while_unloading=True,
     ),
     ("ModularLoadManagerImpl", "3.0.2"): _FROM_3_0_2,
     ("ModularLoadManagerImpl", "3.1.0"): replace(
-        _FROM_3_0_2, update_bundle_data=update_bundle_data_3_0
+        _FROM_3_1, update_bundle_data=update_bundle_data_3_0
     ),
-    ("ModularLoadManagerImpl", "3.2.3"): _FROM_3_0_2,
+    ("ModularLoadManagerImpl", "3.2.3"): _FROM_3_1,
     ("ModularLoadManagerImpl", "4.0.0"): LoadData(
         need_broker_data_update=need_broker_data_update,
         update_bundle_data=update_bundle_data,
         affinity_key=affinity_key_3_0,
         chooses_before_unload=True,
+        looks_while_unloading=False,
     ),
     ("ModularLoadManagerImpl", "5.0.0-M1"): LoadData(
         need_broker_data_update=need_broker_data_update,
         update_bundle_data=update_bundle_data,
         affinity_key=affinity_key,
         chooses_before_unload=True,
+        looks_while_unloading=False,
     ),
 }
 

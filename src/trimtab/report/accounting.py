@@ -64,6 +64,25 @@ class Accounting:
 
 
 @dataclass(frozen=True, slots=True)
+class Clock:
+    """How a broker's clock stood to the reference, in words."""
+
+    broker: str
+    ahead: str
+    pairs: int
+    is_corrected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Clocks:
+    """Brokers' clocks against one."""
+
+    reference: str
+    clocks: tuple[Clock, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
 class Unanswered:
     """A question that the recording cannot answer."""
 
@@ -113,6 +132,32 @@ def _by_source(files: Iterable[Given]) -> tuple[Lines, ...]:
 def _sum(name: str, lines: Sequence[Lines]) -> Lines:
     keys = ("lines", *PARTS)
     return Lines(name, *(sum(getattr(each, key) for each in lines) for key in keys))
+
+
+def clocks_of(findings: Given) -> Clocks | None:
+    """Read how clocks stood to one another; None if nothing tells."""
+    given = part(findings, "clocks")
+    found = [
+        Clock(
+            text(each, "broker"),
+            _ahead(each),
+            whole(each, "pairs") or 0,
+            bool(each["is_corrected"]),
+        )
+        for each in entries(given, "brokers")
+    ]
+    # Whoever is off comes first.
+    found.sort(key=lambda it: not it.is_corrected)
+    left_out = max(0, len(found) - LISTED_MAX)
+    return Clocks(text(given, "reference"), tuple(found[:LISTED_MAX]), left_out) if found else None
+
+
+def _ahead(given: Given) -> str:
+    ahead_s, bound_s = given.get("ahead_s"), given.get("bound_s")
+    if ahead_s is None or bound_s is None:
+        return "not bounded on both sides"
+    way = "ahead" if ahead_s >= 0 else "behind"
+    return f"{abs(ahead_s):.3f} s {way}, ± {bound_s:.3f} s"
 
 
 def unanswered_of(findings: Given, *, with_day: bool) -> tuple[Unanswered, ...]:

@@ -18,7 +18,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from trimtab.report.accounting import accounting_of, unanswered_of
+from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
 from trimtab.report.charts import Chart, chart_of
@@ -133,6 +133,7 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
         "fidelity": fidelity(rounds, moves),
         "unanswered": unanswered_of(findings, with_day=with_day),
         "accounting": accounting_of(findings),
+        "clocks": clocks_of(findings),
         "version": text(findings, "trimtab"),
     }
 

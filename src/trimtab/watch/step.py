@@ -205,7 +205,8 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
         term.reported[thing["broker"]] = thing
         for each in (term.own, term.beside):
             each.gaps = (*each.gaps, *gaps)[-_GAPS_KEPT:]
-    for table, row in taken(term.own, happening):
+    seen = (happening[0], REPORT, [thing]) if what == REPORT else happening
+    for table, row in taken(term.own, seen):
         if table == "replayed_placements":
             term.placed[row["file"], row["line"]] = row
     if what == REPORT:
