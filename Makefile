@@ -70,6 +70,10 @@ ci: $(READY) ## all of the following, the tests, oracle-check and pulsar-test, w
 fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
 	@$(RUN) tools.fidelity
 
+.PHONY: what-if
+what-if: $(READY) ## rewrite docs/what-if.md: recordings and known nights replayed under every strategy
+	@$(RUN) tools.what_if
+
 .PHONY: lint
 lint: $(READY) ## style, format and spelling
 	@$(RUN) ruff check .
