@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
 from trimtab.cli.errors import clear_errors
+
+
+class _Asked(TypedDict):
+    """The options that say what else is asked, and on what it runs."""
+
+    cores: int
+    master: str | None
+    what_if: bool
 
 
 @click.command()
@@ -23,9 +33,12 @@ from trimtab.cli.errors import clear_errors
 @click.option(
     "--json", "as_json", is_flag=True, help="Print findings.json instead of the headline."
 )
-def explain(
-    recording: Path, output: Path | None, cores: int, master: str | None, as_json: bool
-) -> None:
+@click.option(
+    "--what-if",
+    is_flag=True,
+    help="Replay the load under other strategies, and say which settings are better.",
+)
+def explain(recording: Path, output: Path | None, as_json: bool, **asked: Unpack[_Asked]) -> None:
     """Explain what a cluster's balancer did: one page, offline.
 
     RECORDING is a folder, an archive of one (.tar.gz, .zip) or a single broker log.
@@ -38,16 +51,19 @@ def explain(
     Examples:
       trimtab explain recordings/threshold
       trimtab explain last-night.tar.gz -o night --cores 8
+      trimtab explain recordings/uniform --what-if
       trimtab explain pulsar-broker.log --json | jq .headline
     """
+    from trimtab.counterfactual.advice import advice
     from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
     from trimtab.spark import opened_session
 
     with clear_errors(), open_recording(recording) as opened:
         folder = output or Path("explained") / opened.name
-        with opened_session("trimtab", cores=cores, master=master) as spark:
-            result = explained(spark, opened, folder)
+        with opened_session("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
+            more = partial(advice, spark, folder / "what-if") if asked["what_if"] else None
+            result = explained(spark, opened, folder, more)
     if as_json:
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return

@@ -20,7 +20,7 @@ from trimtab.counterfactual.lines import lines
 from trimtab.counterfactual.matrix import matrix
 from trimtab.counterfactual.measures import SHOWN
 from trimtab.counterfactual.replay import Replay, digest
-from trimtab.counterfactual.variants import NOT_COVERED, real, variants
+from trimtab.counterfactual.variants import NOT_COVERED, real, refuse_unknown, variants
 from trimtab.ingest import Recording
 from trimtab.reconstruct.recosted import drawn_costs, usage_error
 from trimtab.recorded import Recorded
@@ -111,6 +111,7 @@ def what_if(
         SweepError: the folder cannot be used.
         SparkError: Spark failed.
     """
+    refuse_unknown(question.strategies, question.settings)
     cluster, document = reconstructed(spark, recording)
     answer = answered(spark, posed(cluster, document, question), output, anew=anew)
     output.mkdir(parents=True, exist_ok=True)

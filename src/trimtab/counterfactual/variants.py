@@ -8,7 +8,7 @@ from trimtab.fields import Field, FieldError
 from trimtab.keys import KEYS
 from trimtab.settings import setting
 from trimtab.simulate.balancer import Balancer
-from trimtab.sweep.strategies import JOINT, Strategy, asked_settings, strategies, usual
+from trimtab.sweep.strategies import JOINT, Strategy, asked_settings, axes, pair, strategies, usual
 from trimtab.sweep.task import NOBODY, settings_text
 
 #: What is tried of each shedder where nobody says what: a key that decides when it sheds, and
@@ -53,6 +53,18 @@ def variants(
             found[_spelt(each, balancer)] = each
     found.pop(_spelt(real(balancer), balancer), None)
     return tuple(found.values())
+
+
+def refuse_unknown(pairs: Sequence[str], settings: Sequence[str]) -> None:
+    """Refuse what no recording has an answer to, before one is read.
+
+    Raises:
+        FieldError: there is no such strategy or key, or it cannot be replayed.
+    """
+    for name in pairs:
+        _refuse_uncovered(name)
+        pair(Field(name, ("--strategies",)))
+    axes(asked_settings(settings))
 
 
 def real(balancer: Balancer) -> Strategy:

@@ -8,22 +8,17 @@ carried uses what it used.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
-from trimtab.model import Floats
+from trimtab.model import Floats, Ints
 from trimtab.reconstruct.carried import by_broker
 from trimtab.reconstruct.cluster import Rebuilt
-from trimtab.reconstruct.costs import WINDOWS_MIN
+from trimtab.reconstruct.costs import BLOCK_WINDOWS, WINDOWS_MIN, solved
 from trimtab.reconstruct.usage import Carried, left_over, work_of
 from trimtab.simulate.parameters import Physics
 from trimtab.simulate.recorded import RecordedOthers, RecordedSurroundings
-
-#: Windows of one broker that are drawn together: what one misses, the next one misses too.
-BLOCK_WINDOWS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +26,7 @@ class Costs:
     """What traffic costs, in one of the ways in which it may be."""
 
     #: Points of CPU by messages/s, both ways together, by bytes/s in, by bytes/s out, and
-    #: without any traffic.
+    #: without any traffic (the mean, where each broker has its own).
     cpu: tuple[float, float, float, float]
     #: Bytes on the wire for each that is counted.
     overhead: float
@@ -71,16 +66,19 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
     cpu, network = _windows(rebuilt)
     if len(cpu) < WINDOWS_MIN:
         return (fitted_costs(rebuilt),) * count
-    blocks = _blocks([broker for _, broker in rebuilt.used.warm])
+    of = _brokers(rebuilt)
+    blocks = _blocks(of)
+    groups = of if rebuilt.used.cpu.intercepts else np.zeros_like(of)
     random = np.random.default_rng([seed, len(cpu)])
     found = []
     for _ in range(count):
         chosen = random.integers(len(blocks), size=len(blocks))
         rows = np.concatenate([blocks[i] for i in chosen.tolist()])
-        costs = _nonnegative(cpu[rows, :3], cpu[rows, 3])
+        costs = solved(cpu[rows, :3], cpu[rows, 3], groups[rows])
         wire = network[rows].reshape(-1, 2)
-        overhead = float(_nonnegative(wire[:, :1], wire[:, 1])[0])
-        messages, into, out, idle = costs.tolist()
+        overhead = float(solved(wire[:, :1], wire[:, 1], np.zeros(len(wire), np.int64))[0])
+        messages, into, out = costs[:3].tolist()
+        idle = float(costs[3:].mean())
         found.append(Costs((messages, into, out, idle), overhead if overhead > 0 else 1.0))
     return tuple(found)
 
@@ -118,9 +116,8 @@ def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
     cpu, _ = _windows(rebuilt)
     if len(cpu) < WINDOWS_MIN:
         return ()
-    costs = np.array(fitted_costs(rebuilt).cpu)
-    left = cpu[:, 3] - cpu[:, :3] @ costs[:3] - costs[3]
-    of = np.array([broker for _, broker in rebuilt.used.warm])
+    of = _brokers(rebuilt)
+    left = cpu[:, 3] - rebuilt.used.cpu.predicted(cpu[:, :3], of)
     return tuple(
         Missed(
             broker=rebuilt.world.machines.names[broker],
@@ -141,10 +138,9 @@ def usage_error(rebuilt: Rebuilt) -> float:
     cpu, network = _windows(rebuilt)
     if len(cpu) < WINDOWS_MIN:
         return float("nan")
-    costs = fitted_costs(rebuilt)
-    ours = np.column_stack(
-        (cpu[:, :3] @ np.array(costs.cpu[:3]) + costs.cpu[3], costs.overhead * network[:, :, 0])
-    ).max(axis=1)
+    used = rebuilt.used
+    work = used.cpu.predicted(cpu[:, :3], _brokers(rebuilt))
+    ours = np.column_stack((work, used.overhead * network[:, :, 0])).max(axis=1)
     told = np.column_stack((cpu[:, 3], network[:, :, 1])).max(axis=1)
     return float(np.sqrt(((ours - told) ** 2).mean()))
 
@@ -182,20 +178,16 @@ def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats]:
     return np.array(cpu).reshape(-1, 4), np.array(network).reshape(-1, 2, 2)
 
 
-def _blocks(brokers: Sequence[int]) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+def _brokers(rebuilt: Rebuilt) -> Ints:
+    """Say of which broker each window is, (n_windows,)."""
+    return np.array([broker for _, broker in rebuilt.used.warm], np.int64)
+
+
+def _blocks(of: Ints) -> list[Ints]:
     """Cut each broker's windows, which stand in order of time, into blocks."""
-    of = np.array(brokers, np.int64)
     return [
         rows[at : at + BLOCK_WINDOWS]
         for broker in np.unique(of)
         for rows in [np.flatnonzero(of == broker)]
         for at in range(0, rows.size, BLOCK_WINDOWS)
     ]
-
-
-def _nonnegative(columns: Floats, usage: Floats) -> Floats:
-    """Fit costs of at least 0 and what is used without any, (n_columns + 1,)."""
-    scale = np.maximum(columns.max(axis=0), 1e-12)
-    found, _ = nnls(np.column_stack((columns / scale, np.ones(len(usage)))), usage)
-    costs: Floats = found / np.append(scale, 1.0)
-    return costs

@@ -123,7 +123,8 @@ def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
     means = [carried.rates[:, span, broker].mean(axis=1) for span, broker, _ in parts]
     rates = np.array(means, np.float64).reshape(-1, 4)
     columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
-    return fitted(columns, windows.usage[[row for _, _, row in parts], 0])
+    of = np.array([broker for _, broker, _ in parts], np.int64)
+    return fitted(columns, windows.usage[[row for _, _, row in parts], 0], of)
 
 
 def _network(windows: HostWindows, bare: Floats, parts: Sequence[_Part]) -> Fit:

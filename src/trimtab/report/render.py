@@ -26,6 +26,7 @@ from trimtab.report.given import Given, entries, part, text, texts, whole
 from trimtab.report.moves import Move, moves_of, tallies_of
 from trimtab.report.rounds import Round, rounds_of, told
 from trimtab.report.verdicts import SIGNS
+from trimtab.report.what_if_section import section_of
 from trimtab.report.words import count, interval, percent, spans_days, traffic
 
 #: Changes shown: a person on call can weigh five.
@@ -99,6 +100,7 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
         "tallies": tallies_of(moves),
         "has_useless": any(move.tone == "useless" for move in moves),
         "changes": entries(findings, "changes")[:CHANGES_MAX],
+        "what_if": section_of(findings),
         "chart": chart_of(with_smoothed(picture, findings), rounds, moves, brokers),
         "brokers": brokers,
         "moves": moves,

@@ -21,7 +21,8 @@ from trimtab.report.contenders import (
 from trimtab.report.given import Given, entries, part, text, texts, whole
 from trimtab.report.pareto import Axes, pareto_of
 from trimtab.report.render import asset, environment, policy
-from trimtab.report.words import count, interval, number
+from trimtab.report.what_if_section import changes_of, rules_of
+from trimtab.report.words import count, interval
 
 _AXES = Axes(
     across="unloads_a_day",
@@ -32,18 +33,6 @@ _AXES = Axes(
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One rule by which the replay is judged."""
-
-    name: str
-    found: str
-    rule: str
-    #: `good`, `useless`, or `unknown` where there was nothing to compare.
-    tone: str
-    sign: str
-
-
-@dataclass(frozen=True, slots=True)
 class Cost:
     """What something costs of the CPU."""
 
@@ -51,26 +40,6 @@ class Cost:
     cost: str
     range: str
     unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What a change does to one measure."""
-
-    title: str
-    now: str
-    then: str
-    #: Where the median difference lies; empty if it is not known.
-    range: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """Settings that would have been better."""
-
-    strategy: str
-    lines: tuple[str, ...]
-    effects: tuple[Effect, ...]
 
 
 def render_what_if(document: Given) -> str:
@@ -87,74 +56,6 @@ def render_what_if(document: Given) -> str:
     style = asset("report.css") + asset("comparison.css") + asset("what_if.css")
     template = environment().get_template("what_if.html.j2")
     return template.render(**_page_of(document), style=Markup(style), policy=policy(style, ""))
-
-
-def what_if_section(findings: Given) -> Markup:
-    """Lay out the settings to change as a section of the report; empty if nobody asked.
-
-    Args:
-        findings: findings.json, whose `what_if` is read.
-    """
-    found = part(findings, "what_if")
-    if not found:
-        return Markup("")
-    section = environment().get_template("what_if_section.html.j2")
-    return Markup(section.render(**section_of(found)))
-
-
-def section_of(found: Given) -> dict[str, Any]:
-    """Gather what the section shows."""
-    return {
-        "is_trusted": bool(found.get("is_trusted")),
-        "rules": rules_of(found),
-        "changes": changes_of(found),
-        "seeds": whole(found, "seeds") or 0,
-        "confidence": found.get("confidence"),
-        "tried": whole(found, "tried") or 0,
-    }
-
-
-def rules_of(fidelity: Given) -> tuple[Rule, ...]:
-    """Read the rules and what was found."""
-    return tuple(
-        Rule(text(each, "name"), text(each, "found"), text(each, "rule"), *_tone(each))
-        for each in entries(fidelity, "checks")
-    )
-
-
-def changes_of(document: Given) -> tuple[Change, ...]:
-    """Read the settings to change."""
-    return tuple(
-        Change(
-            strategy=text(each, "strategy"),
-            lines=tuple(f"{key}={value}" for key, value in part(each, "set").items()),
-            effects=tuple(_effect(effect) for effect in entries(each, "effects")),
-        )
-        for each in entries(document, "changes")
-    )
-
-
-def _tone(check: Given) -> tuple[str, str]:
-    met = check.get("is_met")
-    return ("unknown", "–") if met is None else ("good", "✓") if met else ("useless", "✗")
-
-
-def _effect(effect: Given) -> Effect:
-    difference = part(effect, "difference")
-    low, high = (number(difference.get(end)) for end in ("low", "high"))
-    known = "" if low is None or high is None else f"{_signed(low)} to {_signed(high)}"
-    unit = text(effect, "unit")
-    return Effect(
-        title=text(effect, "title"),
-        now=figure(effect.get("now")),
-        then=f"{figure(effect.get('then'))}{' ' + unit if unit else ''}",
-        range=known,
-    )
-
-
-def _signed(value: float) -> str:
-    spelt = figure(abs(value))
-    return spelt if spelt == "0" else f"{'−' if value < 0 else '+'}{spelt}"
 
 
 def _page_of(document: Given) -> dict[str, Any]:
