@@ -74,6 +74,10 @@ fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says no
 precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how often it is found (ten minutes)
 	@$(RUN) tools.precision
 
+.PHONY: what-if
+what-if: $(READY) ## rewrite docs/what-if.md: recordings and known nights replayed under every strategy
+	@$(RUN) tools.what_if
+
 .PHONY: lint
 lint: $(READY) ## style, format and spelling
 	@$(RUN) ruff check .

@@ -178,6 +178,26 @@ def test_costs_are_found_again_and_never_below_nothing() -> None:
     assert falling.error_points > 1.0
 
 
+def test_a_host_that_others_fill_does_not_hide_what_traffic_costs() -> None:
+    random = np.random.default_rng(5)
+    of = np.repeat([0, 1, 2], 40)
+    columns = random.uniform(0, 100.0, (120, 1)) * np.where(of == 2, 0.1, 1.0)[:, None]
+    usage = 3.0 + 0.2 * columns[:, 0] + random.normal(0, 1.0, 120)
+    usage[of == 2] += 60.0
+
+    common, own = fitted(columns, usage), fitted(columns, usage, of)
+
+    assert common.costs[0] < 0.1
+    assert own.costs[0] == pytest.approx(0.2, abs=0.01)
+    assert dict(own.intercepts)[2] == pytest.approx(63.0, abs=1.0)
+    assert own.predicted(columns, of) == pytest.approx(usage, abs=4.0)
+    assert own.error_points < 0.2 * common.error_points
+    # Where brokers are alike, or too little is told, one intercept is for all.
+    alike = np.where(of == 2, usage - 60.0, usage)
+    assert fitted(columns, alike, of).intercepts == ()
+    assert fitted(columns[::10], usage[::10], of[::10]).intercepts == ()
+
+
 def test_too_few_windows_cost_nothing() -> None:
     few = WINDOWS_MIN - 1
     fit = fitted(np.ones((few, 2)), np.full(few, 12.0))

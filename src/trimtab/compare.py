@@ -19,7 +19,7 @@ from trimtab.simulate.scenario_tables import Scenario
 from trimtab.sweep.grid import TIME_LIMIT_S, Grid
 from trimtab.sweep.pipeline import Plan, Start, sweep
 from trimtab.sweep.simulation import plan_of, scenarios_of
-from trimtab.sweep.strategies import JOINT, Strategy, strategies, usual
+from trimtab.sweep.strategies import JOINT, Strategy, asked_settings, strategies, usual
 from trimtab.sweep.task import NOBODY, Status, settings_text
 from trimtab.whole_files import write_whole
 
@@ -55,7 +55,7 @@ class Question:
         if self.release is not None:
             releases = [known_release(Field(self.release, ("--release",)))]
         asked = None if self.release is None else Field([self.release], ("--release",))
-        settings = _settings(self.settings)
+        settings = asked_settings(self.settings)
         pairs = self.strategies or usual(releases)
         named = [Field(each, ("--strategies",)) for each in pairs]
         if self.baseline is not None:
@@ -170,18 +170,6 @@ def compare(start: Start, comparing: Comparing, output: Path, *, anew: bool = Fa
         comparison=write_whole(output / "comparison.json", text + "\n"),
         document=document,
     )
-
-
-def _settings(given: Sequence[str]) -> Field:
-    """Read `key=value` texts; the values of a key that comes several times are all tried."""
-    where = ("--set",)
-    values: dict[str, list[str]] = {}
-    for each in given:
-        key, equals, value = each.partition("=")
-        if not equals:
-            raise Field(each, where).wrong("key=value")
-        values.setdefault(key.strip(), []).append(value.strip())
-    return Field(values, where)
 
 
 def _spelt(strategy: Strategy) -> tuple[str, ...]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import SparkSession
 
@@ -31,7 +31,13 @@ class Explained:
     document: Mapping[str, Any]
 
 
-def explain(spark: SparkSession, recording: Recording, output: Path) -> Explained:
+#: Tables and findings → what else is to stand in the findings.
+More: TypeAlias = Callable[[Path, Mapping[str, Any]], Mapping[str, Any]]
+
+
+def explain(
+    spark: SparkSession, recording: Recording, output: Path, more: More | None = None
+) -> Explained:
     """Explain a recording.
 
     Writes `report.html`, `findings.json` and `tables/` into the output folder; each
@@ -41,6 +47,7 @@ def explain(spark: SparkSession, recording: Recording, output: Path) -> Explaine
         spark: a session of `trimtab.spark.session`.
         recording: an open recording.
         output: folder to write into; made if need be.
+        more: adds to the findings before they are written; None for nothing.
 
     Raises:
         NothingReadableError: no line of any file could be read.
@@ -58,6 +65,8 @@ def explain(spark: SparkSession, recording: Recording, output: Path) -> Explaine
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         diagnosis = diagnose(spark, tables, recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
+    if more is not None:
+        document |= more(tables, document)
     return Explained(
         report=write_whole(output / "report.html", render(document, diagnosis.picture)),
         findings=write_whole(output / "findings.json", json.dumps(document, indent=1) + "\n"),

@@ -13,6 +13,9 @@ import click
 from trimtab.cli.arguments import CORES, MASTER, RELEASE
 from trimtab.cli.errors import clear_errors
 
+# What the name of an archive ends with.
+_ARCHIVES = (".tar.gz", ".tgz", ".zip")
+
 
 class _Asked(TypedDict):
     """The options that say what is compared, and how it is told."""
@@ -29,7 +32,7 @@ class _Asked(TypedDict):
 
 
 @click.command()
-@click.argument("scenarios", metavar="SCENARIO...", nargs=-1, required=True)
+@click.argument("scenarios", metavar="SCENARIO...|RECORDING", nargs=-1, required=True)
 @click.option(
     "-o",
     "--output",
@@ -70,7 +73,7 @@ class _Asked(TypedDict):
 @click.option("--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep.")
 @click.option("--json", "as_json", is_flag=True, help="Print comparison.json instead of a summary.")
 def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -> None:
-    """Compare strategies on scenarios: what balance costs, and when it is there.
+    """Compare strategies on scenarios, or on the load of a recording: what would have happened?
 
     SCENARIO is the name of one that trimtab brings, or the path of a TOML file.  Every
     strategy meets the same luck, seed by seed.  Writes comparison.html (one page that
@@ -79,11 +82,20 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
     What a scenario expects of a strategy is judged over all seeds; under another release
     or other settings than its own it expects nothing.
 
-    Exits with 1 when an expectation is not met, or when not one run came to its end.
+    RECORDING is a folder or an archive of one (.tar.gz, .zip), as trimtab rerun takes it.
+    The strategy that really steered is replayed first, and held against what it really did;
+    where the replay does not reproduce that, it says so and ranks nothing.  Then the same
+    load is replayed under every strategy, with several values of a key that decides when it
+    sheds; each seed has other luck, and other costs of traffic that the recording does not
+    speak against.
+
+    Exits with 1 when an expectation is not met, when not one run came to its end, or when a
+    recording is not reproduced.
 
     \b
     Examples:
       trimtab compare S05 -o compared
+      trimtab compare recordings/uniform -o what-if
       trimtab compare S01 S02 --strategies AvgShedder,none --seeds 30 -o compared
       trimtab compare S05 --strategies ThresholdShedder -o compared \\
         --set loadBalancerBrokerThresholdShedderPercentage=10 \\
@@ -94,9 +106,13 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
     from trimtab.spark import opened_session
 
     with clear_errors():
+        recording = _recording(asked)
+        if recording is not None:
+            _on_recording(recording, asked, output, (cores, master))
+            return
         question = Question(
             scenarios=asked["scenarios"],
-            strategies=tuple(filter(None, map(str.strip, asked["strategies"].split(",")))),
+            strategies=_pairs(asked),
             baseline=asked["baseline"],
             settings=asked["settings"],
             release=asked["release"],
@@ -113,6 +129,59 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
         click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
     if found.has_failed or not found.has_runs:
         sys.exit(1)
+
+
+def _recording(asked: _Asked) -> Path | None:
+    """Say which recording is asked about; None if it is scenarios.
+
+    Raises:
+        FieldError: a recording stands beside something else, or a baseline is named for it.
+    """
+    from trimtab.fields import FieldError
+
+    given = asked["scenarios"]
+    found = [each for each in given if Path(each).is_dir() or each.endswith(_ARCHIVES)]
+    if not found:
+        return None
+    if len(given) > 1:
+        raise FieldError("SCENARIO...", ", ".join(given), "scenarios, or one recording")
+    if asked["baseline"]:
+        raise FieldError("--baseline", asked["baseline"], "none: it is what really steered")
+    return Path(given[0])
+
+
+def _on_recording(
+    recording: Path, asked: _Asked, output: Path, where: tuple[int, str | None]
+) -> None:
+    """Replay a recording, and tell what came of it."""
+    from trimtab.counterfactual.command import Question, what_if
+    from trimtab.ingest import open_recording
+    from trimtab.spark import opened_session
+
+    question = Question(
+        strategies=_pairs(asked),
+        settings=asked["settings"],
+        release=asked["release"],
+        n_seeds=asked["seeds"],
+        time_limit_s=asked["time_limit"],
+        command=_command(asked, output),
+    )
+    cores, master = where
+    with (
+        open_recording(recording) as opened,
+        opened_session("trimtab", cores=cores, master=master) as spark,
+    ):
+        found = what_if(spark, opened, question, output, anew=asked["anew"])
+    if asked["as_json"]:
+        click.echo(found.comparison.read_text(encoding="utf-8"), nl=False)
+    else:
+        click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
+    if not (found.is_trusted and found.has_runs):
+        sys.exit(1)
+
+
+def _pairs(asked: _Asked) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, asked["strategies"].split(","))))
 
 
 def _command(asked: _Asked, output: Path) -> str:

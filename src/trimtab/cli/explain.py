@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -13,12 +14,13 @@ from trimtab.cli.saying import complain, say
 
 
 class _Asked(TypedDict):
-    """The options that do not say where it is done."""
+    """The options that say what it runs on, and where metrics are taken from."""
 
+    cores: int
+    master: str | None
     prometheus: str | None
     begin: str | None
     end: str | None
-    as_json: bool
 
 
 @click.command()
@@ -41,12 +43,13 @@ class _Asked(TypedDict):
 @click.option(
     "--json", "as_json", is_flag=True, help="Print findings.json instead of the headline."
 )
+@click.option(
+    "--what-if",
+    is_flag=True,
+    help="Replay the load under other strategies, and say which settings are better.",
+)
 def explain(
-    recording: Path,
-    output: Path | None,
-    cores: int,
-    master: str | None,
-    **asked: Unpack[_Asked],
+    recording: Path, output: Path | None, as_json: bool, what_if: bool, **asked: Unpack[_Asked]
 ) -> None:
     """Explain what a cluster's balancer did: one page, offline.
 
@@ -60,10 +63,12 @@ def explain(
     Examples:
       trimtab explain recordings/threshold
       trimtab explain last-night.tar.gz -o night --cores 8
+      trimtab explain recordings/uniform --what-if
       trimtab explain pulsar-broker.log --json | jq .headline
       trimtab explain logs --prometheus http://prometheus:9090 \\
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
+    from trimtab.counterfactual.advice import advice
     from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
     from trimtab.remote_metrics import Remote, with_metrics
@@ -79,9 +84,10 @@ def explain(
         with_metrics(found, remote) as opened,
     ):
         folder = output or Path("explained") / opened.name
-        with opened_session("trimtab", cores=cores, master=master) as spark:
-            result = explained(spark, opened, folder)
-    if asked["as_json"]:
+        with opened_session("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
+            more = partial(advice, spark, folder / "what-if") if what_if else None
+            result = explained(spark, opened, folder, more)
+    if as_json:
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return
     said = result.document["headline"]

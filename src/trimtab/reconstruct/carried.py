@@ -39,7 +39,11 @@ def owners_at(owners: Owners, n_bundles: int, at_s: Floats) -> Ints:
 
 
 def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> HostWindows:
-    """List the windows of hosts, each with the usage that was told of it."""
+    """List the windows of hosts, each with the usage that was told of it.
+
+    Where reports do not tell when windows close they are laid from the first report on: the
+    usage that is told is then of up to a window before.
+    """
     found: list[tuple[int, float, float, Floats]] = []
     for life in lives:
         mine = np.flatnonzero(
@@ -49,10 +53,11 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
             & (reports.time_s < life.to_s)
         )
         times = reports.time_s[mine]
-        if np.isnan(life.host_phase_s) or times.size == 0:
+        if times.size == 0:
             continue
-        first = np.ceil((life.from_s - life.host_phase_s) / host_s)
-        ends = life.host_phase_s + host_s * np.arange(first, first + 1 + times[-1] // host_s)
+        phase_s = times[0] if np.isnan(life.host_phase_s) else life.host_phase_s
+        first = np.ceil((life.from_s - phase_s) / host_s)
+        ends = phase_s + host_s * np.arange(first, (times[-1] - phase_s) // host_s + 1)
         for end_s in ends[ends < times[-1]].tolist():
             after = mine[(times > end_s) & (times <= end_s + host_s)]
             # What is told right after it may still be of the window before.

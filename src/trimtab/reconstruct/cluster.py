@@ -17,7 +17,7 @@ from trimtab.reconstruct.rates import Wanted, traffic
 from trimtab.reconstruct.splits import cut, splits
 from trimtab.reconstruct.told import Reports, Told
 from trimtab.reconstruct.untold import Found, untold
-from trimtab.reconstruct.usage import Carried, Used, used
+from trimtab.reconstruct.usage import Carried, Used, used, work_of
 from trimtab.simulate.held import Course, Moved
 from trimtab.simulate.parameters import Clients, Measuring, Parameters, Physics
 from trimtab.simulate.recorded import Begin, RecordedOthers, RecordedSurroundings, RecordedTraffic
@@ -135,8 +135,7 @@ def _surroundings(
     rates: Floats, size: Floats, given: Used, begins: tuple[Begin, ...]
 ) -> RecordedSurroundings:
     """Let bundles want what they wanted, at the cost that was fitted."""
-    both = rates[0] + rates[1]
-    work = given.cpu.costs[0] * both + given.cpu.costs[1] * both * size
+    work = work_of(given.cpu.costs, np.stack((*rates, *(rates * size))))
     traffic = RecordedTraffic(rates[0], rates[1], work, size)
     return RecordedSurroundings(traffic, RecordedOthers(given.others), begins)
 

@@ -44,7 +44,7 @@ class Carried:
 class Used:
     """What brokers used, taken apart."""
 
-    #: Points of CPU by messages/s and by bytes/s, both ways together.
+    #: Points of CPU by messages/s, both ways together, and by bytes/s in and out.
     cpu: Fit
     #: Bytes on the wire for each that is counted.
     network: Fit
@@ -55,6 +55,8 @@ class Used:
     others: Floats
     #: Ticks and broker of each window of a host that was told.
     spans: tuple[tuple[slice, int], ...]
+    #: Those of a process that was there for some time when the window began: what was fitted to.
+    warm: tuple[tuple[slice, int], ...]
 
 
 def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Grid) -> Used:
@@ -78,25 +80,51 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
     bare = carried.network()
     network = _network(windows, bare, warm)
     overhead = network.costs[0] if network.costs[0] > 0 else 1.0
-    messages, bytes_ = carried.rates[0] + carried.rates[1], carried.rates[2] + carried.rates[3]
-    work = cpu.costs[0] * messages + cpu.costs[1] * bytes_
-    modelled = np.concatenate((work[None], overhead * bare))
-    told, others = np.full((2, *modelled.shape), np.nan)
+    modelled = np.concatenate((work_of(cpu.costs, carried.rates)[None], overhead * bare))
+    told = np.full(modelled.shape, np.nan)
     for span, broker, row in parts:
-        usage = windows.usage[row]
-        told[:, span, broker] = usage[:, None]
-        left = usage - modelled[:, span, broker].mean(axis=1)
-        others[:, span, broker] = left[:, None]
-    spans = tuple((span, broker) for span, broker, _ in parts)
-    return Used(cpu, network, overhead, told, _held(others, cpu.intercept), spans)
+        told[:, span, broker] = windows.usage[row][:, None]
+    spans, well = (tuple((span, broker) for span, broker, _ in each) for each in (parts, warm))
+    others = left_over(told, modelled, spans, cpu.intercept)
+    return Used(cpu, network, overhead, told, others, spans, well)
+
+
+def work_of(costs: Sequence[float], rates: Floats) -> Floats:
+    """Say what traffic costs of the CPU, points.
+
+    Args:
+        costs: by messages/s, both ways together, and by bytes/s in and out.
+        rates: (4, …) messages/s in and out, bytes/s in and out.
+    """
+    found: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
+    return found
+
+
+def left_over(
+    told: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
+) -> Floats:
+    """Take from what was used what the traffic costs, (3, n_ticks, n_brokers).
+
+    Args:
+        told: (3, n_ticks, n_brokers) percent; the same all through a window.
+        modelled: (3, n_ticks, n_brokers) percent that the traffic costs.
+        spans: ticks and broker of each window.
+        idle: percent of the CPU that is taken where nothing was told of a broker.
+    """
+    others = np.full(told.shape, np.nan)
+    for span, broker in spans:
+        left = told[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
+        others[:, span, broker] = left
+    return _held(others, idle)
 
 
 def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
     """Fit what messages and bytes cost of the CPU."""
     means = [carried.rates[:, span, broker].mean(axis=1) for span, broker, _ in parts]
     rates = np.array(means, np.float64).reshape(-1, 4)
-    both = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2] + rates[:, 3]))
-    return fitted(both, windows.usage[[row for _, _, row in parts], 0])
+    columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
+    of = np.array([broker for _, broker, _ in parts], np.int64)
+    return fitted(columns, windows.usage[[row for _, _, row in parts], 0], of)
 
 
 def _network(windows: HostWindows, bare: Floats, parts: Sequence[_Part]) -> Fit:

@@ -1,4 +1,4 @@
-"""The picture of a comparison: what balance costs against how soon it is there.
+"""The picture of a comparison: what balance costs against how soon it is there, or how good.
 
 How it looks stands in `charts/pareto.vl.json`; here its data is filled in.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -20,9 +21,6 @@ from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.given import Given, part
 from trimtab.report.words import number
 
-#: Measures of the two axes.
-ACROSS, UP = "unloads", "time_to_balance_min"
-
 #: Unloads from which on the axis is by roots, as a few hundred would hide what is below ten.
 _ROOTS_FROM = 60.0
 #: How far above the highest number the place for what never came is.
@@ -31,45 +29,62 @@ _NEVER_AT = 1.15
 _CLOSE = 0.035
 
 
-def pareto_of(contenders: Sequence[Contender], name: str) -> tuple[Markup, Markup] | None:
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """Two measures, with what stands beside their axes."""
+
+    across: str = "unloads"
+    up: str = "time_to_balance_min"
+    across_title: str = "unloads"
+    up_title: str = "minutes to balance"
+
+
+def pareto_of(
+    contenders: Sequence[Contender], name: str, axes: Axes | None = None
+) -> tuple[Markup, Markup] | None:
     """Draw the strategies of a scenario, wide and narrow; None if none has a run.
 
     Args:
         contenders: the strategies.
         name: tells the drawings from those of the page's other scenarios.
+        axes: what is drawn against what; unloads against minutes to balance if nothing is said.
     """
-    shown = [each for each in contenders if _ends(each, ACROSS)[0] is not None]
-    shown = [each for each in shown if part(each.measures, UP)]
+    axes = axes or Axes()
+    shown = [each for each in contenders if _ends(each, axes.across)[0] is not None]
+    shown = [each for each in shown if part(each.measures, axes.up)]
     if not shown:
         return None
-    return _drawn(shown, WIDE, name), _drawn(shown, NARROW, name)
+    return _drawn(shown, WIDE, name, axes), _drawn(shown, NARROW, name, axes)
 
 
-def _drawn(shown: Sequence[Contender], form: Format, name: str) -> Markup:
+def _drawn(shown: Sequence[Contender], form: Format, name: str, axes: Axes) -> Markup:
     chart = files("trimtab.report").joinpath("charts", "pareto.vl.json")
-    slots = _slots(shown, form)
+    slots = _slots(shown, form, axes)
     spec = filled(json.loads(chart.read_text(encoding="utf-8")), slots)
     spec["datasets"] = slots["datasets"]
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     return Markup(within_page(svg, f"{name}-{form.name}"))
 
 
-def _slots(shown: Sequence[Contender], form: Format) -> dict[str, Any]:
-    highest = [end for each in shown for end in _ends(each, UP) if end is not None]
+def _slots(shown: Sequence[Contender], form: Format, axes: Axes) -> dict[str, Any]:
+    highest = [end for each in shown for end in _ends(each, axes.up) if end is not None]
     finite = [end for end in highest if end != float("inf")]
     y_max = max([*finite, 1.0])
     never = y_max * _NEVER_AT
-    costs = [end for each in shown for end in _ends(each, ACROSS) if end is not None]
+    costs = [end for each in shown for end in _ends(each, axes.across) if end is not None]
     x_max = max([*costs, 1.0]) * 1.04
-    points = [_point(each, never) for each in shown]
+    points = [_point(each, never, axes) for each in shown]
+    has_never = never in {point["y"] for point in points}
     return {
+        "$x_title": axes.across_title,
+        "$y_title": axes.up_title,
         "$width": form.width - 70 if form.name == "wide" else form.width - 30,
         "$height": form.height,
         "$x_max": x_max,
         "$x_scale": "sqrt" if x_max > _ROOTS_FROM else "linear",
         "$x_ticks": form.ticks,
         "$y_max": never * 1.04,
-        "$y_values": [*_ticks(y_max), never],
+        "$y_values": [*_ticks(y_max), *([never] if has_never else [])],
         "$y_label": f"datum.value > {y_max} ? 'never' : datum.label",
         "$letters": [each.letter for each in shown],
         "$colours": [f"var(--c{each.colour})" if each.colour else "var(--ink)" for each in shown],
@@ -78,7 +93,7 @@ def _slots(shown: Sequence[Contender], form: Format) -> dict[str, Any]:
             "points": points,
             "names": _names(points, lambda x: _share(x, x_max), never),
             "frontier": _frontier(points, never),
-            "never": [{"y": never}] if never in {point["y"] for point in points} else [],
+            "never": [{"y": never}] if has_never else [],
         },
     }
 
@@ -94,10 +109,12 @@ def _float(value: object) -> float | None:
     return float("inf") if value == "Infinity" else number(value)
 
 
-def _point(contender: Contender, never: float) -> dict[str, Any]:
+def _point(contender: Contender, never: float, axes: Axes) -> dict[str, Any]:
     """Give a mark with the interval of each axis; one that is not known is the mark itself."""
-    x, x_low, x_high = _ends(contender, ACROSS)
-    y, y_low, y_high = (end if end is None else min(end, never) for end in _ends(contender, UP))
+    x, x_low, x_high = _ends(contender, axes.across)
+    y, y_low, y_high = (
+        end if end is None else min(end, never) for end in _ends(contender, axes.up)
+    )
     y = never if y is None else y
     return {
         "letter": contender.letter,
@@ -143,6 +160,6 @@ def _frontier(points: Sequence[dict[str, Any]], never: float) -> list[dict[str, 
 
 
 def _ticks(y_max: float) -> list[float]:
-    """Choose round numbers for the axis of minutes."""
+    """Choose round numbers for the upright axis."""
     step = next(step for step in (1, 2, 5, 10, 20, 30, 60, 120, 240, 1e9) if y_max / step <= 7)
     return [step * i for i in range(int(y_max / step) + 1)]

@@ -28,6 +28,7 @@ from trimtab.report.moves import Move, moves_of, tallies_of
 from trimtab.report.packed import packed, packed_articles, packed_moves
 from trimtab.report.rounds import Round, rounds_of, told
 from trimtab.report.verdicts import SIGNS
+from trimtab.report.what_if_section import section_of
 from trimtab.report.words import count, interval, moment, percent, spans_days, traffic
 
 #: Changes shown: a person on call can weigh five.
@@ -114,6 +115,7 @@ def page_of(findings: Given, picture: Given) -> dict[str, Any]:
         "has_useless": any(move.tone == "useless" for move in moves),
         "changes": entries(findings, "changes")[:CHANGES_MAX],
         "chart": chart,
+        "what_if": section_of(findings),
         "brokers": brokers,
         "moves": moves,
         "rows_of_chart": rows_of(chart, journeys),

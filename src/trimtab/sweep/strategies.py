@@ -6,7 +6,7 @@ A strategy is a shedder with a placer, spelt `ThresholdShedder+LeastLongTermMess
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trimtab.fields import Field, FieldError, expected_name, shown
@@ -117,6 +117,22 @@ def strategies(
         for release in _releases(releases)
         for conf in choices(common)
     )
+
+
+def asked_settings(given: Sequence[str]) -> Field:
+    """Read the texts `key=value` of --set; the values of a key that comes again are all tried.
+
+    Raises:
+        FieldError: a text has no `=`.
+    """
+    where = ("--set",)
+    values: dict[str, list[str]] = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise Field(each, where).wrong("key=value")
+        values.setdefault(key.strip(), []).append(value.strip())
+    return Field(values, where)
 
 
 def axes(settings: Field) -> dict[str, tuple[str, ...]]:

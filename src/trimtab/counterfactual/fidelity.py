@@ -1,0 +1,103 @@
+"""What the replay of the real strategy says, beside what really happened → may it be believed?
+
+Four rules, each a number with a bar.  Whatever else is said of a recording rests on them, so
+where one of them is not met nothing is ranked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+#: Share of the rounds in which the replay must decide as the leader did, to shed or not.
+AGREED_MIN = 0.8
+#: Unloads by which the replay may be off: so many, or that share of the real ones.
+UNLOADS_OFF_MAX = 3.0
+UNLOADS_OFF_SHARE_MAX = 0.3
+#: Points by which the mean spread of the brokers' usage may be off: half of what counts as
+#: out of balance.
+SPREAD_OFF_MAX = 7.5
+#: Points by which the costs may miss a broker's usage: what a report lets pass by default.
+USAGE_ERROR_MAX = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One rule, and what was found."""
+
+    name: str
+    #: What is compared, in words, with numbers.
+    found: str
+    rule: str
+    #: None: there was nothing to compare, and nothing is concluded from that.
+    is_met: bool | None
+
+
+def fidelity(
+    again: Mapping[str, Any], usage_error_points: float, *, is_shedding: bool
+) -> dict[str, Any]:
+    """Judge a replay.
+
+    Args:
+        again: what `trimtab rerun` says of the recording.
+        usage_error_points: root mean square of what the costs alone miss; NaN if unknown.
+        is_shedding: shedding was switched on.
+
+    Returns:
+        `checks`, and `is_trusted`.
+
+    Properties:
+        A check that could not be made and should have been is not met.
+    """
+    checks = (
+        _decided(again["held"], is_shedding=is_shedding),
+        _unloads(again["free"]["unloads"], is_shedding=is_shedding),
+        _spread(again["free"]["spread"]["usage"]),
+        _usage(usage_error_points),
+    )
+    return {
+        "checks": [asdict(check) for check in checks],
+        "is_trusted": all(check.is_met is not False for check in checks),
+    }
+
+
+def _decided(held: Mapping[str, Any], *, is_shedding: bool) -> Check:
+    rounds, agreed = len(held["rounds"]), held["same_trigger"]
+    rule = f"the same in at least {100 * AGREED_MIN:.0f} % of the rounds"
+    if not rounds:
+        found = "no round of a leader is known" if is_shedding else "shedding was off"
+        return Check("to shed or not", found, rule, False if is_shedding else None)
+    found = f"the same in {agreed} of {rounds} rounds"
+    return Check("to shed or not", found, rule, agreed >= AGREED_MIN * rounds)
+
+
+def _unloads(unloads: Mapping[str, float], *, is_shedding: bool) -> Check:
+    rule = (
+        f"off by at most {100 * UNLOADS_OFF_SHARE_MAX:.0f} %, or by {UNLOADS_OFF_MAX:g} where "
+        "that is more"
+    )
+    if not is_shedding:
+        return Check("unloads", "shedding was off", rule, None)
+    real, ours = unloads["real"], unloads["median"]
+    found = f"really {real:g}, replayed {ours:g} ({unloads['p10']:g} to {unloads['p90']:g})"
+    is_met = abs(ours - real) <= max(UNLOADS_OFF_MAX, UNLOADS_OFF_SHARE_MAX * real)
+    return Check("unloads", found, rule, is_met)
+
+
+def _spread(spread: Mapping[str, Any] | None) -> Check:
+    rule = f"off by at most {SPREAD_OFF_MAX:g} points"
+    if spread is None:
+        return Check("mean spread of usage", "no usage is known of two brokers", rule, False)
+    found = f"really {spread['real']:.1f}, replayed {spread['median']:.1f} points"
+    is_met = abs(spread["median"] - spread["real"]) <= SPREAD_OFF_MAX
+    return Check("mean spread of usage", found, rule, is_met)
+
+
+def _usage(error_points: float) -> Check:
+    rule = f"at most {USAGE_ERROR_MAX:g} points"
+    # NaN is met by no bar.
+    if not error_points >= 0:
+        return Check("usage by the costs alone", "too few windows", rule, False)
+    found = f"misses {error_points:.1f} points (root mean square)"
+    return Check("usage by the costs alone", found, rule, error_points <= USAGE_ERROR_MAX)

@@ -1,0 +1,124 @@
+"""What other strategies would have made of a night in, one self-contained HTML page out.
+
+How well the replay does comes first; where that is not enough, nothing else is on the page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from trimtab.report.contenders import (
+    Measure,
+    contenders_of,
+    figure,
+    identity,
+    letters_of,
+    measures_of,
+)
+from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.pareto import Axes, pareto_of
+from trimtab.report.render import asset, environment, policy
+from trimtab.report.what_if_section import changes_of, rules_of
+from trimtab.report.words import count, interval
+
+_AXES = Axes(
+    across="unloads_a_day",
+    up="p95_spread_points",
+    across_title="unloads a day",
+    up_title="95th percentile of spread, points",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What something costs of the CPU."""
+
+    of: str
+    cost: str
+    range: str
+    unit: str
+
+
+def render_what_if(document: Given) -> str:
+    """Lay out an answer as a page.
+
+    The same input gives the same bytes.
+
+    Args:
+        document: as in `comparison.json` of a recording.
+
+    Returns:
+        The text of an HTML file.
+    """
+    style = asset("report.css") + asset("comparison.css") + asset("what_if.css")
+    template = environment().get_template("what_if.html.j2")
+    return template.render(**_page_of(document), style=Markup(style), policy=policy(style, ""))
+
+
+def _page_of(document: Given) -> dict[str, Any]:
+    letters = letters_of([document])
+    contenders, shown = contenders_of(document, letters), entries(document, "strategies")
+    is_trusted = bool(part(document, "fidelity").get("is_trusted"))
+    costs = part(document, "costs")
+    wide, narrow = pareto_of(contenders, "night", _AXES) or (None, None)
+    return {
+        "where": _where(document),
+        "headline": f"What if {text(document, 'recording')} had been steered otherwise?",
+        "is_trusted": is_trusted,
+        "rules": rules_of(part(document, "fidelity")),
+        "costs": _costs(part(costs, "cpu")),
+        "cpu": part(costs, "cpu"),
+        "network": part(costs, "network"),
+        "figure": figure,
+        "untold": texts(document, "untold"),
+        "not_covered": entries(document, "not_covered"),
+        "contenders": contenders,
+        "alike": {letters[identity(each)]: _alike(each) for each in shown},
+        "tried": len(shown) + sum(len(_alike(each)) for each in shown) - 1,
+        "wide": wide,
+        "narrow": narrow,
+        "measures": measures_of(document),
+        "changes": changes_of(document),
+        "seeds": whole(document, "seeds") or 0,
+        "confidence": document.get("confidence"),
+        "command": text(document, "command"),
+        "version": text(document, "trimtab"),
+        "unit_of": _unit_of,
+    }
+
+
+def _alike(strategy: Given) -> list[str]:
+    """List the settings that made no difference."""
+    return [
+        f"{key} = {value}" for each in entries(strategy, "alike") for key, value in each.items()
+    ]
+
+
+def _where(document: Given) -> tuple[str, ...]:
+    return (
+        text(document, "recording"),
+        f"Pulsar {text(document, 'release')}",
+        interval(document.get("from"), document.get("to")),
+        count(whole(document, "brokers") or 0, "broker"),
+        count(whole(document, "bundles") or 0, "bundle"),
+        count(whole(document, "seeds") or 0, "seed"),
+    )
+
+
+def _costs(cpu: Given) -> tuple[Cost, ...]:
+    return tuple(
+        Cost(
+            of=text(each, "of"),
+            cost=figure(each.get("cost")),
+            range=f"{figure(each.get('low'))} to {figure(each.get('high'))}",
+            unit=text(each, "unit"),
+        )
+        for each in entries(cpu, "terms")
+    )
+
+
+def _unit_of(measure: Measure) -> str:
+    return f", {measure.unit}" if measure.unit else ""

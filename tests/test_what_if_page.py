@@ -1,0 +1,135 @@
+"""The page of what would have happened, and its section in the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from playwright.sync_api import Browser, Page
+
+from test_counterfactual import document
+from test_report_browser import browser
+from trimtab.report import render
+from trimtab.report.what_if import render_what_if
+from trimtab.report.what_if_section import section_of
+
+__all__ = ["browser"]
+
+ROOT = Path(__file__).parent.parent
+HOSTILE = "<script>alert(1)</script>\x1b[31m\"'&" + "b" * 10_000
+
+
+def advised() -> dict[str, object]:
+    """Give the key `what_if` of findings.json."""
+    answer = document()
+    return {
+        "is_trusted": True,
+        "why_not": "",
+        "checks": answer["fidelity"]["checks"],
+        "seeds": 8,
+        "confidence": 0.95,
+        "tried": 3,
+        "changes": answer["changes"],
+    }
+
+
+def test_how_well_the_replay_does_stands_before_the_matrix() -> None:
+    page = render_what_if(document())
+    places = [page.index(f'id="{name}"') for name in ("fidelity", "matrix", "changes", "costs")]
+    assert places == sorted(places)
+    assert page.count("<svg") == 2
+    assert page == render_what_if(document())
+
+
+def test_where_the_replay_is_not_true_there_is_no_matrix() -> None:
+    page = render_what_if(document(is_trusted=False))
+    assert "Nothing is ranked on this page" in page
+    assert 'id="matrix"' not in page
+    assert "UniformLoadShedder" not in page
+    assert "<svg" not in page
+
+
+def test_whatever_a_recording_is_called_is_text() -> None:
+    answer = document()
+    answer["recording"] = answer["command"] = HOSTILE
+    answer["untold"] = [HOSTILE]
+    answer["costs"]["cpu"]["by_broker"][0]["broker"] = HOSTILE
+    answer["strategies"][0]["label"] = HOSTILE
+    page = render_what_if(answer)
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_report_advises_what_the_replay_does() -> None:
+    page = render({"recording": "night", "what_if": advised()}, {})
+    assert 'id="what-if"' in page
+    assert "loadBalancerLoadSheddingStrategy=org.apache.pulsar.broker.loadbalance.impl.Avg" in page
+    assert "the same in 10 of 10 rounds" in page
+    assert 'id="what-if"' not in render({"recording": "night"}, {})
+    assert section_of({}) is None
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"is_trusted": False, "why_not": "no log of a leader"}, "no log of a leader"),
+        ({"changes": []}, "none is better beyond doubt"),
+    ],
+)
+def test_where_nothing_can_be_advised_the_report_says_so(
+    changed: dict[str, object], told: str
+) -> None:
+    page = render({"recording": "night", "what_if": advised() | changed}, {})
+    assert told in page
+    assert "loadBalancerLoadSheddingStrategy=" not in page
+
+
+def test_findings_hold_it_as_their_schema_has_it() -> None:
+    schema = json.loads((ROOT / "docs" / "findings.schema.json").read_text(encoding="utf-8"))
+    part = Draft202012Validator(schema["properties"]["what_if"] | {"$defs": schema["$defs"]})
+    part.validate(advised())
+    nothing = {"is_trusted": False, "why_not": "no", "checks": [], "changes": []}
+    part.validate(nothing)
+    assert list(part.iter_errors(nothing | {"changes": [{"strategy": "x"}]}))
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("what-if") / "comparison.html"
+    path.write_text(render_what_if(document()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(params=[(1100, "light"), (360, "dark")])
+def opened(
+    browser: Browser,  # the fixture of that name, which is what is meant
+    page_file: Path,
+    request: pytest.FixtureRequest,
+) -> Iterator[Page]:
+    """The page at one width and in one theme; whatever it logs or asks for fails the test."""
+    width, theme = request.param
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
+    page = context.new_page()
+    complaints: list[str] = []
+    asked: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(page_file.as_uri())
+    yield page
+    context.close()
+    assert [] == complaints
+    assert [page_file.as_uri()] == asked
+
+
+@pytest.mark.browser
+def test_nothing_sticks_out_and_the_picture_names_every_strategy(opened: Page) -> None:
+    assert opened.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+    shown = ".plot.wide" if opened.evaluate("innerWidth") > 760 else ".plot.narrow"
+    names = opened.evaluate(
+        f"[...document.querySelectorAll('{shown} .mark-text text')].map((it) => it.textContent)"
+    )
+    assert {"A", "B", "C", "D"} <= set(" ".join(names).split())
+    assert opened.locator(shown).is_visible()
