@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ from trimtab.ingest.standard_times import LENGTH, standard_times
 from trimtab.tables import INGESTED
 
 _SCHEMA = INGESTED["log_events"]
+#: A line's place among the hits, and what the groups of an expression have found in it.
+_Groups: TypeAlias = tuple[int, tuple[str | None, ...]]
 #: Groups of a pattern that stand for nothing.
 _NOTHING = ABSENT | {None}
 
@@ -151,15 +153,17 @@ def _filled(form: Form, groups: dict[int, tuple[str | None, ...]]) -> _Filled | 
     try:
         return _Filled(form, list(groups), _converted(form, list(groups.values())))
     except ValueError:
-        return _filled(form, {i: of for i, of in groups.items() if _is_whole(form, of)})
+        return _filled(form, dict(_whole(form, list(groups.items()))))
 
 
-def _is_whole(form: Form, groups: tuple[str | None, ...]) -> bool:
+def _whole(form: Form, lines: list[_Groups]) -> list[_Groups]:
+    """Leave out lines with a broken value: by halves, since in most stretches there is none."""
     try:
-        _converted(form, [groups])
+        _converted(form, [groups for _, groups in lines])
     except ValueError:
-        return False
-    return True
+        half = len(lines) // 2
+        return _whole(form, lines[:half]) + _whole(form, lines[half:]) if half else []
+    return lines
 
 
 def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, Any]:
