@@ -156,11 +156,12 @@ class Diagnose:
         rows = []
         for clock, broker, bundle, rate, throughput in (line.split() for line in lines):
             rows.append(
-                {"time": at(day, clock), "written": None, "broker": broker, "bundle": bundle}
-                | {"rate_in": float(rate), "rate_out": 0.0, "topics": 1}
+                {"time": at(day, clock), "broker": broker, "bundle": bundle, "topics": 1}
+                | {"rate_in": float(rate), "rate_out": 0.0}
                 | {"throughput_in": float(throughput), "throughput_out": 0.0}
             )
-        self.night = replace(self.night, bundles=bundle_reports(rows))
+        told = pa.Table.from_pylist(rows, INGESTED["bundle_reports"])
+        self.night = replace(self.night, bundles=bundle_reports(told))
         return f"{len(rows)} reports"
 
     def heaviest(self, lines: tuple[str, ...]) -> str:

@@ -100,7 +100,7 @@ def reports_of(held: Held, bundles: Collection[str]) -> dict[str, BundleReports]
     columns = ("time", "written", "broker", "bundle", "topics", "rate_in", "rate_out")
     found = held.frame("bundle_reports").where(wanted)
     table = found.select(*columns, "throughput_in", "throughput_out").toArrow()
-    return bundle_reports(table.to_pylist())
+    return bundle_reports(table)
 
 
 def heaviest(held: Held) -> tuple[Heavy, ...]:

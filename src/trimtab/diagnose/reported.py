@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -71,20 +70,24 @@ def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
             has gone are left out.
     """
     told = told.filter(pc.invert(pc.fill_null(told["is_gone"], False)))
-    told = told.append_column("heard", heard(told))
     # Equal ones stay in the order of their lines.
-    told = told.take(pc.sort_indices(told, [("broker", "ascending"), ("heard", "ascending")]))
-    brokers = told["broker"].to_pylist()
-    starts = [i for i, broker in enumerate(brokers) if not i or broker != brokers[i - 1]]
-    return {
-        brokers[start]: _broker(told.slice(start, end - start))
-        for start, end in pairwise([*starts, len(brokers)])
-    }
+    return {broker: _broker(mine) for broker, mine in _by(told, "broker")}
 
 
-def _written(row: Mapping[str, Any]) -> datetime:
-    written: datetime = row["written"] or row["time"]
-    return written
+def bundle_reports(told: pa.Table) -> dict[str, BundleReports]:
+    """Lay out rows of `bundle_reports` by bundle."""
+    return {bundle: _bundle(mine) for bundle, mine in _by(told, "bundle", "broker")}
+
+
+def _by(told: pa.Table, name: str, *then: str) -> Iterator[tuple[str, pa.Table]]:
+    """Yield the rows of each name, in order of the name; each one's in order of time."""
+    told = told.append_column("heard", heard(told))
+    order = [(column, "ascending") for column in (name, "heard", *then)]
+    told = told.take(pc.sort_indices(told, order))
+    names = told[name].to_pylist()
+    starts = [i for i, each in enumerate(names) if not i or each != names[i - 1]]
+    for start, end in pairwise([*starts, len(names)]):
+        yield names[start], told.slice(start, end - start)
 
 
 def _broker(told: pa.Table) -> BrokerReports:
@@ -105,22 +108,10 @@ def _broker(told: pa.Table) -> BrokerReports:
     )
 
 
-def bundle_reports(rows: Iterable[Mapping[str, Any]]) -> dict[str, BundleReports]:
-    """Lay out rows of `bundle_reports` by bundle."""
-    by_bundle: dict[str, list[Mapping[str, Any]]] = {}
-    for row in sorted(rows, key=lambda row: (_written(row), row["broker"])):
-        by_bundle.setdefault(row["bundle"], []).append(row)
-    return {
-        bundle: BundleReports(
-            times=tuple(_written(row) for row in mine),
-            rate=_table(mine, ["rate_in", "rate_out"]).sum(axis=1),
-            throughput=_table(mine, ["throughput_in", "throughput_out"]).sum(axis=1),
-            topics=np.array([row["topics"] or 0 for row in mine], np.int64),
-        )
-        for bundle, mine in by_bundle.items()
-    }
-
-
-def _table(rows: list[Mapping[str, Any]], names: list[str]) -> Floats:
-    values = [[np.nan if row[name] is None else row[name] for name in names] for row in rows]
-    return np.array(values, np.float64).reshape(len(rows), len(names))
+def _bundle(told: pa.Table) -> BundleReports:
+    return BundleReports(
+        times=tuple(told["heard"].to_pylist()),
+        rate=beside(told, ["rate_in", "rate_out"], np.nan).sum(axis=1),
+        throughput=beside(told, ["throughput_in", "throughput_out"], np.nan).sum(axis=1),
+        topics=pc.fill_null(told["topics"], 0).to_numpy(),
+    )
