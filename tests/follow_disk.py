@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from trimtab.follow.disk import DOCUMENTS, digest
-from trimtab.follow.incarnations import Known, Stamp, Standing
+from trimtab.follow.incarnations import Known, MovedError, Stamp, Standing
 from trimtab.follow.ledger import copied_range, items_of
-from trimtab.follow.plan import Limits, advanced, planned
-from trimtab.follow.recognize import recognized
+from trimtab.follow.plan import Copied, Limits, Plan, advanced
+from trimtab.follow.steady import next_plan
 from trimtab.ingest.recording import log_stem
 
 #: Stands at the end of a line in a fixture; a line without it is torn.
@@ -22,6 +22,8 @@ class TextContent:
 
     held: bytes
     fault: str | None = None
+    #: It is gone by the time at which it is read.
+    moved: MovedError | None = None
 
     @property
     def size(self) -> int:
@@ -31,6 +33,8 @@ class TextContent:
         return digest(self.chunks(start, stop))
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
+        if self.moved:
+            raise self.moved
         yield self.held[start:stop]
 
     def line_end(self, start: int, stop: int) -> int | None:
@@ -48,6 +52,7 @@ class File:
     mtime_s: int
     is_packed: bool = False
     fault: str | None = None
+    is_moving: bool = False
 
 
 @dataclass
@@ -105,6 +110,11 @@ class Folder:
         self.files[name] = File(inode, _bytes(lines), self.now_s)
         return ""
 
+    def move(self, *, name: str, until: str = "") -> str:
+        """Have a file moved whenever it is read; with `until` it holds still again."""
+        self.files[name].is_moving = not until
+        return ""
+
     def limit(self, *, bytes: str) -> str:
         """Let a batch have so many bytes."""
         self.limits = Limits(int(bytes), self.limits.rest_s)
@@ -132,14 +142,19 @@ class Folder:
         self.next_inode += 1
 
     def batch(self) -> str:
-        found = recognized(self.known, self._disk(), self.now_s)
-        plan = planned(found, self.limits, self.now_s)
         taken: dict[int, bytes] = {}
-        copied = {}
-        for it in plan.ranges:
-            pieces: list[bytes] = []
-            copied[it.number] = copied_range(it, pieces.append)
-            taken[it.number] = b"".join(pieces)
+
+        def take(plan: Plan) -> dict[int, Copied]:
+            taken.clear()
+            copied = {}
+            for it in plan.ranges:
+                pieces: list[bytes] = []
+                copied[it.number] = copied_range(it, pieces.append)
+                taken[it.number] = b"".join(pieces)
+            return copied
+
+        found = next_plan(self.known, self._disk(), self.limits, self.now_s, take)
+        plan, copied = found.plan, found.copied
         items = items_of(plan, copied, found.known)
         self.known = advanced(found.known, plan, copied)
         texts = [*taken.values(), *(None for _ in plan.losses)]
@@ -165,7 +180,11 @@ class Folder:
                 is_at_rest=self.now_s - file.mtime_s >= self.limits.rest_s,
                 is_final=file.is_packed or file.mtime_s < youngest.get(_family(name), 0),
                 is_document=_source(name) in DOCUMENTS,
-                content=TextContent(file.held, file.fault),
+                content=TextContent(
+                    file.held,
+                    file.fault,
+                    MovedError(name, str(file.inode)) if file.is_moving else None,
+                ),
             )
             for name, file in sorted(self.files.items())
         ]

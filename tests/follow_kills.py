@@ -45,6 +45,8 @@ class Run:
     dice: random.Random = field(init=False)
     started: set[int] = field(default_factory=set)
     killed: Counter[str] = field(default_factory=Counter)
+    #: Whoever follows now, or did last.
+    follower: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.seed)
@@ -69,10 +71,16 @@ class Run:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
+        victims = [_VICTIMS[i % len(_VICTIMS)] for i in range(kills)]
+        self.dice.shuffle(victims)
         try:
-            for i in range(kills):
-                self._follow_and_kill(_VICTIMS[i % len(_VICTIMS)])
+            for victim in victims:
+                begin_s = time.monotonic()
+                self._follow_and_kill(victim)
+                with (self.folder / "kills.log").open("a") as log:
+                    log.write(f"{victim} killed, {time.monotonic() - begin_s:.1f} s\n")
         finally:
+            self._end()
             written = json.loads(writer.communicate()[0])
         return dict(written)
 
@@ -100,31 +108,41 @@ class Run:
         return left
 
     def _follow_and_kill(self, victim: str) -> None:
-        before = self._batches()
-        log = (self.folder / "follower.log").open("ab")
-        follower = subprocess.Popen(
-            self._command("--every", "0.3", "--rest", "0.5"),
-            env=self._environment(),
-            stdout=log,
-            stderr=log,
-        )
-        try:
-            self._await_batches(before + _BATCHES, follower)
-            time.sleep(self.dice.uniform(0, 1.2))
-            family = dict(_descendants(follower.pid))
-            self.started |= {follower.pid, *family}
-            self.killed[victim] += self._kill(victim, follower, family)
-            if victim == "worker":
-                # It goes on with another worker, or says why not.
-                time.sleep(self.dice.uniform(0, 2))
-                self.started |= {pid for pid, _ in _descendants(follower.pid)}
-                follower.kill()
-            # A driver whose Java is gone ends by itself.
+        # Whoever was left without a worker may end before its next turn comes.
+        while not self._is_killed(victim):
+            pass
+
+    def _is_killed(self, victim: str) -> bool:
+        follower, batches = self.follower, 1
+        if follower is None or follower.poll() is not None:
+            follower, batches = self._follow(), _BATCHES
+        self._await_batches(self._batches() + batches, follower)
+        time.sleep(self.dice.uniform(0, 1.2))
+        family = dict(_descendants(follower.pid))
+        self.started |= {follower.pid, *family}
+        is_killed = self._kill(victim, follower, family)
+        self.killed[victim] += is_killed
+        if is_killed and victim != "worker":
+            # A driver whose Java is gone ends by itself; without a worker it goes on with
+            # another, or says why not.
             follower.wait(_PATIENCE_S)
-        finally:
-            follower.kill()
-            follower.wait()
-            log.close()
+        return is_killed
+
+    def _follow(self) -> subprocess.Popen[bytes]:
+        with (self.folder / "follower.log").open("ab") as log:
+            self.follower = subprocess.Popen(
+                self._command("--every", "0.3", "--rest", "0.5"),
+                env=self._environment(),
+                stdout=log,
+                stderr=log,
+            )
+        return self.follower
+
+    def _end(self) -> None:
+        if self.follower is not None:
+            self.started |= {pid for pid, _ in _descendants(self.follower.pid)}
+            self.follower.kill()
+            self.follower.wait()
 
     def _await_batches(self, n: int, follower: subprocess.Popen[bytes]) -> None:
         until_s = time.monotonic() + _PATIENCE_S

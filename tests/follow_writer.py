@@ -19,6 +19,8 @@ _LOGGER = "org.apache.pulsar.broker.loadbalance.impl.ModularLoadManagerImpl"
 _FRAME = "\tat org.apache.pulsar.broker.PulsarService.start(PulsarService.java:1)"
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _TICK_S = 0.1
+#: Rotations of a log that come quickly; those after them are rare.
+_OFTEN = 20
 
 
 class Log:
@@ -104,9 +106,11 @@ class Cluster:
         for log in self.logs:
             self._grow(log)
             draw = self.dice.random()
-            if draw < 0.03:
+            # Each rotation renames all old logs, and a long run would do nothing else.
+            often = 1.0 if log.rotated < _OFTEN else 0.1
+            if draw < 0.03 * often:
                 log.rename()
-            elif draw < 0.06:
+            elif draw < 0.06 * often:
                 log.copytruncate()
             elif draw < 0.12:
                 log.pack()

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from trimtab.diagnose.clock_pairs import pairs_of
 from trimtab.diagnose.clock_skew import STORE, Pair, measured
+from trimtab.diagnose.clocks import backward_warnings
+from trimtab.diagnose.night import Event
 
 START = datetime(2026, 11, 21, 7, tzinfo=UTC)
 NAMES = {"one": "b1", "two": "b2"}
@@ -115,6 +117,22 @@ def test_the_truth_is_within_the_bound(
         if skew.ahead_s is not None and skew.bound_s is not None:
             error_s = right[skew.broker] - right[found.reference] - skew.ahead_s
             assert abs(error_s) <= skew.bound_s + 1e-6
+
+
+def test_a_log_whose_times_go_back_is_named_with_its_line() -> None:
+    def events(file: str, *seconds: float) -> list[Event]:
+        lines = enumerate(seconds, start=1)
+        return [Event(at(second), "b1", file, 10 * i, "unload", "") for i, second in lines]
+
+    mixed = events("a.log", 0, 5, 4.5, 6)
+    once, twice = events("b.log", 0, 5, 2.5, 6), events("c.log", 9, 5, 7, 2, 8)
+
+    assert backward_warnings([*mixed, *reversed(once), *twice]) == [
+        "b.log: its times go back once by 2.500 s, at line 30: its clock was set, or the file was "
+        "put together out of order; lines are ordered by time",
+        "c.log: its times go back 2 times, most by 5.000 s, at line 40: its clock was set, or the "
+        "file was put together out of order; lines are ordered by time",
+    ]
 
 
 # ------------------------------------------------------------------- what is in order

@@ -195,6 +195,20 @@ def test_of_helm_values_the_brokers_own_count() -> None:
     assert codes("-", "--release", "5.0.1", given=helm) == []
 
 
+def test_helm_values_of_a_recording_are_every_brokers(tmp_path: Path) -> None:
+    (tmp_path / "conf").mkdir()
+    helm = "broker:\n  configData:\n    loadBalancerSheddingIntervalMinute: '5'\n"
+    (tmp_path / "conf/values.yaml").write_text(helm, encoding="utf-8")
+    alone = codes(str(tmp_path), "--release", "5.0.1")
+    (tmp_path / "runtime-config").mkdir()
+    for broker in ("b1", "b2"):
+        told = '{"loadBalancerEnabled": "true"}'
+        (tmp_path / f"runtime-config/{broker}.json").write_text(told, encoding="utf-8")
+
+    assert alone == ["misspelt-key"]
+    assert "settings-differ" not in codes(str(tmp_path), "--release", "5.0.1")
+
+
 def test_a_dump_of_the_settings_is_what_a_broker_tells() -> None:
     told = b"configs=ServiceConfiguration(loadBalancerOverrideBrokerNicSpeedGbps=Optional.empty, "
     dumped = told + b"loadBalancerSheddingIntervalMinute=5)"

@@ -135,11 +135,16 @@ def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
     try:
         with open_recording(path) as recording:
             release = release or recording.meta.get("pulsar", "")
-            files = [file for it in ("conf", "helm-values") for file in recording.files.get(it, ())]
-            written = _by_broker(path, files)
+            written = _by_broker(path, recording.files.get("conf", ()))
+            shared = _by_broker(path, recording.files.get("helm-values", ()))
             told = _by_broker(path, recording.files.get("runtime-config", ()))
     except RecordingError as error:
         raise LintError(str(error)) from None
+    # Helm values are every broker's; without any broker they stand for themselves.
+    brokers = {*written, *told} or set(shared)
+    everyones = next(iter(shared.values()), None)
+    if everyones is not None:
+        written = {broker: written.get(broker, everyones) for broker in brokers}
     if not written and not told:
         raise LintError(f"{path}: found no settings, expected conf/*.conf or runtime-config/*.json")
     if release:

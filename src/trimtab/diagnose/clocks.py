@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any
 
 from trimtab.diagnose.clock_skew import Clocks
-from trimtab.diagnose.night import Usage
+from trimtab.diagnose.night import Event, Usage
 
 #: Zones differ by whole quarters of an hour.
 _QUARTER = timedelta(minutes=15)
@@ -42,6 +43,32 @@ def clock_warnings(
             f"{file}: its times lie about {hours:g} h {way} the load reports; expected the same "
             "clock: set time_zone in recording.toml to the zone that the log was written in"
         )
+    return found
+
+
+def backward_warnings(events: Iterable[Event]) -> list[str]:
+    """Find logs in which times go back from one line to the next, by more than threads mix lines.
+
+    Args:
+        events: lines of the logs, in any order.
+    """
+    by_file: dict[str, list[Event]] = {}
+    for event in events:
+        by_file.setdefault(event.file, []).append(event)
+    found = []
+    for file, mine in sorted(by_file.items()):
+        mine.sort(key=lambda event: event.line)
+        steps = [
+            ((one.time - other.time).total_seconds(), other.line) for one, other in pairwise(mine)
+        ]
+        back = [(back_s, line) for back_s, line in steps if back_s > _KEPT_S]
+        if back:
+            back_s, line = max(back)
+            times = "once" if len(back) == 1 else f"{len(back)} times, most"
+            found.append(
+                f"{file}: its times go back {times} by {back_s:.3f} s, at line {line}: its clock "
+                "was set, or the file was put together out of order; lines are ordered by time"
+            )
     return found
 
 

@@ -17,7 +17,12 @@ from pyspark.sql import functions as F  # noqa: N812  # the name that every Spar
 
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.clock_skew import Clocks
-from trimtab.diagnose.clocks import clock_warnings, clocks_document, skew_warnings
+from trimtab.diagnose.clocks import (
+    backward_warnings,
+    clock_warnings,
+    clocks_document,
+    skew_warnings,
+)
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import (
     Deployment,
@@ -145,6 +150,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
     document["warnings"] += clock_warnings(log_spans, usages) + skew_warnings(clocks)
+    document["warnings"] += backward_warnings(logged)
     document["clocks"] = clocks_document(clocks)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from io import FileIO
 from pathlib import Path, PurePosixPath
+from typing import TypeAlias
 
 from trimtab.follow.incarnations import MovedError, Stamp, Standing
 from trimtab.ingest.recording import (
     RecordedFile,
-    Recording,
     UnusedFile,
     log_stem,
     open_growing,
@@ -27,7 +27,15 @@ DOCUMENTS = frozenset({*DOCUMENT_PARSERS, "conf"})
 _AT_ONCE = frozenset({"metrics"})
 _FOLLOWED = frozenset({*LINE_PARSERS, *DOCUMENT_PARSERS})
 _CHUNK_SIZE = 1 << 20
+#: A folder in which files are renamed all the time is taken as it was listed last.
+_LISTINGS = 5
+#: Tries to open a file that is renamed again and again.
+_OPENINGS = 5
 _GZIP_MAGIC = b"\x1f\x8b"
+
+Digests: TypeAlias = dict[tuple[int, int], str]
+#: Source, file, and what the disk says of it.
+_Found: TypeAlias = list[tuple[str, RecordedFile, os.stat_result]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +46,12 @@ class PlainContent:
     inode: str
     size: int
     fault: str | None = None
+    #: Ranges → their digests, as far as they have been asked for.
+    digests: Digests = field(default_factory=dict, compare=False, repr=False)
 
     def digest(self, start: int, stop: int) -> str:
         """Digest a range of bytes."""
-        return digest(self.chunks(start, stop))
+        return _digested(self, start, stop)
 
     def line_end(self, start: int, stop: int) -> int | None:
         """Find where the last line ends that ends at `stop` or before."""
@@ -72,7 +82,8 @@ class PlainContent:
             while start < stop:
                 chunk = file.read(min(_CHUNK_SIZE, stop - start))
                 if not chunk:
-                    raise MovedError(f"{self.path}: {stop - start} bytes fewer than before")
+                    fewer = f"{self.path}: {stop - start} bytes fewer than before"
+                    raise MovedError(fewer, self.inode)
                 start += len(chunk)
                 yield chunk
 
@@ -85,10 +96,12 @@ class PackedContent:
     inode: str
     size: int
     fault: str | None
+    #: Ranges → their digests, as far as they have been asked for.
+    digests: Digests = field(default_factory=dict, compare=False, repr=False)
 
     def digest(self, start: int, stop: int) -> str:
         """Digest a range of bytes."""
-        return digest(self.chunks(start, stop))
+        return _digested(self, start, stop)
 
     def line_end(self, start: int, stop: int) -> int | None:
         """Find where the last line ends that ends at `stop` or before."""
@@ -119,7 +132,7 @@ class PackedContent:
             if place >= stop:
                 return
         if place < stop:
-            raise MovedError(f"{self.path}: {stop - place} bytes fewer than before")
+            raise MovedError(f"{self.path}: {stop - place} bytes fewer than before", self.inode)
 
 
 @dataclass(slots=True)
@@ -131,20 +144,19 @@ class Disk:
     #: Stamp → size of what is packed in the file, and why it cannot be read on; None for a
     #: file that is not packed.
     packed: dict[Stamp, tuple[int, str | None] | None] = field(default_factory=dict)
+    #: Folders that had followed files at the last look.
+    folders: frozenset[Path] = frozenset()
 
-    def look(self, recording: Recording, now_s: float) -> list[Standing]:
+    def look(self, root: Path, now_s: float) -> list[Standing]:
         """List what is to be followed, in the order of sources and names.
 
         Files that vanish meanwhile are left out, and so are packed ones that are still
         being written.
+
+        Raises:
+            RecordingError: it is not a folder, or recording.toml is wrong.
         """
-        found = [
-            (source, file, stat)
-            for source, files in recording.files.items()
-            if source in _FOLLOWED
-            for file in files
-            if (stat := _stat(file.path)) is not None
-        ]
+        found = self._listed(root)
         youngest: dict[str, int] = {}
         for source, file, stat in found:
             # Packing an old log makes no younger one.
@@ -166,6 +178,23 @@ class Disk:
         known = {it.stamp for it in standing}
         self.packed = {stamp: size for stamp, size in self.packed.items() if stamp in known}
         return standing
+
+    def _listed(self, root: Path) -> _Found:
+        """List files, again if some were renamed meanwhile: one might have been passed over."""
+        found: _Found = []
+        for _ in range(_LISTINGS):
+            before = _names(self.folders)
+            found = [
+                (source, file, stat)
+                for source, files in open_growing(root).files.items()
+                if source in _FOLLOWED
+                for file in files
+                if (stat := _stat(file.path)) is not None
+            ]
+            self.folders = frozenset(file.path.parent for _, file, _ in found)
+            if _names(self.folders) == before:
+                break
+        return found
 
     def _standing(
         self, source: str, file: RecordedFile, stat: os.stat_result, state: tuple[bool, bool]
@@ -235,27 +264,56 @@ def _inode(stat: os.stat_result) -> str:
     return f"{stat.st_dev}:{stat.st_ino}"
 
 
+def _names(folders: Iterable[Path]) -> dict[str, int]:
+    """Return the inode under each path of some folders."""
+    names: dict[str, int] = {}
+    for folder in folders:
+        with suppress(OSError), os.scandir(folder) as entries:
+            names |= {entry.path: entry.inode() for entry in entries}
+    return names
+
+
+def _digested(content: PlainContent | PackedContent, start: int, stop: int) -> str:
+    if (start, stop) not in content.digests:
+        content.digests[start, stop] = digest(content.chunks(start, stop))
+    return content.digests[start, stop]
+
+
 @contextmanager
 def _opened(path: Path, inode: str) -> Iterator[FileIO]:
-    """Open a file, if it is still the same.
+    """Open a file, under its new name if it was renamed in its folder.
 
     Raises:
-        MovedError: another file has its name, or none, or it cannot be read.
+        MovedError: it is not there any more, or cannot be read.
     """
     try:
-        with path.open("rb", buffering=0) as file:
-            if _inode(os.fstat(file.fileno())) != inode:
-                raise MovedError(f"{path}: another file")
+        with _found(path, inode) as file:
             yield file
     except OSError as fault:
-        raise MovedError(f"{path}: {fault.strerror}") from None
+        raise MovedError(f"{path}: {fault.strerror}", inode) from None
+
+
+def _found(path: Path, inode: str) -> FileIO:
+    place = path
+    for _ in range(_OPENINGS):
+        with suppress(FileNotFoundError):
+            file = place.open("rb", buffering=0)
+            if _inode(os.fstat(file.fileno())) == inode:
+                return file
+            file.close()
+        number = int(inode.rpartition(":")[2])
+        named = [name for name, it in _names([path.parent]).items() if it == number]
+        if not named:
+            break
+        place = Path(named[0])
+    raise MovedError(f"{path}: another file", inode)
 
 
 def _unpacked(path: Path, inode: str) -> Iterator[bytes]:
     """Give what can be unpacked of a file; it ends where it is damaged."""
-    with _opened(path, inode):
+    with _opened(path, inode) as file:
         try:
-            yield from read_packed(path)
+            yield from read_packed(Path(os.fsdecode(file.name)))
         except DamagedError:
             return
 
@@ -267,7 +325,7 @@ def _measured(path: Path, inode: str) -> tuple[int, str | None] | None:
         if file.read(2) != _GZIP_MAGIC:
             return None
         try:
-            for chunk in read_packed(path):
+            for chunk in read_packed(Path(os.fsdecode(file.name))):
                 size += len(chunk)
         except DamagedError as damage:
             return size, damage.reason

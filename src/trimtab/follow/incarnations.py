@@ -24,6 +24,11 @@ TAIL = 256
 class MovedError(Exception):
     """A file changed its place, or lost bytes, while it was looked at: look again."""
 
+    def __init__(self, message: str, inode: str) -> None:
+        """Take what happened, and the inode of the file as it was listed."""
+        super().__init__(message)
+        self.inode = inode
+
 
 class Content(Protocol):
     """Bytes of a file, unpacked; they are read when they are asked for.

@@ -7,7 +7,7 @@ whatever has become of the files meanwhile: that is what makes a batch exact.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -112,7 +112,7 @@ class Ledger:
         return read
 
 
-def items_of(plan: Plan, copied: dict[int, Copied], known: Known) -> list[Item]:
+def items_of(plan: Plan, copied: Mapping[int, Copied], known: Known) -> list[Item]:
     """Say what is to be parsed of a plan, its bytes and its lines counted through.
 
     Args:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from trimtab.follow.incarnations import (
@@ -189,7 +189,11 @@ def _is_copy(file: Standing, original: Standing) -> bool:
         return False
     if size < whole and (file.is_document or (size < SURE_SIZE and file.is_at_rest)):
         return False
-    return file.content.digest(0, size) == original.content.digest(0, size)
+    # Whole files are compared only if they look alike.
+    return all(
+        file.content.digest(start, stop) == original.content.digest(start, stop)
+        for start, stop in (*_windows(HEADS, size), (0, size))
+    )
 
 
 def _begins_alike(each: Incarnation, content: Content) -> bool:
@@ -217,10 +221,14 @@ def _after(each: Incarnation, file: Standing | None, now_s: float) -> Incarnatio
 
 def _heads(each: Incarnation, content: Content, size: int) -> tuple[Mark, ...]:
     """Add the beginnings that it has grown long enough for."""
-    longer = [length for length in HEADS[len(each.heads) :] if length <= size]
-    ranges = [(max(0, length - HEAD_WINDOW), length) for length in longer]
-    marks = (Mark(start, stop, content.digest(start, stop)) for start, stop in ranges)
+    longer = _windows(HEADS[len(each.heads) :], size)
+    marks = (Mark(start, stop, content.digest(start, stop)) for start, stop in longer)
     return (*each.heads, *marks)
+
+
+def _windows(lengths: Iterable[int], size: int) -> Iterator[tuple[int, int]]:
+    """Say what is looked at of beginnings, as far as a file is long enough for them."""
+    return ((max(0, length - HEAD_WINDOW), length) for length in lengths if length <= size)
 
 
 def _is_forgotten(each: Incarnation, now_s: float) -> bool:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +21,11 @@ from pyspark.sql.streaming.datasource import (
 from pyspark.sql.types import StructType
 
 from trimtab.follow.disk import Disk, PackedContent, PlainContent
-from trimtab.follow.incarnations import Known, MovedError, Standing
+from trimtab.follow.incarnations import Known, Standing
 from trimtab.follow.ledger import Item, Ledger, items_of
 from trimtab.follow.lock import Lock, locked
-from trimtab.follow.plan import Limits, Plan, advanced, planned
-from trimtab.follow.recognize import recognized
+from trimtab.follow.plan import Limits, advanced
+from trimtab.follow.steady import next_plan
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording, open_growing
 from trimtab.ingest.splits import DamagedError
@@ -50,9 +51,9 @@ _BATCH = pa.schema(
         ("account", pa.string()),
     ]
 )
-#: Tries after which a disk that changes under our eyes is looked at again later.
-_TRIES = 3
 _PLANNER_ENDS_WITHIN_S = 60.0
+#: Looks after which files that move all the time are left for the next trigger.
+_TRIES = 3
 
 
 class GrowingRecording(DataSource):
@@ -106,7 +107,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
         """Remember what is there now, to read that and nothing that comes later."""
         now_s = time.time()
-        disk = self.disk.look(open_growing(self.root), now_s)
+        disk = self.disk.look(self.root, now_s)
         self.bounds = {it.stamp.inode: it.stamp.disk_size for it in disk}
 
     def latestOffset(  # noqa: N802  # Spark's name
@@ -117,12 +118,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             # A planner of a follower that was killed may still be at work.
             self.lock = locked(self.ledger.folder / "planner.lock", wait_s=_PLANNER_ENDS_WITHIN_S)
         size = 1 << 62 if isinstance(limit, ReadAllAvailable) else self.limits.batch_size
-        for _ in range(_TRIES):
-            try:
-                return {"plan": self._next(start["plan"], replace(self.limits, batch_size=size))}
-            except MovedError:
-                continue
-        return start
+        return {"plan": self._next(start["plan"], replace(self.limits, batch_size=size))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
         """Cut the items of the plans into tasks."""
@@ -162,21 +158,20 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Make the next plan, if there is anything to plan."""
         if self.latest[0] != before:
             self.latest = (before, self.ledger.known(before))
-        now_s = time.time()
-        disk = self._bounded(self.disk.look(open_growing(self.root), now_s))
-        found = recognized(self.latest[1], disk, now_s)
-        plan = planned(found, limits, now_s)
-        if not plan.ranges and not plan.losses:
-            self.latest = (before, found.known)
+        take = partial(self.ledger.take, before + 1)
+        for _ in range(_TRIES):
+            now_s = time.time()
+            disk = self._bounded(self.disk.look(self.root, now_s))
+            it = next_plan(self.latest[1], disk, limits, now_s, take)
+            if not (it.is_empty and it.is_partial):
+                break
+        if it.is_empty:
+            self.latest = (before, it.known)
             return before
-        return self._kept(before + 1, plan, found.known)
-
-    def _kept(self, number: int, plan: Plan, known: Known) -> int:
-        copied = self.ledger.take(number, plan)
-        after = advanced(known, plan, copied)
-        self.ledger.keep(number, items_of(plan, copied, known), after)
-        self.latest = (number, after)
-        return number
+        after = advanced(it.known, it.plan, it.copied)
+        self.ledger.keep(before + 1, items_of(it.plan, it.copied, it.known), after)
+        self.latest = (before + 1, after)
+        return before + 1
 
     def _bounded(self, disk: list[Standing]) -> list[Standing]:
         """Leave out what has come since the bounds were taken."""
