@@ -121,15 +121,17 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         shedder=ran.shedder,
         placer=ran.placer,
         conf=ran.conf,
+        has_settings=bool(ran.conf),
         end=end,
     )
     night = _with_reports(held, night, reports, spans)
-    night = replace(night, decided=decided(replayed["replayed_rounds"]))
+    log_spans, logs = _log_spans(held)
+    night = replace(night, decided=decided(replayed["replayed_rounds"]), logs=logs)
     causes = found(night)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
-    document["warnings"] += clock_warnings(_log_spans(held), usages)
+    document["warnings"] += clock_warnings(log_spans, usages)
     span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
     span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
     actions = held.rows("actions")
@@ -159,12 +161,13 @@ def _with_reports(
     )
 
 
-def _log_spans(held: Held) -> dict[str, tuple[datetime, datetime]]:
-    spans = held.frame("log_events").groupBy("file").agg(F.min("time"), F.max("time"))
-    return {
-        file: (start, end)
-        for file, start, end in zip(*spans.toArrow().to_pydict().values(), strict=True)
-    }
+def _log_spans(
+    held: Held,
+) -> tuple[dict[str, tuple[datetime, datetime]], frozenset[str]]:
+    """Return the first and the last time in each log, and whose logs there are."""
+    spans = held.frame("log_events").groupBy("file", "log_broker").agg(F.min("time"), F.max("time"))
+    rows = list(zip(*spans.toArrow().to_pydict().values(), strict=True))
+    return {file: (start, end) for file, _, start, end in rows}, frozenset(row[1] for row in rows)
 
 
 def _reports(held: Held) -> list[dict[str, Any]]:
