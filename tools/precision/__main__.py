@@ -22,9 +22,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "precision.md"
 RESULTS = Path(__file__).with_name("held-out.jsonl")
 #: The first of the seeds that nobody looked at while building.
-FIRST = 1001
+FIRST = 2001
 #: Recordings of each family: so many that have its cause, and at most so many.
-_WANTED, _MOST = 20, 40
+_WANTED, _MOST = 20, 48
 
 
 def one(family: str, seed: int) -> Result:

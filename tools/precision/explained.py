@@ -124,6 +124,8 @@ def explained(folder: Path, cluster: str) -> Explained:
         conf=ran.conf,
         end=end,
         decided=decided(replayed["replayed_rounds"]),
+        logs=frozenset(event.log_broker for event in events),
+        has_settings=bool(ran.conf),
         events=tuple(event for event in events if event.kind in WATCHED),
         reports=broker_reports(row for row in reports if row["origin"] == "store"),
         owners=owners(best_told(_of(tables.rows("ownership"), moved), spans)),

@@ -32,7 +32,10 @@ def slow_round(case: Case, draft: Draft) -> Iterator[Planted]:
     rounds = draft.run.rounds
     for i in np.flatnonzero(rounds.duration_s >= _DOUBTFUL_S).tolist():
         time_ms = draft.ms(float(rounds.time_s[i]))
-        is_marginal = bool(rounds.duration_s[i] < _SLOW_S)
+        end_s = float(rounds.time_s[i] + rounds.duration_s[i])
+        # A round that the recording does not see to its end may be missed.
+        is_whole = end_s < draft.run.world.duration_s
+        is_marginal = not (is_whole and rounds.duration_s[i] >= _SLOW_S)
         yield Planted("slow-round", time_ms, time_ms, is_marginal=is_marginal)
 
 

@@ -211,8 +211,9 @@ def empty_bundle_moved(case: Case, draft: Draft) -> Iterator[Planted]:
     for _, unload in draft.witness.unloads:
         since = silent.get(unload.bundle)
         if since is not None and unload.time_ms > since:
-            # A minute's statistics go on for a minute, and ninety seconds must pass.
-            is_marginal = unload.time_ms - since < 160_000
+            # Two minutes until a minute's statistics are of silence alone and reported, and
+            # ninety seconds that must pass.
+            is_marginal = unload.time_ms - since < 225_000
             name = draft.witness.bundles[unload.bundle]
             yield Planted(
                 "empty-bundle-moved", unload.time_ms, unload.time_ms, (), (name,), is_marginal

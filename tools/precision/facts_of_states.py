@@ -204,9 +204,11 @@ def cold_cpu(case: Case, draft: Draft) -> Iterator[Planted]:
         is_cold = scores < 0.1
         if not is_cold.any() or is_cold.all():
             continue
-        usage = dict(zip(draft.brokers, usage_at(draft, decided.time_ms).tolist(), strict=True))
-        really = np.array([usage[broker] for broker in load.brokers])
-        really = np.where(np.isnan(really), 0.0, really)
+        # What its CPU does without any bundle is what other processes take.
+        minute = int((decided.time_ms - draft.start_ms) / _MINUTE_MS) + 1
+        taken = draft.run.background[min(minute, len(draft.run.background) - 1)].tolist()
+        usage = dict(zip(draft.brokers, taken, strict=True))
+        really = np.nan_to_num(np.array([usage[broker] for broker in load.brokers]))
         bar = float(np.where(is_cold, really, scores).mean()) + _THRESHOLD
         for broker, score in zip(load.brokers, scores.tolist(), strict=True):
             if (number, broker) in moved and score < bar + 2.0:
@@ -244,7 +246,10 @@ def giant_bundle(case: Case, draft: Draft) -> Iterator[Planted]:
     carried = bundles.rate * bundles.message_bytes * (1.0 + bundles.fan_out)
     even = float(carried.sum()) / len(usage)
     owner = {bundle: broker for _, bundle, broker in draft.witness.taken}
-    for i in np.flatnonzero(carried >= 1.3 * even).tolist():
+    most = carried.copy()
+    for change in run.world.changes:
+        most[change.bundles] *= max(1.0, change.factor_in)
+    for i in np.flatnonzero(most >= 1.3 * even).tolist():
         broker = owner.get(i, int(bundles.owner[i]))
         excess = float(usage[broker]) - float(np.nanmean(usage)) - _THRESHOLD
         if excess > -_OPEN:

@@ -131,17 +131,6 @@ def blind_to_imbalance(case: Case, random: Random) -> None:
     del case.scenario["traffic"]["cpu_percent"]
 
 
-def empty_bundle_moved(case: Case, random: Random) -> None:
-    """The heaviest bundles of a hot broker fall silent, and go on counting."""
-    _moves(case)
-    at_min = float(random.uniform(2, 3))
-    broker = int(random.integers(case.count))
-    case.scenario["traffic"]["cpu_percent"] = int(random.integers(28, 34))
-    case.scenario["bundles"][0]["sigma"] = 0.8
-    case.happens("background", at_min, brokers=broker, percent=int(random.integers(55, 65)))
-    case.happens("traffic", at_min, heaviest=case.count * 4, factor=0, ramp_min=0)
-
-
 def emptied_broker(case: Case, random: Random) -> None:
     """UniformLoadShedder takes a thousand messages a second at least, which is all there is."""
     case.shedder, case.placer = "UniformLoadShedder", _RATES
@@ -152,6 +141,14 @@ def emptied_broker(case: Case, random: Random) -> None:
     bundles["rate_per_s"] = int(random.integers(14, 25))
     bundles["topics"] = 2
     hot(case, random, float(random.uniform(3, 6)), float(random.uniform(3.5, 4.5)))
+
+
+def empty_bundle_moved(case: Case, random: Random) -> None:
+    """Some bundles have fallen silent, and all that a broker has is taken, these too."""
+    emptied_broker(case, random)
+    case.scenario["events"][-1]["at_min"] = float(random.uniform(6, 9))
+    bundles = int(case.scenario["bundles"][0]["count"])
+    case.happens("traffic", 1.0, at_random=int(0.4 * bundles), factor=0, ramp_min=0)
 
 
 def jitter_chasing(case: Case, random: Random) -> None:
@@ -197,7 +194,7 @@ def wrong_extreme(case: Case, random: Random) -> None:
             "message_bytes": size,
             "message_sigma": 0.1,
             "rate_per_s": rate,
-            "count": 16 * len(groups[i::3]),
+            "count": 10 * len(groups[i::3]),
             "starts_on": sorted(groups[i::3]),
         }
         for i, (size, rate) in enumerate(kinds)

@@ -45,8 +45,8 @@ def _with_cpu(limits: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Reported:
 def giant_bundle(case: Case, random: Random) -> None:
     """One bundle carries more than the even share of a broker."""
     case.scenario["bundles"][0] |= {"sigma": 0.2, "message_sigma": 0.05}
-    case.scenario["traffic"]["cpu_percent"] = int(random.integers(20, 28))
-    case.scenario["bundles"][0]["heaviest_cpu_percent"] = int(random.integers(48, 60))
+    case.scenario["traffic"]["cpu_percent"] = int(random.integers(18, 24))
+    case.scenario["bundles"][0]["heaviest_cpu_percent"] = int(random.integers(58, 70))
 
 
 def no_headroom(case: Case, random: Random) -> None:

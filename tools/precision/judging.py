@@ -57,7 +57,7 @@ class Result:
 
 def result(judged: Judged) -> Result:
     """Hold a recording's findings against its truth."""
-    codes = {it.code for it in (*judged.planted, *judged.found)}
+    codes = {it.code for it in judged.planted} | {it.code for it in judged.found}
     verdicts, grave = {}, 0
     for code in sorted(codes):
         known = [it for it in judged.planted if it.code == code]

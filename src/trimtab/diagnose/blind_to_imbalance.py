@@ -32,6 +32,9 @@ def blind_to_imbalance(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java, impl/AvgShedder.java, impl/UniformLoadShedder.java and
         impl/OverloadShedder.java findBundlesForUnloading, 4.0.8
     """
+    if not night.has_settings:
+        # Other thresholds than the defaults would have other rounds.
+        return []
     return [_finding(night, *stretch) for stretch in _stretches(night.decided)]
 
 

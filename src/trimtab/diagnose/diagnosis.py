@@ -129,6 +129,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         shedder=ran.shedder,
         placer=ran.placer,
         conf=ran.conf,
+        has_settings=bool(ran.conf),
         end=end,
     )
     # A replay is one task that nothing else waits for: what else is asked of Spark runs beside.
@@ -136,7 +137,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         play = inheritable_thread_target(spark)(recompute)
         playing = beside.submit(play, spark, (tables, cluster), asked, spans)
         night = _with_reports(held, night, reports, spans)
-        log_spans, actions = _log_spans(held), held.rows("actions")
+        (log_spans, logs), actions = _log_spans(held), held.rows("actions")
         replayed = playing.result()
     write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
     again = _Replayed(replayed)
@@ -144,6 +145,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
         night,
         rounds=_numbered(_known(each, again, ran, open_question) for each in night.rounds),
         decided=decided(replayed["replayed_rounds"]),
+        logs=logs,
     )
     causes = found(night)
     document = findings_document(
@@ -193,12 +195,13 @@ def _with_reports(held: Held, night: Night, reports: pa.Table, spans: Sequence[S
     )
 
 
-def _log_spans(held: Held) -> dict[str, tuple[datetime, datetime]]:
-    spans = held.frame("log_events").groupBy("file").agg(F.min("time"), F.max("time"))
-    return {
-        file: (start, end)
-        for file, start, end in zip(*spans.toArrow().to_pydict().values(), strict=True)
-    }
+def _log_spans(
+    held: Held,
+) -> tuple[dict[str, tuple[datetime, datetime]], frozenset[str]]:
+    """Return the first and the last time in each log, and whose logs there are."""
+    spans = held.frame("log_events").groupBy("file", "log_broker").agg(F.min("time"), F.max("time"))
+    rows = list(zip(*spans.toArrow().to_pydict().values(), strict=True))
+    return {file: (start, end) for file, _, start, end in rows}, frozenset(row[1] for row in rows)
 
 
 def _numbered(known: Iterable[Round]) -> tuple[Round, ...]:

@@ -206,6 +206,10 @@ class Night:
     conf: Mapping[str, str] = field(default_factory=dict)
     #: When the recording ends; None where nothing was recorded.
     end: datetime | None = None
+    #: Names of the brokers' logs that are there; None where nobody looked.
+    logs: frozenset[str] | None = None
+    #: Some setting is there, so that what is not set has its default.
+    has_settings: bool = True
 
 
 @dataclass(frozen=True, slots=True)

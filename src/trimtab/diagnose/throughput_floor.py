@@ -50,7 +50,9 @@ def throughput_floor(night: Night) -> list[Finding]:
         findBundlesForUnloading, 4.0.8 (#21299)
     """
     # AvgShedder says it at INFO, and only its line tells little from less than nothing.
-    is_silent = night.shedder != "AvgShedder" and bool(night.decided.times)
+    # Where no setting is known, what is decided again has a floor that may not be the real one.
+    is_known = bool(night.decided.times) and night.has_settings
+    is_silent = night.shedder != "AvgShedder" and is_known
     spared = _decided(night) if is_silent else _told(night)
     return [
         _finding(night, broker, rounds)

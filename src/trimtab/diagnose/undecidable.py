@@ -5,6 +5,19 @@ from __future__ import annotations
 from trimtab.diagnose.night import Night, Round, Undecidable
 from trimtab.diagnose.standing import standing
 
+#: What is found in what a leader logs of its rounds and of its elections.
+_BY_LEADER = (
+    *("random-placement", "over-placement", "over-unloading", "ping-pong", "cold-history"),
+    *("score-disagreement", "sole-bundle", "even-distribution-override", "same-broker"),
+    *("blind-to-imbalance", "lost-destination", "empty-bundle-moved", "emptied-broker"),
+    *("jitter-chasing", "cold-cpu", "vanished-bundle", "one-pair-per-round", "wrong-extreme"),
+    *("throughput-floor", "grace-starvation", "stale-report", "memory-as-load"),
+    *("skipped-bundles", "unload-failed", "shedding-aborted", "slow-round", "leader-change"),
+    *("two-leaders", "split-refused", "split-storm"),
+)
+#: Brokers whose names are told where very many have no log.
+_NAMED_MAX = 10
+
 
 def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
     """List the questions that had to stay open.
@@ -13,7 +26,7 @@ def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
         night: what happened.
         covered: why no round was replayed; None if they were.
     """
-    found = _of_sources(night)
+    found = [*_of_logs(night), *_of_settings(night), *_of_sources(night)]
     is_open = any(logged.recomputed.equal is None for logged in night.rounds)
     if covered is not None and is_open:
         found.append(covered)
@@ -25,6 +38,50 @@ def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
     return found
 
 
+def _of_logs(night: Night) -> list[Undecidable]:
+    """List what was not looked for because logs are absent: the leader's, or others'."""
+    if night.logs is None:
+        return []
+    ids = {night.names.get(log, log) for log in night.logs}
+    led = {broker for _, broker in night.leaders if broker is not None}
+    found = []
+    if not night.logs or led - ids:
+        who = ", ".join(sorted(led - ids)) or "the leader"
+        found.append(
+            Undecidable(
+                ", ".join(_BY_LEADER),
+                f"the log of {who} is not in the recording, so its rounds are not known",
+                "logs/ of every broker that led",
+            )
+        )
+    others = set(night.names.values()) - ids - led
+    if others:
+        who = ", ".join(sorted(others)[:_NAMED_MAX])
+        found.append(
+            Undecidable(
+                "same-broker, slow-round, unload-failed, and bad-nic-limit and wrong-manager by "
+                "their lines",
+                f"logs of {len(others)} broker(s) are not in the recording: {who}",
+                "logs/ of all brokers",
+            )
+        )
+    return found
+
+
+def _of_settings(night: Night) -> list[Undecidable]:
+    if night.has_settings:
+        return []
+    return [
+        Undecidable(
+            "blind-to-imbalance, cold-cpu, even-distribution-override, memory-as-load, "
+            "score-disagreement, throughput-floor",
+            "no setting is in the recording: what was decided again was decided by the defaults "
+            f"of {night.release}",
+            "conf/ or runtime-config/",
+        )
+    ]
+
+
 def _of_sources(night: Night) -> list[Undecidable]:
     """List what was not looked for because a whole source is absent, once a night."""
     moved = any(logged.moves for logged in night.rounds)
@@ -32,8 +89,14 @@ def _of_sources(night: Night) -> list[Undecidable]:
     reports = "store/zookeeper/ or store/brokers.jsonl"
     absent = (
         (
+            moved and not night.owners,
+            "vanished-bundle",
+            "who owned the bundles before and after is not in the recording",
+            "store/ownership.jsonl",
+        ),
+        (
             moved and not night.owners and not night.acquired,
-            "lost-destination, same-broker, vanished-bundle",
+            "lost-destination, same-broker",
             "who took the bundles after their unloads is not in the recording",
             "store/ownership.jsonl, or the logs of all brokers",
         ),
@@ -45,15 +108,21 @@ def _of_sources(night: Night) -> list[Undecidable]:
         ),
         (
             not night.reports,
-            "bad-nic-limit, giant-bundle, heterogeneous-brokers, usage-zero, wrong-extreme, "
-            "wrong-manager, zero-traffic-contradiction",
+            "bad-nic-limit, chatty-reports, emptied-broker, giant-bundle, heterogeneous-brokers, "
+            "usage-zero, wrong-extreme, wrong-manager, zero-traffic-contradiction",
             "what brokers told the store is not in the recording",
             reports,
         ),
         (
+            not night.usages,
+            "no-headroom",
+            "no usage of any broker is in the recording",
+            f"{reports}, load-reports.jsonl or metrics/",
+        ),
+        (
             not night.decided.times,
-            "blind-to-imbalance, cold-cpu, even-distribution-override, and throughput-floor of "
-            "rounds without a line",
+            "blind-to-imbalance, cold-cpu, even-distribution-override, score-disagreement, and "
+            "grace-starvation and throughput-floor of rounds without a line",
             "no round was decided again",
             reports,
         ),

@@ -162,8 +162,9 @@ def _left(shed: Shed, i: int) -> float:
 
 
 def _resources(load: ClusterLoad, i: int) -> str:
-    with np.errstate(all="ignore"):
-        percent = (load.resource_usage[i] / load.resource_limit[i] * 100).tolist()
+    # A limit that is not known counts as nothing used.
+    limit = np.where(load.resource_limit[i] > 0, load.resource_limit[i], np.inf)
+    percent = (load.resource_usage[i] / limit * 100).tolist()
     names = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
     return ", ".join(f"{n}: {value:.2f}%" for n, value in zip(names, percent, strict=True))
 
