@@ -55,6 +55,7 @@ def explain(recording: Path, output: Path | None, as_json: bool, **asked: Unpack
       trimtab explain pulsar-broker.log --json | jq .headline
     """
     from trimtab.counterfactual.advice import advice
+    from trimtab.counterfactual.command import Question
     from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
     from trimtab.spark import opened_session
@@ -62,8 +63,8 @@ def explain(recording: Path, output: Path | None, as_json: bool, **asked: Unpack
     with clear_errors(), open_recording(recording) as opened:
         folder = output or Path("explained") / opened.name
         with opened_session("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
-            more = partial(advice, spark, folder / "what-if") if asked["what_if"] else None
-            result = explained(spark, opened, folder, more)
+            more = partial(advice, spark, folder / "what-if", Question())
+            result = explained(spark, opened, folder, more if asked["what_if"] else None)
     if as_json:
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return
