@@ -16,12 +16,18 @@ from click.testing import CliRunner, Result
 from tests.golden_vectors import defaults
 from trimtab.cli import main
 from trimtab.lint import RULES, Conf, lint
+from trimtab.lint.sarif import sarif
+from trimtab.lint.text import told
 from trimtab.linting import read_conf
 
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "recordings"
 TESTDATA = ROOT / "tests" / "testdata" / "lint"
-SARIF = json.loads((TESTDATA / "sarif-2.1.0-used.schema.json").read_text(encoding="utf-8"))
+#: The schema that OASIS has published, and what of it trimtab writes, more strictly.
+SCHEMAS = tuple(
+    json.loads((TESTDATA / name).read_text(encoding="utf-8"))
+    for name in ("sarif-schema-2.1.0.json", "sarif-2.1.0-used.schema.json")
+)
 IMPL = "org.apache.pulsar.broker.loadbalance.impl."
 RELEASES = ["2.10.4", "3.0.0", "3.0.7", "3.3.5", "4.0.0", "4.0.8", "5.0.0-M1"]
 
@@ -393,6 +399,74 @@ def test_programs_get_the_same_as_text(output_format: str) -> None:
     assert len(result.output) < 200_000
 
 
+def check_sarif(read: Any) -> None:
+    for schema in SCHEMAS:
+        checker = jsonschema.FormatChecker()
+        jsonschema.Draft7Validator(schema, format_checker=checker).validate(read)
+
+
+HOSTILE_NAME = "b\x1b[31m\n<script>alert('1')<br>\u202e%s\"&"
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """A recording whose folder and whose brokers have names that somebody made up to harm."""
+    folder = tmp_path / "night\x1b]0;owned\x07\n" / "conf"
+    folder.mkdir(parents=True)
+    for name in ("a", HOSTILE_NAME, "c" * 240):
+        (folder / f"{name}.conf").write_text("loadBalancerSheddingIntervalMinute=1\n")
+    return folder.parent
+
+
+@pytest.mark.parametrize("path", ["", f"conf/{HOSTILE_NAME}.conf"])
+def test_names_of_files_and_brokers_are_only_text_on_a_terminal(hostile: Path, path: str) -> None:
+    result = run(str(hostile / path), "--release", "4.0.8", "--explain")
+
+    assert result.exit_code == 1
+    assert all(character == "\n" or character.isprintable() for character in result.output)
+    assert r"b\x1b[31m\x0a<script>alert('1')<br>\u202e%s" in result.output
+    if not path:
+        assert "c" * 241 not in result.output
+
+
+def test_names_of_files_and_brokers_are_only_addresses_in_sarif(hostile: Path) -> None:
+    result = run(str(hostile), "--release", "4.0.8", "--format", "sarif")
+    read = json.loads(result.output)
+
+    check_sarif(read)
+    assert result.output.isascii()
+    assert "<script>" not in result.output
+    uris = {
+        place["physicalLocation"]["artifactLocation"]["uri"]
+        for found in read["runs"][0]["results"]
+        for place in (*found["locations"], *found.get("relatedLocations", ()))
+    }
+    assert len(uris) == 3
+    assert any("%1B%5B31m%0A%3Cscript%3E" in uri for uri in uris)
+
+
+@pytest.mark.parametrize("output_format", ["plain", "sarif"])
+def test_a_place_of_ten_kilobytes_does_not_fill_the_screen(output_format: str) -> None:
+    conf = Conf("\x1b[2J" + "x" * 10_240, "4.0.8", {})
+    findings = lint([conf])
+    assert findings
+    if output_format == "plain":
+        lines = list(told(findings, lambda text, _: text, explains=False))
+        assert all(line.isprintable() and len(line) < 1000 for line in lines)
+        assert any("(10,244 characters)" in line for line in lines)
+    else:
+        check_sarif(sarif(findings, RULES, "0.1.0"))
+
+
+@pytest.mark.parametrize("name", ["x" * 9000, "x" * 9000 + ".zip", "no\x1b[31m\n"])
+def test_a_name_that_cannot_be_opened_is_told_in_one_line(name: str) -> None:
+    result = run(name, "--release", "4.0.8")
+    assert result.exit_code == 2
+    assert result.output.count("\n") == 1
+    assert result.output.strip().isprintable()
+    assert len(result.output) < 1200
+
+
 def test_sarif_is_as_the_standard_has_it(tmp_path: Path) -> None:
     folder = tmp_path / "a night: 100 %"
     shutil.copytree(RECORDINGS / "threshold" / "conf", folder / "conf")
@@ -400,21 +474,21 @@ def test_sarif_is_as_the_standard_has_it(tmp_path: Path) -> None:
     for path, given in inputs:
         arguments = [path, "--release", "3.0.0", "--format", "sarif"]
         read = json.loads(run(*arguments, given=given).output)
-        jsonschema.Draft7Validator(SARIF).validate(read)
-        (told,) = read["runs"]
-        rules = told["tool"]["driver"]["rules"]
-        assert told["results"]
+        check_sarif(read)
+        (only,) = read["runs"]
+        rules = only["tool"]["driver"]["rules"]
+        assert only["results"]
         assert [rule["id"] for rule in rules] == list(RULES)
-        assert all(rules[it["ruleIndex"]]["id"] == it["ruleId"] for it in told["results"])
-        assert any("region" in it["locations"][0]["physicalLocation"] for it in told["results"])
-    uri = told["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        assert all(rules[it["ruleIndex"]]["id"] == it["ruleId"] for it in only["results"])
+        assert any("region" in it["locations"][0]["physicalLocation"] for it in only["results"])
+    uri = only["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert uri.startswith("file:///")
 
 
 def test_nothing_found_is_still_a_document() -> None:
     read = json.loads(run("-", "--release", "5.0.1", "--format", "sarif", given=b"").output)
 
-    jsonschema.Draft7Validator(SARIF).validate(read)
+    check_sarif(read)
     assert read["runs"][0]["results"] == []
     assert found("-", "--release", "5.0.1", given=b"") == {
         "release": "5.0.1",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -125,7 +126,7 @@ def _confs(path: str, release: str) -> tuple[list[Conf], str]:
     """
     if path == "-":
         return [read_conf(STANDARD_INPUT, sys.stdin.buffer.read(_BYTES_MAX + 1))], release
-    if Path(path).is_dir() or path.endswith(_ARCHIVES):
+    if os.path.isdir(path) or path.endswith(_ARCHIVES):
         return _recorded(Path(path), release)
     return [_read_file(path, Path(path))], release
 
@@ -140,6 +141,8 @@ def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
             told = _by_broker(path, recording.files.get("runtime-config", ()))
     except RecordingError as error:
         raise LintError(str(error)) from None
+    except OSError as error:
+        raise LintError(f"{path}: {error.strerror or error}") from None
     # Helm values are every broker's; without any broker they stand for themselves.
     brokers = {*written, *told} or set(shared)
     everyones = next(iter(shared.values()), None)

@@ -69,6 +69,7 @@ def explain(
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
     from trimtab.counterfactual.advice import advice
+    from trimtab.counterfactual.command import Question
     from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
     from trimtab.remote_metrics import Remote, with_metrics
@@ -85,8 +86,8 @@ def explain(
     ):
         folder = output or Path("explained") / opened.name
         with opened_session("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
-            more = partial(advice, spark, folder / "what-if") if what_if else None
-            result = explained(spark, opened, folder, more)
+            more = partial(advice, spark, folder / "what-if", Question())
+            result = explained(spark, opened, folder, more if what_if else None)
     if as_json:
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return

@@ -99,12 +99,14 @@ def _is_asked(finding: Finding, asked: _Asked) -> bool:
 
 def _tell(findings: list[Finding], looked: Looked, before: str, is_explained: bool) -> None:
     """Print findings for people, and a line that sums them up."""
+    from trimtab.lint.conf import shown
     from trimtab.lint.text import counted, told
 
     for line in told(findings, _paint, explains=is_explained):
         click.echo(line)
     release = f"from {before} to {looked.release}" if before else f"release {looked.release}"
-    files = looked.files[0] if len(looked.files) == 1 else f"{len(looked.files)} files"
+    (first, *others) = looked.files
+    files = f"{len(looked.files)} files" if others else shown(first, 200)
     hint = "" if is_explained or not findings else "; --explain says why"
     click.echo(f"{files}, {release}: {counted(findings)}{hint}")
 

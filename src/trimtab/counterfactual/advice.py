@@ -14,13 +14,18 @@ from trimtab.recorded import recorded
 
 
 def advice(
-    spark: SparkSession, folder: Path, tables: Path, findings: Mapping[str, Any]
+    spark: SparkSession,
+    folder: Path,
+    question: Question,
+    tables: Path,
+    findings: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Replay a recording that was explained, and say what should be changed.
 
     Args:
         spark: a session of `trimtab.spark.session`.
         folder: for the tables of the sweep; what it holds of an earlier one is thrown away.
+        question: what is tried.
         tables: that ingest and diagnosis have written.
         findings: what the diagnosis found.
 
@@ -33,7 +38,7 @@ def advice(
         SparkError: Spark failed.
     """
     try:
-        asked = posed(recorded(tables, findings), findings, Question())
+        asked = posed(recorded(tables, findings), findings, question)
     except NothingToSimulateError as error:
         nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
         return {"what_if": nothing}

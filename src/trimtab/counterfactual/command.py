@@ -53,6 +53,14 @@ class Question:
     #: Says how to ask the same again.
     command: str = ""
 
+    def __post_init__(self) -> None:
+        """Check what can be checked before the time for all else is spent.
+
+        Raises:
+            FieldError: there is no such strategy or key, or it cannot be replayed.
+        """
+        refuse_unknown(self.strategies, self.settings)
+
 
 @dataclass(frozen=True, slots=True)
 class Posed:
@@ -111,7 +119,6 @@ def what_if(
         SweepError: the folder cannot be used.
         SparkError: Spark failed.
     """
-    refuse_unknown(question.strategies, question.settings)
     cluster, document = reconstructed(spark, recording)
     answer = answered(spark, posed(cluster, document, question), output, anew=anew)
     output.mkdir(parents=True, exist_ok=True)
