@@ -2,7 +2,7 @@
 // What the page can do beyond being read: sort, filter, open, page, search, and tell a round
 // where it is pointed at. Everything it shows is in the page already, some of it packed.
 (() => {
-  const PAGE = 100;
+  const PAGE = 25;
   const FOUND_MAX = 6;
   const all = (what, within = document) => [...within.querySelectorAll(what)];
   const one = (what, within = document) => within.querySelector(what);
@@ -57,6 +57,7 @@
   }
 
   const moves = one("table.moves") ? movesTable() : null;
+  if (!moves) performance.mark("trimtab-ready");
   const folds = all(".folded").map(folded);
   const story = one("#story") && one(".plot svg") ? roundStory() : null;
   if (one("#find")) search();
@@ -207,7 +208,9 @@
     all(".key a").forEach((each) => each.addEventListener("click", () => only({ ...each.dataset })));
     one(".tools", section).hidden = false;
     select();
-    return { go, find, matches, ready };
+    // On paper there is nothing to turn: every row that was not packed, as it lies in the page.
+    const unfold = () => body.replaceChildren(...rows.filter((each) => each.row).flatMap((each) => [each.row, each.more]));
+    return { go, find, matches, ready, unfold, fold: () => show(page) };
   }
 
   // ---------------------------------------------------------------- folded articles
@@ -473,6 +476,7 @@
 
   let closed = [];
   addEventListener("beforeprint", () => {
+    moves?.unfold();
     closed = all("details:not([open])");
     closed.forEach((each) => { each.open = true; });
     all(".moves .more:not(.on)").forEach((each) => { each.classList.add("on"); closed.push(each); });
@@ -480,5 +484,6 @@
   addEventListener("afterprint", () => {
     closed.forEach((each) => { if (each.tagName === "DETAILS") each.open = false; else each.classList.remove("on"); });
     closed = [];
+    moves?.fold();
   });
 })();
