@@ -143,6 +143,19 @@ def test_nothing_sticks_out_at_any_width(opened: Open, name: str, width: int, th
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("name", ["threshold", "many", "hostile"])
+def test_the_table_of_moves_fits_its_card(opened: Open, name: str) -> None:
+    page = opened(name, width=800)
+    for width in (800, 1000, 1100):
+        page.set_viewport_size({"width": width, "height": 900})
+        card, table = (
+            page.locator(where).bounding_box() for where in ("#moves .card.table", "table.moves")
+        )
+        assert card
+        assert table
+        assert table["width"] <= card["width"]
+
+
 def test_something_is_drawn_in_both_themes_and_they_differ(browser: Browser, opened: Open) -> None:
     grounds = set()
     for theme in ("light", "dark"):

@@ -399,7 +399,8 @@
       : round.html.includes(`<p class="ties">`) && round.html.includes(`<i class="${tone}`);
     start();
     panel.setAttribute("aria-live", "polite");
-    return { rounds: () => rounds, text: (round) => (round.text ??= (round.html ? plain(round.html) : round.node.textContent).toLowerCase()) };
+    const title = (round) => (round.html ? plain(/<h3>(.*?)<\/h3>/.exec(round.html)[1]) : one("h3", round.node).textContent).replace(/\s+/g, " ");
+    return { rounds: () => rounds, title, text: (round) => (round.text ??= (round.html ? plain(round.html) : round.node.textContent).toLowerCase()) };
   }
 
   // ---------------------------------------------------------------- search
@@ -437,7 +438,7 @@
         hits.push(item);
       }
       const told = story ? story.rounds().filter((round) => fits(story.text(round))) : [];
-      hits.push(...few(told.map((round) => hit("round", `${round.id.replace(/^round-/, "Round ")}`, round.id)), "rounds"));
+      hits.push(...few(told.map((round) => hit("round", story.title(round), round.id)), "rounds"));
       const cards = all("article.finding").filter((card) => fits(card.textContent.toLowerCase()))
         .map((card) => hit("finding", one("h4", card).textContent, card.id));
       for (const each of folds.filter((fold) => fold.isOf("#why"))) {
