@@ -56,6 +56,10 @@ regen: $(READY) ## rewrite the expected output of the tests; read the diff
 docs: $(READY) ## rewrite what is generated in docs/
 	@$(RUN) tools.pages
 
+.PHONY: pictures
+pictures: $(READY) ## explain the real recordings and photograph their pages into docs/images
+	@$(RUN) tools.pictures
+
 .PHONY: notebook
 notebook: $(READY) ## run docs/tables.ipynb again, and write what comes out into it
 	@$(RUN) tools.notebook

@@ -14,6 +14,7 @@ from bench.ingest import ingest
 from bench.lost_rack import lost_rack
 from bench.night import LARGE, Size, night
 from bench.page import PAGE, write
+from bench.report import report
 from bench.simulation import simulation
 from bench.strategies import strategies
 from bench.sweep import sweep
@@ -29,6 +30,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "zookeeper": zookeeper,
     "night": night,
     "ingest": ingest,
+    "report": report,
 }
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 from hypothesis import example, given
@@ -20,6 +24,7 @@ from trimtab.cli import main
 from trimtab.visible import visible, visible_name
 
 DATA = Path(__file__).parent / "testdata"
+NO_TABLES = DATA / "blame" / "tables-that-are-not-there"
 FINDINGS = json.loads((DATA / "report" / "threshold.json").read_text("utf-8"))["findings"]
 
 NAMES = st.text(st.characters(categories=None), min_size=1, max_size=60) | st.sampled_from(HOSTILE)
@@ -37,7 +42,7 @@ class Bench:
 
 def told(question: Question) -> str:
     try:
-        return "\n".join(lines(story(FINDINGS, question), ""))
+        return "\n".join(lines(story(FINDINGS, question, NO_TABLES), ""))
     except BlameError as error:
         return f"error: {error}"
 
@@ -55,7 +60,7 @@ def test_stories(file_regression: FileRegressionFixture) -> None:
 def test_any_name_has_a_story_of_printable_lines(bundle: str, broker: str) -> None:
     findings, _ = renamed_night(bundle, broker)
     for question in (Question(bundle, None), Question(None, broker)):
-        found = story(findings, question)
+        found = story(findings, question, NO_TABLES)
         assert found.name == visible_name(question.name, 240)
         for line in lines(found, ""):
             assert line.isprintable()
@@ -68,7 +73,7 @@ def test_a_name_that_nobody_has_is_one_printable_message(name: str) -> None:
     known = {*(each["bundle"] for each in FINDINGS["unloads"]), *FINDINGS["brokers"]}
     for question in (Question(name, None), Question(None, name)):
         try:
-            found = story(FINDINGS, question)
+            found = story(FINDINGS, question, NO_TABLES)
         except BlameError as error:
             assert str(error).isprintable()
             assert len(str(error)) < 1000
@@ -90,12 +95,14 @@ def test_what_every_bundle_and_every_broker_tells_adds_up_to_the_moves() -> None
     findings, _ = night(9, 30, 200)
     bundles = {each["bundle"] for each in findings["unloads"]}
     assert len(bundles) > 100
-    assert sum(story(findings, Question(each, None)).moves for each in sorted(bundles)[:40]) == sum(
-        each["bundle"] in sorted(bundles)[:40] for each in findings["unloads"]
-    )
+    assert sum(
+        story(findings, Question(each, None), NO_TABLES).moves for each in sorted(bundles)[:40]
+    ) == sum(each["bundle"] in sorted(bundles)[:40] for each in findings["unloads"])
     # A move is told at both of its ends, and once where they are the same.
     ends = [len({each["source"], each["target"]}) for each in findings["unloads"]]
-    told_by_brokers = [story(findings, Question(None, each)).moves for each in findings["brokers"]]
+    told_by_brokers = [
+        story(findings, Question(None, each), NO_TABLES).moves for each in findings["brokers"]
+    ]
     assert sum(told_by_brokers) == sum(ends)
 
 
@@ -154,3 +161,69 @@ def test_what_is_no_findings_file_is_named(
     result = blame(str(explained), "--bundle", "x")
     assert result.exit_code == 2
     assert "findings.json: found no" in result.stderr
+
+
+def test_owners_and_elections_of_the_tables_stand_between_the_moves(
+    explained: Path, blame: Callable[..., Result]
+) -> None:
+    bundle, other = "lb/ns1/0xa8000000_0xb0000000", "lb/ns1/0x00000000_0x08000000"
+    _write(
+        explained / "tables" / "log_events",
+        [
+            ("06:37:31", "ownership-acquired", "broker1", bundle, "Successfully acquired"),
+            ("06:47:22.911", "bundle-lock-released", "broker1", bundle, "Released resource lock"),
+            ("06:47:23", "bundle-loading", "broker3", bundle, "Loading all topics"),
+            ("06:38:00", "ownership-acquired", "broker1", "lb/ns1/else", "Successfully acquired"),
+        ],
+        ("time", "kind", "log_broker", "bundle", "text"),
+    )
+    _write(
+        explained / "tables" / "ownership",
+        [("06:37:00", other, "10.213.0.11:8080"), ("06:40:00", other, "10.213.0.11:8080"),
+         ("06:45:00", other, None), ("06:45:01", other, "10.213.0.12:8080")],
+        ("time", "bundle", "broker"),
+    )  # fmt: skip
+    _write(
+        explained / "tables" / "leaders",
+        [("06:37:26", "10.213.0.11:8080"), ("06:48:38", "10.213.0.14:8080")],
+        ("time", "broker"),
+    )
+    _write(
+        explained / "tables" / "load_reports",
+        [("06:40:00", "10.213.0.14:8080", "store", None), ("06:47:05", "10.213.0.14:8080", "store",
+         True), ("06:47:30", "10.213.0.14:8080", "store", None)],
+        ("time", "broker", "origin", "is_gone"),
+    )  # fmt: skip
+
+    def steps(*asked: str) -> list[str]:
+        found = json.loads(blame(str(explained), *asked, "--json").stdout)
+        return [f"{step['time'][11:19]} {step['text']}" for step in found["steps"]]
+
+    taken, moved, *_, released = steps("--bundle", bundle)
+    assert taken == "06:37:31 broker1 took it"
+    assert moved.startswith("06:47:22 moved from 10.213.0.11 to 10.213.0.13")
+    assert released == "06:47:22 broker1 let it go"
+    # Never moved by the leader, and yet it changed its owner.
+    assert steps("--bundle", other) == [
+        "06:37:00 owned by 10.213.0.11:8080",
+        "06:45:00 without an owner",
+        "06:45:01 owned by 10.213.0.12:8080",
+    ]
+    assert steps("--broker", "10.213.0.14:8080") == [
+        "06:47:05 its load report was gone",
+        "06:47:30 its load report was back",
+        "06:48:38 became the leader",
+    ]
+
+
+def _write(folder: Path, rows: list[tuple[Any, ...]], columns: tuple[str, ...]) -> None:
+    """Write a table of a folder that explain wrote: times of the recorded day, one file."""
+    folder.mkdir(parents=True)
+    made = {name: [row[at] for row in rows] for at, name in enumerate(columns)}
+    made["time"] = [datetime.fromisoformat(f"2026-11-21T{each}+00:00") for each in made["time"]]
+    made["file"], made["line"] = ["a file"] * len(rows), list(range(len(rows)))
+    table = pa.table(made)
+    if "is_gone" in columns:
+        at = table.schema.get_field_index("is_gone")
+        table = table.set_column(at, "is_gone", table["is_gone"].cast(pa.bool_()))
+    pq.write_table(table, folder / "part-0.parquet")

@@ -533,12 +533,15 @@ def lab_distance(one: list[float], other: list[float]) -> float:
 def test_numbers_are_short_for_the_eye_and_whole_beside_it() -> None:
     shown = {each.name: (each.short, each.exact) for each in figures({
         "average": 0.3053042499224345, "throughput": 112751, "age_s": 25.23, "candidates": 5000,
+        "rate_messages_s": 632.7104412152892, "throughput_bytes_s": 616159.8,
         "scores": {"b1": 0.25}, "rounds": [3, 4], "is_equal": True, "missing": None,
     })}  # fmt: skip
     assert shown == {
         "average": ("30.5 %", "0.3053042499224345"),
         "throughput": ("112.8 kB/s", "112751 B/s"),
         "age": ("25.2 s", "25.23 s"),
+        "rate messages": ("632.7 messages/s", "632.7104412152892 messages/s"),
+        "throughput bytes": ("616.2 kB/s", "616159.8 B/s"),
         "candidates": ("5,000", ""),
         "scores b1": ("25.0 %", "0.25"),
         "rounds": ("3, 4", ""),

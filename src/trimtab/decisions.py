@@ -19,6 +19,7 @@ from trimtab.extensible import ExtensibleSequence
 from trimtab.fields import Field, FieldError
 from trimtab.sequences import any_sequence, known_release, known_strategy
 from trimtab.story import story
+from trimtab.visible import visible
 
 # Of gzip; no JSON begins with it.
 _GZIP_FIRST = b"\x1f"
@@ -90,7 +91,8 @@ def _answered(line: bytes, question: Question) -> str:
         return json.dumps(found)
     if question.is_json:
         return json.dumps({**found, "story": list(told)})
-    return "\n".join([*told, ""])
+    # A name with a newline in it must not begin a line of its own.
+    return "\n".join([*map(visible, told), ""])
 
 
 def _decided(value: object, question: Question) -> tuple[Mapping[str, object], Iterator[str]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trimtab.blame.naming import BlameError, named
+from trimtab.blame.seen import seen, seen_bundles
 from trimtab.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.report.brokers import brokers_of
@@ -58,31 +59,53 @@ def blame(given: Path, question: Question) -> tuple[Journey, str]:
         BlameError: no bundle or broker is meant, or findings.json is none.
         RecordingError, IngestError, SparkError, NothingReadableError: as `explain`.
     """
-    findings = _explained(given)
-    if findings is None:
+    found = _explained(given)
+    if found is not None:
+        findings, folder = found
+        told = story(findings, question, folder / "tables")
+    else:
         with (
             open_recording(given) as opened,
-            tempfile.TemporaryDirectory(prefix="trimtab-blame-") as folder,
+            tempfile.TemporaryDirectory(prefix="trimtab-blame-") as made,
             opened_session("trimtab", cores=question.cores, master=question.master) as spark,
         ):
-            findings = explain(spark, opened, Path(folder) / "explained").document
+            explained = explain(spark, opened, Path(made) / "explained")
+            findings = explained.document
+            told = story(findings, question, explained.tables)
     where = (text(findings, "recording"), interval(findings.get("from"), findings.get("to")))
-    return story(findings, question), " · ".join(each for each in where if each)
+    return told, " · ".join(each for each in where if each)
 
 
-def story(findings: Given, question: Question) -> Journey:
+def story(findings: Given, question: Question, tables: Path) -> Journey:
     """Find who is meant, and tell what happened to it.
+
+    Args:
+        findings: what was found.
+        question: who is asked for.
+        tables: what was read; what they say of owners is told if the folder is there.
 
     Raises:
         BlameError: nobody is meant, or several are.
     """
-    meant = shown_name(named(question.name, sorted(_known(findings, question.kind)), question.kind))
+    known = _known(findings, question.kind)
+    if question.kind == "bundle":
+        known |= seen_bundles(tables)
+    full = named(question.name, sorted(known), question.kind)
+    meant = shown_name(full)
     brokers = brokers_of(findings, {})
     with_day = spans_days(findings.get("from"), findings.get("to"))
     moves = moves_of(entries(findings, "unloads"), brokers, with_day=with_day)
     every = journeys_of(findings, moves, brokers, with_day=with_day)
     among = every.bundles if question.kind == "bundle" else every.brokers
-    return next(each for each in among if each.name == meant)
+    told = next((each for each in among if each.name == meant), _still(question.kind, meant))
+    beside = seen(tables, question.kind, full, with_day=with_day)
+    steps = sorted([*told.steps, *beside], key=lambda step: (step.time, step.move is None))
+    return replace(told, steps=tuple(steps))
+
+
+def _still(kind: Kind, name: str) -> Journey:
+    """Begin the story of what no move and no finding names."""
+    return Journey("", kind, name, "The leader did not move it.", (), 0, 0)
 
 
 def _known(findings: Given, kind: Kind) -> set[str]:
@@ -102,8 +125,8 @@ def _listed(given: Given, key: str) -> list[Any]:
     return list(found) if isinstance(found, list) else []
 
 
-def _explained(given: Path) -> Mapping[str, Any] | None:
-    """Read findings.json; None if a recording was given."""
+def _explained(given: Path) -> tuple[Mapping[str, Any], Path] | None:
+    """Read findings.json, and say in which folder it is; None if a recording was given."""
     path = given / _FINDINGS if given.is_dir() else given
     if path.name != _FINDINGS or not path.is_file():
         return None
@@ -113,4 +136,4 @@ def _explained(given: Path) -> Mapping[str, Any] | None:
         raise BlameError(f"{path}: found no JSON ({error}), expected what explain wrote") from error
     if not isinstance(found, dict):
         raise BlameError(f"{path}: found no object, expected what explain wrote")
-    return found
+    return found, path.parent

@@ -49,7 +49,7 @@ def _step(step: Step, width: int, shown: set[str]) -> Iterator[str]:
         yield f"{indent}{step.label}{_again(step)}"
     if step.line is not None:
         yield f"{indent}{visible(step.line.place)}"
-        if step.line.place not in shown:
+        if step.line.text and step.line.place not in shown:
             yield f"{indent}  {visible(step.line.message, _LOG_MAX)}"
         shown.add(step.line.place)
 

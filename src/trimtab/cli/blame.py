@@ -36,7 +36,8 @@ def blame(recording: Path, as_json: bool, **asked: Unpack[_Asked]) -> None:
     RECORDING is what `trimtab explain` takes, and is explained first; or the folder that
     explain wrote, which is read at once.  BUNDLE is a full name, its hash range, or a
     beginning that only one bundle has; BROKER is likewise, with or without domain and port.
-    Known are the bundles that were moved or that a finding names, and all brokers.
+    Beside its moves it tells who took a bundle and who let it go, and when a broker led or
+    was gone, as far as the recording says.
 
     Exits with 2 when nothing of that name is known, and names the nearest.
 

@@ -27,6 +27,9 @@ FRACTION = re.compile(
 #: Names of numbers that are bytes a second.
 TRAFFIC = re.compile(r"(^|[_ ])(throughput|traffic|bytes)([_ ]|$)")
 
+#: Names of numbers that are messages a second.
+RATE = re.compile(r"(^|[_ ])messages_s$")
+
 #: A fraction over this is something else (a percentage, a count), and is left as it is.
 FRACTION_MAX = 3.0
 
@@ -155,7 +158,7 @@ def _figures(name: str, value: Any) -> tuple[Figure, ...]:
     if isinstance(value, Mapping):
         nested = ((f"{name} {visible_name(str(key))}", each) for key, each in value.items())
         return tuple(figure for key, each in nested for figure in _figures(key, each))
-    without_unit = name.removesuffix("_s") if _is_seconds(name, value) else name
+    without_unit = name.removesuffix("_s") if number(value) is not None else name
     words = without_unit.replace("_", " ")
     if isinstance(value, Sequence) and not isinstance(value, str):
         parts = [_figures(name, each) for each in value]
@@ -167,7 +170,8 @@ def _figures(name: str, value: Any) -> tuple[Figure, ...]:
 
 
 def _is_seconds(name: str, value: Any) -> bool:
-    return name.endswith("_s") and number(value) is not None
+    is_rate = RATE.search(name) or TRAFFIC.search(name)
+    return name.endswith("_s") and not is_rate and number(value) is not None
 
 
 def _short_and_exact(name: str, value: Any) -> tuple[str, str]:
@@ -181,6 +185,8 @@ def _short_and_exact(name: str, value: Any) -> tuple[str, str]:
         return visible_name(str(value), FIGURE_MAX), ""
     if TRAFFIC.search(name):
         return traffic(read), f"{value!r} B/s"
+    if RATE.search(name):
+        return f"{read:,.1f} messages/s", f"{value!r} messages/s"
     if _is_seconds(name, value):
         return f"{read:.1f} s", f"{value!r} s"
     if FRACTION.search(name) and abs(read) <= FRACTION_MAX and not name.endswith("_percent"):

@@ -2,7 +2,7 @@
 // What the page can do beyond being read: sort, filter, open, page, search, and tell a round
 // where it is pointed at. Everything it shows is in the page already, some of it packed.
 (() => {
-  const PAGE = 100;
+  const PAGE = 25;
   const FOUND_MAX = 6;
   const all = (what, within = document) => [...within.querySelectorAll(what)];
   const one = (what, within = document) => within.querySelector(what);
@@ -57,6 +57,7 @@
   }
 
   const moves = one("table.moves") ? movesTable() : null;
+  if (!moves) performance.mark("trimtab-ready");
   const folds = all(".folded").map(folded);
   const story = one("#story") && one(".plot svg") ? roundStory() : null;
   if (one("#find")) search();
@@ -207,7 +208,9 @@
     all(".key a").forEach((each) => each.addEventListener("click", () => only({ ...each.dataset })));
     one(".tools", section).hidden = false;
     select();
-    return { go, find, matches, ready };
+    // On paper there is nothing to turn: every row that was not packed, as it lies in the page.
+    const unfold = () => body.replaceChildren(...rows.filter((each) => each.row).flatMap((each) => [each.row, each.more]));
+    return { go, find, matches, ready, unfold, fold: () => show(page) };
   }
 
   // ---------------------------------------------------------------- folded articles
@@ -396,7 +399,8 @@
       : round.html.includes(`<p class="ties">`) && round.html.includes(`<i class="${tone}`);
     start();
     panel.setAttribute("aria-live", "polite");
-    return { rounds: () => rounds, text: (round) => (round.text ??= (round.html ? plain(round.html) : round.node.textContent).toLowerCase()) };
+    const title = (round) => (round.html ? plain(/<h3>(.*?)<\/h3>/.exec(round.html)[1]) : one("h3", round.node).textContent).replace(/\s+/g, " ");
+    return { rounds: () => rounds, title, text: (round) => (round.text ??= (round.html ? plain(round.html) : round.node.textContent).toLowerCase()) };
   }
 
   // ---------------------------------------------------------------- search
@@ -434,7 +438,7 @@
         hits.push(item);
       }
       const told = story ? story.rounds().filter((round) => fits(story.text(round))) : [];
-      hits.push(...few(told.map((round) => hit("round", `${round.id.replace(/^round-/, "Round ")}`, round.id)), "rounds"));
+      hits.push(...few(told.map((round) => hit("round", story.title(round), round.id)), "rounds"));
       const cards = all("article.finding").filter((card) => fits(card.textContent.toLowerCase()))
         .map((card) => hit("finding", one("h4", card).textContent, card.id));
       for (const each of folds.filter((fold) => fold.isOf("#why"))) {
@@ -473,6 +477,7 @@
 
   let closed = [];
   addEventListener("beforeprint", () => {
+    moves?.unfold();
     closed = all("details:not([open])");
     closed.forEach((each) => { each.open = true; });
     all(".moves .more:not(.on)").forEach((each) => { each.classList.add("on"); closed.push(each); });
@@ -480,5 +485,6 @@
   addEventListener("afterprint", () => {
     closed.forEach((each) => { if (each.tagName === "DETAILS") each.open = false; else each.classList.remove("on"); });
     closed = [];
+    moves?.fold();
   });
 })();
