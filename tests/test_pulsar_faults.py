@@ -45,7 +45,7 @@ __all__ = ["brokers"]  # the fixture
 pytestmark = pytest.mark.pulsar
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def long(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--exhaustive"):
         pytest.skip("takes minutes: --exhaustive")

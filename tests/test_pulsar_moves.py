@@ -19,6 +19,9 @@ import pytest
 
 from loopback_cluster import shared_cluster
 from trimtab.apply.files import write_plan
+from trimtab.apply.post import LockError
+from trimtab.apply.store_lock import opened_store, store_lock
+from trimtab.control.entries import Asked
 from trimtab.control.limits import Limits
 from trimtab.control.plan import Plan, PlannedMove, read_plan
 
@@ -259,3 +262,46 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path, brokers: list[str], entry:
     assert len(tokens) == 2
     verified = [each["move"] for each in told if each["entry"] == "verified"]
     assert verified == list(range(len(plan.moves)))
+
+
+# --------------------------------------------------------------------------- the lock
+
+
+def test_whoever_has_lost_the_lock_can_note_nothing(brokers: list[str]) -> None:
+    asked = Asked(time.time(), 0, f"{NAMESPACE}/0x0_0x1", brokers[0], brokers[1])
+    with opened_store(STORE[1]) as ours, opened_store(STORE[1]) as theirs:
+        with store_lock(ours) as first:
+            assert first.is_ours
+            first.note(asked)
+            assert (asked.time_s, asked.bundle) in first.unloads
+            # As if the session had ended: now somebody else may take it.
+            ours.client.delete("/trimtab/lock")
+            with store_lock(theirs) as second:
+                assert second.token > first.token
+                assert second.is_ours
+                assert not first.is_ours
+                with pytest.raises(LockError, match="somebody else has taken the lock"):
+                    first.note(asked)
+                second.note(asked)
+        with store_lock(theirs) as third:
+            assert third.token > second.token
+
+
+def test_the_marks_of_the_store_are_seen_by_whoever_does_not_act(brokers: list[str]) -> None:
+    with opened_store(STORE[1]) as store:
+        with store_lock(store) as lock:
+            lock.drain(brokers[2])
+            lock.drain(brokers[2])
+            store.client.create("/trimtab/stop")
+            assert lock.is_stopped
+        seen = store.seen()
+        assert seen.is_stopped
+        assert seen.draining == {brokers[2]}
+        store.client.delete("/trimtab/stop")
+        with store_lock(store) as lock:
+            lock.take_back(brokers[2])
+            lock.take_back(brokers[2])
+            assert not lock.is_stopped
+        assert store.seen().draining == frozenset()
+        now = store.owners([*owners(), f"{NAMESPACE}/0x0_0x1"])
+        assert now == owners() | {f"{NAMESPACE}/0x0_0x1": None}
