@@ -31,6 +31,11 @@ SESSION_S = 0.6
 #: How soon clients look a bundle up that has lost its owner, s.
 CLIENTS_S = 0.02
 NAME = "fake"
+#: What a broker of the extensible load manager answers who asks for its load report.
+UNSUPPORTED = (
+    "\n --- An unexpected error occurred in the server ---\n\nMessage: null\n\nStacktrace:\n\n"
+    "java.lang.UnsupportedOperationException\n\tat org.apache.pulsar.broker.loadbalance"
+)
 
 #: Is called with "before" or "after" when an owner has been told to unload; it may sleep, kill
 #: a broker, or return a status to be answered in place of what really is.
@@ -72,6 +77,10 @@ class FakePulsar:
     doubles: list[str] = field(default_factory=list)
     fault: Fault = lambda moment, bundle: None
     is_shedding: bool = False
+    #: Under the extensible load manager brokers have no load report to give.
+    is_extensible: bool = False
+    #: Releases before 2.11 have no address that tells the release.
+    tells_release: bool = True
     #: Who asked, call by call.
     headers: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -191,7 +200,13 @@ class FakeRequest(BaseHTTPRequestHandler):
             "/admin/v2/broker-stats/load-report": self._report(),
         }
         cluster.headers.append(self.headers.get("Authorization", ""))
-        if path in answers:
+        if path == "/metrics/":
+            self._say(200, self._metrics())
+        elif cluster.is_extensible and path.endswith("/load-report"):
+            self._say(500, json.dumps({"reason": UNSUPPORTED}))
+        elif path.endswith("/version") and not cluster.tells_release:
+            self._say(404, "")
+        elif path in answers:
             found = answers[path]
             self._say(200, found if isinstance(found, str) else json.dumps(found))
         elif path.endswith("/ownedNamespaces"):
@@ -234,8 +249,17 @@ class FakeRequest(BaseHTTPRequestHandler):
             "cpu": {"usage": broker.usage_percent, "limit": 100.0},
             "lastUpdate": time.time() * 1000,
             "startTimestamp": broker.started_s * 1000,
+            "brokerVersionString": "2.10.4",
             "lastStats": dict.fromkeys(owned, stats),
         }
+
+    def _metrics(self) -> str:
+        labels = '{cluster="fake", broker="127.0.0.1", metric="loadBalancing"}'
+        return (
+            f"pulsar_lb_cpu_usage{labels} {self.broker.usage_percent}\n"
+            f"pulsar_lb_directMemory_usage{labels} 8.333334\n"
+            f'process_start_time_seconds{{cluster="fake"}} {self.broker.started_s:E}\n'
+        )
 
     def _owned(self, name: str) -> None:
         if name != self.broker.id:

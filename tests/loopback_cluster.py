@@ -20,7 +20,8 @@ def shared_cluster() -> State:
     except ClusterError:
         return up(State(FOLDER), BROKERS)
     running = {name for name, each in state.processes.items() if each.is_alive}
-    return state if running == names else up(State(FOLDER), BROKERS)
+    is_usual = state.settings == {} and state.release == State(FOLDER).release
+    return state if running == names and is_usual else up(State(FOLDER), BROKERS)
 
 
 def stop_shared_cluster() -> None:

@@ -134,6 +134,29 @@ def test_every_guard_that_objects_is_named(desk: Desk) -> None:
     assert not found.may_go
 
 
+def test_without_load_reports_the_metrics_tell(desk: Desk) -> None:
+    cluster = desk.cluster
+    cluster.is_extensible = True
+    cluster.brokers[1].usage_percent = 90.0
+    plan = cluster.plan(3)
+    with reached(desk.where()) as there:
+        found = rehearsed(plan, there, desk.journal)
+
+    usages = [found.view.brokers[each.id].usage_percent for each in cluster.brokers]
+    assert usages == pytest.approx([40.0, 90.0, 40.0])
+    assert {each.started_s for each in found.view.brokers.values()} == {1_000_000.0}
+    assert [each.may_go for each in found.standings] == [False, True, False]
+    cluster.brokers[1].usage_percent = 50.0
+    assert desk.run(plan).is_done
+
+
+def test_a_release_that_does_not_tell_itself_is_read_from_a_report(desk: Desk) -> None:
+    desk.cluster.tells_release = False
+    with reached(desk.where()) as there:
+        assert there.admin.release == "2.10.4"
+    assert desk.run(desk.cluster.plan(1)).is_done
+
+
 def test_a_plan_of_another_cluster_is_refused(desk: Desk) -> None:
     plan = replace(desk.cluster.plan(1), cluster="another")
 

@@ -45,7 +45,7 @@ __all__ = ["brokers"]  # the fixture
 pytestmark = pytest.mark.pulsar
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def long(request: pytest.FixtureRequest) -> None:
     if not request.config.getoption("--exhaustive"):
         pytest.skip("takes minutes: --exhaustive")
@@ -129,6 +129,16 @@ def cluster_again(broker: str) -> Iterator[Callable[[], None]]:
             begin(load(FOLDER), number_of(broker))
 
 
+def give(broker: str, giver: str, tmp_path: Path) -> None:
+    """See to it that a broker has three bundles at least."""
+    missing = 3 - list(owners().values()).count(broker)
+    if missing > 0:
+        path = tmp_path / "given.json"
+        write_plan(path, planned(giver, missing, broker))
+        done = trimtab("apply", str(path), *acting(tmp_path, broker), "--yes")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 def not_leading(brokers: list[str]) -> list[str]:
     leader = called("GET", "brokers/leaderBroker")["brokerId"]
     return [each for each in brokers if each != leader]
@@ -164,6 +174,7 @@ def test_the_destination_is_killed(tmp_path: Path, brokers: list[str], entry: st
 def test_the_leader_is_killed_in_the_middle(tmp_path: Path, brokers: list[str]) -> None:
     leader = called("GET", "brokers/leaderBroker")["brokerId"]
     source, taker = others(brokers, leader)
+    give(source, leader if busiest() == leader else taker, tmp_path)
     plan = planned(source, 3, taker)
     path = tmp_path / "plan.json"
     write_plan(path, plan)

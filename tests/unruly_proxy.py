@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,8 +81,10 @@ class ProxyRequest(BaseHTTPRequestHandler):
             for broker, address in self.proxies.addresses.items():
                 location = location.replace(f"http://{broker}", address)
             self.send_header("Location", location)
-        self.end_headers()
-        self.wfile.write(body)
+        # Whoever asked may have given up.
+        with suppress(OSError):
+            self.end_headers()
+            self.wfile.write(body)
 
 
 @contextmanager

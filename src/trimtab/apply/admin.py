@@ -51,9 +51,13 @@ class Admin:
             CallError: nobody answers, or it is no broker of Pulsar's.
         """
         self.cluster = self.settings()["clusterName"]
-        answer = self._calls.get(f"{self.address}{_BROKERS}/version").body
-        self.release = answer.decode("ascii", "replace").strip()[:40]
-        self.brokers()
+        brokers = self.brokers()
+        try:
+            answer = self._calls.get(f"{self.address}{_BROKERS}/version").body
+            self.release = answer.decode("ascii", "replace").strip()[:40]
+        except CallError:
+            # Releases before 2.11 do not tell; their load reports do.
+            self.release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
 
     # -------------------------------------------------------------- what is so now
 
