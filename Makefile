@@ -124,7 +124,7 @@ pulsar-down: $(READY) ## stop them
 	@PYTHONPATH=pulsar $(RUN) cluster.down
 
 .PHONY: pulsar-test
-pulsar-test: $(READY) ## start a cluster, load it, kill a broker, gather, explain, stop it
+pulsar-test: $(READY) ## start a cluster, load it, hurt it, gather, explain, move bundles, stop it
 	@$(RUN) pytest -m pulsar
 
 ##@ Seldom

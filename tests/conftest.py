@@ -32,6 +32,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("spark")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Stop the real cluster that tests share, if any of this run could have started it."""
+    if any(item.get_closest_marker("pulsar") for item in getattr(session, "items", ())):
+        from loopback_cluster import stop_shared_cluster
+
+        stop_shared_cluster()
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The run's Spark session: a second Java would cost seconds and half a gigabyte."""

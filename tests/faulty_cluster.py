@@ -77,6 +77,10 @@ class FaultyCluster:
     meant: dict[str, str] = field(default_factory=dict)
     #: Requests that somebody on the way holds back: when they arrive.
     held_back: list[tuple[float, Asked]] = field(default_factory=list)
+    #: Faults that happen wherever they can.
+    certain: frozenset[str] = frozenset()
+    #: What stands beside the lock: unloads by whichever run.
+    noted: list[tuple[float, str]] = field(default_factory=list)
     is_lock_ours: bool = True
     is_killed: bool = False
     #: What went wrong, for a test that something did.
@@ -118,6 +122,7 @@ class FaultyCluster:
     def unload(self, asked: Asked) -> tuple[str, str]:
         if not self.is_lock_ours:
             self.wrongs.append(f"{asked.bundle} was unloaded without the lock")
+        self.noted.append((asked.time_s, asked.bundle))
         if self._fails("request lost"):
             return self._no_answer()
         if self._fails("request late"):
@@ -217,6 +222,7 @@ class FaultyCluster:
     def _fails(self, kind: str) -> bool:
         rare = {"lock lost": 0.02, "kill switch": 0.02, "broker killed": 0.05, "usage jumps": 0.1}
         happens = bool(self.dice.random() < self.chance * rare.get(kind, 1.0))
+        happens = happens or kind in self.certain
         self.faults[kind] += happens
         return happens
 
@@ -228,9 +234,12 @@ class FragileJournal:
     cluster: FaultyCluster
     chance: float
     lines: list[str] = field(default_factory=list)
+    #: Before an entry of this kind is written, the run is killed.
+    kills_before: type[Entry] | None = None
 
     def write(self, entry: Entry) -> None:
-        if self.cluster.dice.random() < self.chance:
+        is_due = self.kills_before is not None and isinstance(entry, self.kills_before)
+        if is_due or self.cluster.dice.random() < self.chance:
             raise KilledError("before writing")
         self.lines.append(entry_line(entry))
         self._check(entry)
@@ -238,7 +247,7 @@ class FragileJournal:
             raise KilledError("after writing")
 
     def memory(self) -> Memory:
-        return remembered(map(read_entry, self.lines))
+        return remembered(map(read_entry, self.lines), self.cluster.noted)
 
     def _check(self, entry: Entry) -> None:
         cluster = self.cluster

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -180,6 +181,23 @@ def test_an_entry_is_read_as_it_was_written(entry: Entry) -> None:
 def test_a_plan_is_read_as_it_was_written(plan: Plan) -> None:
     assert plan == read_plan(plan_text(plan))
     assert plan.digest != replace(plan, made_s=plan.made_s + 1e15).digest
+
+
+SCHEMA = json.loads((Path(__file__).parent.parent / "docs" / "plan.schema.json").read_text("utf-8"))
+
+
+@given(plans)
+def test_a_plan_is_as_its_schema_says(plan: Plan) -> None:
+    jsonschema.validate(json.loads(plan_text(plan)), SCHEMA)
+
+
+def test_the_plan_of_the_docs_is_one() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "apply.md").read_text("utf-8")
+    _, _, rest = page.partition("```json\n")
+    text, _, _ = rest.partition("```")
+
+    assert len(read_plan(text).moves) == 1
+    jsonschema.validate(json.loads(text), SCHEMA)
 
 
 _MOVE = {"bundle": "t/n/0x00000000_0x80000000", "source": "b-1", "destination": "b-2", "reason": ""}

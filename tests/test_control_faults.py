@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from faulty_cluster import FaultyCluster, FragileJournal, KilledError, moves_of
 from trimtab.control.drive import driven
-from trimtab.control.entries import Asked, Begun, Verified, read_entry
+from trimtab.control.entries import Answered, Asked, Begun, Verified, read_entry
+from trimtab.control.limits import Limits
 from trimtab.control.memory import Phase
 from trimtab.control.plan import Plan
 
@@ -62,6 +64,33 @@ def wrongs(cluster: FaultyCluster, journal: FragileJournal, why: str) -> list[st
     return found
 
 
+def taken_over(seed: int) -> tuple[FaultyCluster, int]:
+    """Carry a plan out until it is killed, and then another one of the same bundles.
+
+    Returns:
+        The cluster, and how many unloads the second asked for.
+    """
+    # Somebody on the way holds its first request back, and it is killed waiting for an answer.
+    cluster = FaultyCluster(seed, 0.0, certain=frozenset({"request late"}))
+    first = Plan("demo", cluster.time_s, moves_of(4))
+    journal = FragileJournal(cluster, 0.0, kills_before=Answered)
+    journal.write(Begun(cluster.time_s, first.digest, 1))
+    with pytest.raises(KilledError):
+        list(driven(first, cluster, journal, journal.memory()))
+    cluster.chance, cluster.certain = (0.0, 0.05)[seed % 2], frozenset({"unload slow"})
+    # From wherever they are, without any rest but the one that no plan can waive.
+    moves = tuple(
+        replace(move, source=cluster.owners[move.bundle] or move.source, destination=name)
+        for move, name in zip(first.moves, sorted(cluster.machines, reverse=True), strict=False)
+        if name != (cluster.owners[move.bundle] or move.source)
+    )
+    second = Plan("demo", cluster.time_s, moves, Limits(grace_s=0.1, moves_per_round=99))
+    other = FragileJournal(cluster, 0.0)
+    other.write(Begun(cluster.time_s, second.digest, 2))
+    list(driven(second, cluster, other, other.memory()))
+    return cluster, sum(isinstance(read_entry(line), Asked) for line in other.lines)
+
+
 @pytest.fixture
 def seeds(request: pytest.FixtureRequest) -> range:
     """The seeds of a test."""
@@ -93,3 +122,15 @@ def test_no_bundle_is_moved_twice_or_lost_and_the_journal_is_true(seeds: range) 
             "lock lost", "kill switch", "report stale", "usage jumps", "landed elsewhere",
         }  # fmt: skip
         assert kinds == {kind for kind, count in faults.items() if count}
+
+
+def test_another_plan_never_meets_an_unload_of_a_killed_run(seeds: range) -> None:
+    n_asked = 0
+    for seed in seeds:
+        cluster, asked = taken_over(seed)
+        n_asked += asked
+        assert not cluster.wrongs, (
+            f"{cluster.wrongs}\npytest tests/test_control_faults.py --seed {seed}"
+        )
+    # Most find the bundle where the request that came late has brought it, and stop.
+    assert n_asked > 0 or len(seeds) == 1

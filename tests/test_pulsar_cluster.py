@@ -99,11 +99,12 @@ def stands_still(folder: Path) -> bool:
 @pytest.fixture(scope="module")
 def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The recording of it all, and what `gather` said in the end."""
-    from cluster.run import FOLDER, begin, down, leave, stopped_on_failure, up
+    from cluster.run import FOLDER, begin, leave, stopped_on_failure, up
     from cluster.state import STORE, State, broker_id, web
 
     output = tmp_path_factory.mktemp("cluster") / "night"
     logs = FOLDER / "logs"
+    # It goes on running, for the tests that move bundles on it.
     with stopped_on_failure(FOLDER):
         state = up(State(FOLDER), 3)
         with running("cluster.load", str(PROFILES / "steady.toml")):
@@ -129,7 +130,6 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
                     gather.send_signal(signal.SIGTERM)
                     said, _ = gather.communicate(timeout=60)
                     assert gather.returncode == 0, said
-        down(FOLDER)
     (output / "actions.jsonl").write_bytes((FOLDER / "actions.jsonl").read_bytes())
     return output, said
 

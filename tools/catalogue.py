@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ import pyarrow as pa
 
 from trimtab import tables as schemas
 from trimtab.cli import main as command_line
+from trimtab.control.limits import Limits
 from trimtab.diagnose import FINDINGS
 from trimtab.ingest.messages import MESSAGES
 from trimtab.keys import KEYS, Key, Value
@@ -110,6 +112,16 @@ def settings() -> str:
             for key in KEYS.values()
         ),
     )
+
+
+def limits() -> str:
+    """List what bounds a run of moves."""
+    rows = []
+    for each in fields(Limits):
+        told = each.metadata
+        default = "none" if each.default == float("inf") else f"{each.default:g}"
+        rows.append((code(each.name), default, told["unit"], told["meaning"], told["origin"]))
+    return table(("key", "default", "unit", "bounds", "where the default is from"), rows)
 
 
 def defaults(key: Key) -> str:

@@ -16,9 +16,9 @@ from trimtab.gather.cluster import origin_of
 
 _BROKERS = "/admin/v2/brokers"
 #: A broker that says nothing for so long is not one to move bundles to.
-_ASKING = Limits(connect_s=3.0, read_s=5.0, whole_s=10.0)
+ASKING = Limits(connect_s=3.0, read_s=5.0, whole_s=10.0)
 #: Pulsar gives up an unload after namespaceBundleUnloadingTimeoutMs, 60 s.
-_UNLOADING = Limits(connect_s=3.0, read_s=62.0, whole_s=65.0)
+UNLOADING = Limits(connect_s=3.0, read_s=62.0, whole_s=65.0)
 #: These say that nothing was done; any other failure may come from somebody on the way.
 _REFUSALS = {400, 401, 403, 404, 405, 409, 412}
 _NAMES_MAX = 1 << 20
@@ -31,8 +31,6 @@ class Admin:
     #: Of the broker that is asked first, without a slash at its end.
     address: str
     access: Access
-    asking: Limits = _ASKING
-    unloading: Limits = _UNLOADING
     #: The cluster's name and release; empty until `begin`.
     cluster: str = ""
     release: str = ""
@@ -43,8 +41,8 @@ class Admin:
 
     def __post_init__(self) -> None:
         """Prepare, without calling anybody."""
-        self._calls = Calls(self.access, self.asking)
-        self._unloads = Calls(self.access, self.unloading)
+        self._calls = Calls(self.access, ASKING)
+        self._unloads = Calls(self.access, UNLOADING)
 
     def begin(self) -> None:
         """Learn what stays as it is.
@@ -53,9 +51,13 @@ class Admin:
             CallError: nobody answers, or it is no broker of Pulsar's.
         """
         self.cluster = self.settings()["clusterName"]
-        answer = self._calls.get(f"{self.address}{_BROKERS}/version").body
-        self.release = answer.decode("ascii", "replace").strip()[:40]
-        self.brokers()
+        brokers = self.brokers()
+        try:
+            answer = self._calls.get(f"{self.address}{_BROKERS}/version").body
+            self.release = answer.decode("ascii", "replace").strip()[:40]
+        except CallError:
+            # Releases before 2.11 do not tell; their load reports do.
+            self.release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
 
     # -------------------------------------------------------------- what is so now
 

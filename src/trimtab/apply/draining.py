@@ -56,7 +56,7 @@ def drain_plan(cluster: Reached, drain: Drain) -> Plan:
     """
     made_s = time.time()
     takers = _takers(cluster, drain)
-    states = each_of([drain.broker, *takers], lambda name: _state(cluster, name))
+    states = each_of([drain.broker, *takers], lambda name: state_of(cluster, name))
     return emptying(drain.broker, states, takers, _frame(cluster, drain, made_s))
 
 
@@ -70,9 +70,9 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
         sources = ", ".join(sorted({move.source for move in emptied.moves}))
         raise GatherError(f"--return: found a plan that empties {sources}, not {drain.broker}")
     made_s = time.time()
-    registered = _registered(cluster)
-    _require_there(drain.broker, registered)
-    owned = each_of(registered, cluster.admin.owned_or_none)
+    there = registered(cluster)
+    _require_there(drain.broker, there)
+    owned = each_of(there, cluster.admin.owned_or_none)
     owners = owners_of([move.bundle for move in emptied.moves], owned)
     return bringing_back(drain.broker, emptied, owners, _frame(cluster, drain, made_s))
 
@@ -91,7 +91,12 @@ def left_on(cluster: Reached, broker: str) -> frozenset[str]:
     return frozenset(each for each in owned if not is_system_bundle(each, release))
 
 
-def _state(cluster: Reached, broker: str) -> BrokerState:
+def state_of(cluster: Reached, broker: str) -> BrokerState:
+    """See a broker with what it owns, but for its own two bundles.
+
+    Raises:
+        GatherError: it does not answer.
+    """
     try:
         told = usage_percent(cluster.admin, broker, cluster.admin.settings())
     except CallError as error:
@@ -102,19 +107,24 @@ def _state(cluster: Reached, broker: str) -> BrokerState:
 
 
 def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
-    registered = _registered(cluster)
+    there = registered(cluster)
     for name in (drain.broker, *drain.takers):
-        _require_there(name, registered)
+        _require_there(name, there)
     if drain.broker in drain.takers:
         raise GatherError(f"--to: found {drain.broker}, which is to be emptied")
-    others = [each for each in registered if each != drain.broker]
+    others = [each for each in there if each != drain.broker]
     takers = drain.takers or [each for each in others if each not in cluster.unheld.draining]
     if not takers:
         raise GatherError(f"nobody can take the bundles of {drain.broker}: no other broker")
     return list(dict.fromkeys(takers))
 
 
-def _registered(cluster: Reached) -> tuple[str, ...]:
+def registered(cluster: Reached) -> tuple[str, ...]:
+    """Name the brokers that are registered.
+
+    Raises:
+        GatherError: nobody answers.
+    """
     try:
         return cluster.admin.brokers()
     except CallError as error:

@@ -37,7 +37,16 @@ def write_plan(path: Path, plan: Plan) -> None:
     Raises:
         PlanError: it cannot be written.
     """
+    write_ours(path, plan_text(plan))
+
+
+def write_ours(path: Path, text: str) -> None:
+    """Write a file for its owner alone to read: it names brokers and tenants.
+
+    Raises:
+        PlanError: it cannot be written.
+    """
     try:
-        write_whole(path, plan_text(plan)).chmod(_ONLY_OURS)
+        write_whole(path, text).chmod(_ONLY_OURS)
     except OSError as error:
         raise PlanError(f"{path}: cannot be written: {error.strerror}") from None

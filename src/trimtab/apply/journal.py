@@ -67,9 +67,19 @@ def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JournalError(f"{path}: another run is carrying this plan out") from None
+        _keep_name(path)
         yield FileJournal(path, _kept(path, plan, descriptor), descriptor)
     finally:
         os.close(descriptor)
+
+
+def _keep_name(path: Path) -> None:
+    """See to it that the file is still found by its name if the machine loses its power."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:

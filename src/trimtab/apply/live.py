@@ -35,6 +35,7 @@ class LiveCluster:
     #: Gives the owners of bundles from the metadata store, where it can be read.
     owners: Callable[[Iterable[str]], Mapping[str, str | None]] | None = None
     _leader: str | None = field(init=False, default=None)
+    _draining: frozenset[str] = field(init=False, default=frozenset())
     _settings: Mapping[str, str] = field(init=False, default_factory=dict)
 
     @property
@@ -49,9 +50,10 @@ class LiveCluster:
             registered = frozenset(self.admin.brokers())
         except CallError:
             registered = frozenset()
+        # The leader before the brokers: by its settings their resources are weighed.
         is_shedding = self._is_shedding()
         named = {name for move in plan.moves for name in (move.source, move.destination)}
-        # Leader first: its settings weigh the resources.
+        self._draining = self.post.draining
         brokers = each_of(sorted(named & registered), self._broker)
         return View(
             time_s=began_s,
@@ -112,7 +114,7 @@ class LiveCluster:
             measured_s=found.published_s if is_stale else asked_s,
             started_s=found.started_s,
             is_answering=True,
-            is_draining=name in self.post.draining,
+            is_draining=name in self._draining,
         )
 
     def _owners(

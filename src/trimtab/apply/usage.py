@@ -74,6 +74,23 @@ def of_report(report: Mapping[str, Any], weights: ResourceWeights = _EVEN) -> Us
     )
 
 
+def bundle_loads(
+    report: Mapping[str, Any],
+) -> Mapping[str, tuple[float, float, float, float, float]]:
+    """Read what a load report tells of each bundle.
+
+    Returns:
+        Bundle → messages/s in and out, bytes/s in and out, topics.
+    """
+    keys = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut", "topics")
+    found = {}
+    for name, given in _mapping(report.get("lastStats")).items():
+        stats = _mapping(given)
+        rate_in, rate_out, bytes_in, bytes_out, topics = (_number(stats.get(key)) for key in keys)
+        found[str(name)] = rate_in, rate_out, bytes_in, bytes_out, topics
+    return found
+
+
 def _of_metrics(text: str, weights: ResourceWeights) -> Usage:
     found = {name: float(value) for name, value in _GAUGE.findall(text)}
     usage = np.array([[found.get(f"pulsar_lb_{name}_usage", 0.0) for name in _METRICS]])

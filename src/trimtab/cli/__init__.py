@@ -13,10 +13,12 @@ from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
 from trimtab.cli.lint import lint
+from trimtab.cli.plan import plan
 from trimtab.cli.rate import rate
 from trimtab.cli.record import record
 from trimtab.cli.reproduce import reproduce
 from trimtab.cli.rerun import rerun
+from trimtab.cli.restart_plan import restart_plan
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
 from trimtab.cli.watch import watch
@@ -47,7 +49,9 @@ for _command in (
     rate,
     ingest,
     watch,
+    plan,
     apply,
     drain,
+    restart_plan,
 ):
     main.add_command(_command)

@@ -12,6 +12,20 @@ import click
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Turn what a user can mend into one line and exit code 2."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("trimtab: stopped; nothing half written was left behind", err=True)
+        sys.exit(130)
+    except Exception as error:
+        if not isinstance(error, _mendable()):
+            raise
+        click.echo(f"trimtab: {error}", err=True)
+        sys.exit(2)
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    """List what a user can mend; only now, so that no command loads the rooms of all others."""
     from trimtab.apply import JournalError, LockError, PlanError
     from trimtab.explain import NothingReadableError
     from trimtab.fields import FieldError
@@ -27,9 +41,7 @@ def clear_errors() -> Iterator[None]:
     from trimtab.sweep.grid import GridError
     from trimtab.sweep.kept import SweepError
 
-    try:
-        yield
-    except (
+    return (
         DefinitionError,
         FieldError,
         GatherError,
@@ -47,9 +59,4 @@ def clear_errors() -> Iterator[None]:
         ScenarioError,
         SparkError,
         SweepError,
-    ) as error:
-        click.echo(f"trimtab: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        click.echo("trimtab: stopped; nothing half written was left behind", err=True)
-        sys.exit(130)
+    )

@@ -1,0 +1,82 @@
+"""The command `trimtab plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.errors import clear_errors
+
+
+class _Asked(Asking):
+    """All options but those that say what is wanted."""
+
+    shedding: str
+    output: Path
+    is_json: bool
+
+
+@click.command()
+@acting
+@click.option(
+    "--moves", type=click.IntRange(1), default=3, show_default=True, help="At most so many."
+)
+@click.option(
+    "--gain",
+    type=click.FloatRange(0, min_open=True),
+    default=1.0,
+    show_default=True,
+    help="Points that a move must take off the busier of its brokers.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0, 100),
+    default=10.0,
+    show_default=True,
+    help="Points by which usage may differ from what is expected.",
+)
+@click.option(
+    "--shedding-may-run-because",
+    "shedding",
+    metavar="WHY",
+    default="",
+    help="Why Pulsar's own shedding may stay on meanwhile.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("plan.json"),
+    show_default=True,
+    help="File of the plan.",
+)
+@click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
+def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> None:
+    """Plan the few moves that bring the busiest brokers down most.
+
+    Looks at the cluster once, changes nothing, and writes a plan for `trimtab apply`.
+    Each move takes the bundle off the busiest broker that levels it best with the least
+    busy one, if it costs there what its share of the traffic costs here; the table says
+    where the highest and the lowest broker are expected after each.
+
+    \b
+    Examples:
+      trimtab plan --admin http://broker-1:8080 --moves 3
+      trimtab apply plan.json --admin http://broker-1:8080
+    """
+    with clear_errors():
+        from trimtab.apply import reached
+        from trimtab.apply.files import write_plan
+        from trimtab.apply.planning import level_plan, levelled_json, told_levelled
+        from trimtab.control.levelling import Wish
+
+        with reached(where(asked)) as cluster:
+            found = level_plan(cluster, Wish(moves, gain, tolerance), asked["shedding"])
+        write_plan(asked["output"], found.plan)
+        lines = [levelled_json(found)] if asked["is_json"] else told_levelled(found)
+        for line in lines:
+            click.echo(line)
+        click.echo(f"Plan: {asked['output']}", err=asked["is_json"])

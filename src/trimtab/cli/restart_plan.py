@@ -1,0 +1,78 @@
+"""The command `trimtab restart-plan`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Unpack
+
+import click
+
+from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.durations import Duration
+from trimtab.cli.errors import clear_errors
+
+
+class _Asked(Asking):
+    """All options but those that say how brokers are restarted."""
+
+    seeds: int
+    bar: float
+    output: Path | None
+    is_json: bool
+
+
+@click.command("restart-plan")
+@acting
+@click.option(
+    "--down", type=Duration(), default="1m", show_default=True, help="That a broker is away."
+)
+@click.option(
+    "--every", type=Duration(), default="10m", show_default=True, help="From one to the next."
+)
+@click.option(
+    "--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs of each order."
+)
+@click.option(
+    "--bar",
+    type=click.FloatRange(0, min_open=True),
+    default=85.0,
+    show_default=True,
+    help="Usage in % that nine runs of ten should stay below.",
+)
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File for the JSON."
+)
+@click.option("--json", "is_json", is_flag=True, help="Print the JSON.")
+def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
+    """Foretell a rolling restart: which order, and how high usage will rise.
+
+    Looks at the cluster once and changes nothing.  In the laboratory its traffic goes on as
+    it is now, while one broker after the other leaves and comes back under the cluster's
+    own strategies; the order whose peak is lowest is the best.
+
+    Exit code 0: the best order stays below the bar; 1: it does not; 2: wrong use.
+
+    \b
+    Examples:
+      trimtab restart-plan --admin http://broker-1:8080
+      trimtab restart-plan --admin http://broker-1:8080 --down 90s --every 15m -o restarts.json
+    """
+    with clear_errors():
+        from trimtab.apply import reached
+        from trimtab.apply.files import write_ours
+        from trimtab.apply.restarting import as_json, told
+        from trimtab.apply.restarting import restart_plan as planned
+        from trimtab.gather import GatherError
+        from trimtab.restarts.orders import Timing
+
+        if not down < every:
+            raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")
+        with reached(where(asked)) as cluster:
+            plan = planned(cluster, Timing(down, every), asked["seeds"])
+        if asked["output"] is not None:
+            write_ours(asked["output"], as_json(plan))
+        lines = [as_json(plan).rstrip()] if asked["is_json"] else told(plan)
+        for line in lines:
+            click.echo(line)
+    sys.exit(0 if plan.orders[0].peak_percent.p90 <= asked["bar"] else 1)

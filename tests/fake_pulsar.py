@@ -1,0 +1,321 @@
+"""A cluster's admin APIs that unload and look up as real brokers do, and fail as a test asks.
+
+What is answered follows transcripts of Pulsar 4.0.8 under the modular load manager: an unload
+that names a destination is redirected to the leader, which notes the destination, and from
+there without it to the owner; the destination is good for the first look-up; one that is not
+registered is refused with 409; a killed broker stays registered for a while, and until then
+whoever looks one of its bundles up is sent there; a second unload of a bundle while the first
+runs fails and has yet changed the destination.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from trimtab.control.plan import Plan, PlannedMove
+
+#: How long an unload takes, s.
+UNLOAD_S = 0.02
+#: How long a killed broker stays registered, s.
+SESSION_S = 0.6
+#: How soon clients look a bundle up that has lost its owner, s.
+CLIENTS_S = 0.02
+NAME = "fake"
+#: What a broker of the extensible load manager answers who asks for its load report.
+UNSUPPORTED = (
+    "\n --- An unexpected error occurred in the server ---\n\nMessage: null\n\nStacktrace:\n\n"
+    "java.lang.UnsupportedOperationException\n\tat org.apache.pulsar.broker.loadbalance"
+)
+
+#: Is called with "before" or "after" when an owner has been told to unload; it may sleep, kill
+#: a broker, or return a status to be answered in place of what really is.
+Fault = Callable[[str, str], int | None]
+
+
+@dataclass
+class FakeBroker:
+    """One broker."""
+
+    server: ThreadingHTTPServer
+    killed_s: float | None = None
+    usage_percent: float = 40.0
+    started_s: float = 1_000_000.0
+
+    @property
+    def id(self) -> str:
+        return f"127.0.0.1:{self.server.server_address[1]}"
+
+    @property
+    def is_registered(self) -> bool:
+        return self.killed_s is None or time.monotonic() < self.killed_s + SESSION_S
+
+
+@dataclass
+class FakePulsar:
+    """The cluster, and what was done to it."""
+
+    brokers: list[FakeBroker] = field(default_factory=list)
+    leader: int = 0
+    owners: dict[str, str | None] = field(default_factory=dict)
+    meant: dict[str, str] = field(default_factory=dict)
+    unloading: set[str] = field(default_factory=set)
+    #: Bundles with clients, which look them up at once.
+    busy: set[str] = field(default_factory=set)
+    #: How often each bundle was really unloaded.
+    unloads: Counter[str] = field(default_factory=Counter)
+    #: Calls that came while the bundle was being unloaded: must never be.
+    doubles: list[str] = field(default_factory=list)
+    fault: Fault = lambda moment, bundle: None
+    is_shedding: bool = False
+    #: Under the extensible load manager brokers have no load report to give.
+    is_extensible: bool = False
+    #: Releases before 2.11 have no address that tells the release.
+    tells_release: bool = True
+    #: Who asked, call by call.
+    headers: list[str] = field(default_factory=list)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+    is_over: threading.Event = field(default_factory=threading.Event)
+
+    def broker(self, name: str) -> FakeBroker:
+        return next(each for each in self.brokers if each.id == name)
+
+    def kill(self, name: str) -> None:
+        """End a broker at once; its registration stays until its session ends."""
+        with self.lock:
+            broker = self.broker(name)
+            broker.killed_s = time.monotonic()
+            if self.brokers[self.leader] is broker:
+                self.leader = next(
+                    i for i, each in enumerate(self.brokers) if each.killed_s is None
+                )
+        broker.server.shutdown()
+        broker.server.server_close()
+        # Its bundles are found to have no owner when its session has ended.
+        threading.Timer(SESSION_S, partial(self._disown, name)).start()
+
+    def plan(self, n_moves: int, **limits: float) -> Plan:
+        """Plan to move bundles off the first broker, in turn to the others."""
+        from trimtab.control.limits import Limits
+
+        owned = sorted(name for name, of in self.owners.items() if of == self.brokers[0].id)
+        others = [each.id for each in self.brokers[1:]]
+        moves = tuple(
+            PlannedMove(name, self.brokers[0].id, others[i % len(others)], "to see")
+            for i, name in enumerate(owned[:n_moves])
+        )
+        quick = {"settle_s": 0.01, "in_flight_s": 0.4, "verify_s": 0.3, "look_up_s": 0.1}
+        bounds = Limits(**{"wait_max_s": 4.0, "moves_per_round": 99.0, **quick, **limits})
+        return Plan(NAME, time.time(), moves, bounds)
+
+    # ----------------------------------------------------------------- what brokers do
+
+    def assign(self, bundle: str) -> str | None:
+        """Answer a look-up: the owner, or one that is made it now."""
+        with self.lock:
+            if bundle in self.unloading:
+                return None
+            owner = self.owners[bundle]
+            if owner is None:
+                owner = self.meant.pop(bundle, None) or self._any()
+                if not self.broker(owner).is_registered:
+                    owner = self._any()
+                if self.broker(owner).killed_s is not None:
+                    # Whoever looks it up is sent to a broker that is gone.
+                    self.meant[bundle] = owner
+                    return None
+                self.owners[bundle] = owner
+            return owner
+
+    def unload(self, bundle: str) -> int:
+        """Unload a bundle at its owner; returns the status."""
+        early = self.fault("before", bundle)
+        if early is not None:
+            return early
+        with self.lock:
+            if bundle in self.unloading:
+                self.doubles.append(bundle)
+                return 500
+            self.unloading.add(bundle)
+            self.unloads[bundle] += 1
+        time.sleep(UNLOAD_S)
+        with self.lock:
+            self.owners[bundle] = None
+            self.unloading.discard(bundle)
+        late = self.fault("after", bundle)
+        return 204 if late is None else late
+
+    def run_clients(self) -> None:
+        """Look up, again and again, what has lost its owner."""
+        while not self.is_over.wait(CLIENTS_S):
+            for bundle in sorted(self.busy):
+                if self.owners[bundle] is None:
+                    self.assign(bundle)
+
+    def _any(self) -> str:
+        """Place a bundle as one that knows nothing would."""
+        return next(each.id for each in self.brokers if each.killed_s is None)
+
+    def _disown(self, name: str) -> None:
+        with self.lock:
+            for bundle, owner in self.owners.items():
+                if owner == name:
+                    self.owners[bundle] = None
+
+
+class FakeRequest(BaseHTTPRequestHandler):
+    """One request to a broker."""
+
+    protocol_version = "HTTP/1.1"
+
+    def __init__(self, box: tuple[FakePulsar, list[FakeBroker]], *given: object) -> None:
+        self.cluster, (self.broker,) = box[0], box[1]
+        super().__init__(*given)  # type: ignore[arg-type]  # as the server hands them on
+
+    def log_message(self, *given: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        path = unquote(urlsplit(self.path).path)
+        cluster = self.cluster
+        registered = [each.id for each in cluster.brokers if each.is_registered]
+        answers: dict[str, object] = {
+            "/admin/v2/brokers": registered,
+            "/admin/v2/brokers/leaderBroker": {"brokerId": cluster.brokers[cluster.leader].id},
+            "/admin/v2/brokers/version": "4.0.8",
+            "/admin/v2/brokers/configuration/runtime": {
+                "clusterName": NAME,
+                "loadBalancerEnabled": "true",
+                "loadBalancerSheddingEnabled": str(cluster.is_shedding).lower(),
+            },
+            "/admin/v2/broker-stats/load-report": self._report(),
+        }
+        cluster.headers.append(self.headers.get("Authorization", ""))
+        if path == "/metrics/":
+            self._say(200, self._metrics())
+        elif cluster.is_extensible and path.endswith("/load-report"):
+            self._say(500, json.dumps({"reason": UNSUPPORTED}))
+        elif path.endswith("/version") and not cluster.tells_release:
+            self._say(404, "")
+        elif path in answers:
+            found = answers[path]
+            self._say(200, found if isinstance(found, str) else json.dumps(found))
+        elif path.endswith("/ownedNamespaces"):
+            self._owned(path.split("/")[-2])
+        elif path.startswith("/lookup/v2/topic/"):
+            self._looked_up(path.removeprefix("/lookup/v2/topic/").replace("/", "://", 1))
+        else:
+            self._say(404, "")
+
+    def do_PUT(self) -> None:
+        parts = urlsplit(self.path)
+        bundle = unquote(parts.path).removeprefix("/admin/v2/namespaces/").removesuffix("/unload")
+        destination = parse_qs(parts.query).get("destinationBroker", [""])[0]
+        cluster, leader = self.cluster, self.cluster.brokers[self.cluster.leader]
+        if destination:
+            if destination not in [each.id for each in cluster.brokers if each.is_registered]:
+                reason = "Not allowed unload namespace bundle to inactive destination broker"
+                self._say(409, json.dumps({"reason": reason}))
+                return
+            if self.broker is not leader:
+                query = f"destinationBroker={quote(destination, safe='')}&authoritative=false"
+                self._say(307, "", f"http://{leader.id}{parts.path}?{query}")
+                return
+            cluster.meant[bundle] = destination
+        owner = cluster.owners[bundle]
+        if owner is None:
+            self._say(204, "")
+        elif owner != self.broker.id:
+            self._say(307, "", f"http://{owner}{parts.path}?authoritative=true")
+        else:
+            status = cluster.unload(bundle)
+            self._say(status, "" if status == 204 else json.dumps({"reason": "is being unloaded"}))
+
+    def _report(self) -> dict[str, object]:
+        broker = self.broker
+        owned = [name for name, of in self.cluster.owners.items() if of == broker.id]
+        stats = {"msgRateIn": 1000.0, "msgRateOut": 1000.0, "topics": 3}
+        stats |= {"msgThroughputIn": 1e6, "msgThroughputOut": 1e6}
+        return {
+            "cpu": {"usage": broker.usage_percent, "limit": 100.0},
+            "lastUpdate": time.time() * 1000,
+            "startTimestamp": broker.started_s * 1000,
+            "brokerVersionString": "2.10.4",
+            "lastStats": dict.fromkeys(owned, stats),
+        }
+
+    def _metrics(self) -> str:
+        labels = '{cluster="fake", broker="127.0.0.1", metric="loadBalancing"}'
+        return (
+            f"pulsar_lb_cpu_usage{labels} {self.broker.usage_percent}\n"
+            f"pulsar_lb_directMemory_usage{labels} 8.333334\n"
+            f'process_start_time_seconds{{cluster="fake"}} {self.broker.started_s:E}\n'
+        )
+
+    def _owned(self, name: str) -> None:
+        if name != self.broker.id:
+            self._say(307, "", f"http://{name}{self.path}")
+            return
+        own = f"pulsar/{name}/0x00000000_0xffffffff"
+        with self.cluster.lock:
+            held = [own, *(each for each, of in self.cluster.owners.items() if of == name)]
+        self._say(200, json.dumps({each: {"is_active": True} for each in held}))
+
+    def _looked_up(self, topic: str) -> None:
+        code = zlib.crc32(topic.encode())
+        for bundle in self.cluster.owners:
+            first, last = (int(each, 16) for each in bundle.rpartition("/")[2].split("_"))
+            if first <= code < last:
+                owner = self.cluster.assign(bundle)
+                told = {"httpUrl": f"http://{owner}"}
+                self._say(500 if owner is None else 200, json.dumps(told))
+                return
+        self._say(404, "")
+
+    def _say(self, status: int, body: str, location: str | None = None) -> None:
+        content = body.encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        if location is not None:
+            self.send_header("Location", location)
+        self.end_headers()
+        self.wfile.write(content)
+
+
+@contextmanager
+def fake_pulsar(n_brokers: int = 3, n_bundles: int = 6, busy: int = 3) -> Iterator[FakePulsar]:
+    """Run a cluster; its first broker owns every bundle, and the first ones have clients."""
+    cluster = FakePulsar()
+    for _ in range(n_brokers):
+        box: list[FakeBroker] = []
+        server = ThreadingHTTPServer(("127.0.0.1", 0), partial(FakeRequest, (cluster, box)))
+        server.daemon_threads = True
+        box.append(FakeBroker(server))
+        cluster.brokers.append(box[0])
+        serving = partial(server.serve_forever, poll_interval=0.05)
+        threading.Thread(target=serving, daemon=True).start()
+    width = (1 << 32) // n_bundles
+    for i in range(n_bundles):
+        name = f"t/n/0x{i * width:08x}_0x{(i + 1) * width - 1:08x}"
+        cluster.owners[name] = cluster.brokers[0].id
+    cluster.busy = set(list(cluster.owners)[:busy])
+    clients = threading.Thread(target=cluster.run_clients, daemon=True)
+    clients.start()
+    try:
+        yield cluster
+    finally:
+        cluster.is_over.set()
+        clients.join()
+        for each in cluster.brokers:
+            if each.killed_s is None:
+                each.server.shutdown()
+                each.server.server_close()
