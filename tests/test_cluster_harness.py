@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import hmac
+import json
 import os
 import signal
 import sys
+import zipfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from cluster import tokens
 from cluster.java import ClusterError, Memory
 from cluster.processes import Process, end, end_all, start
 from cluster.profile import read_profile
+from cluster.quick import quickened
 from cluster.run import down, leave, stopped_on_failure
 from cluster.state import State, broker_id, load, log
 
@@ -185,3 +191,58 @@ def test_the_profiles_that_are_there_can_be_read() -> None:
 def test_a_slip_in_a_profile_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ClusterError, match=said):
         read_profile(profile(tmp_path, text))
+
+
+# ------------------------------------------------------------- quick rounds, tokens
+
+TASK = "org/apache/pulsar/broker/loadbalance/LoadSheddingTask.class"
+
+
+def jar_with(content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cluster.quick.BUILD", folder)
+    monkeypatch.setattr("cluster.quick.jars", lambda release: folder / "jars")
+    (folder / "jars").mkdir()
+    with zipfile.ZipFile(folder / "jars" / "pulsar-broker-9.jar", "w") as jar:
+        jar.writestr(TASK, content)
+
+
+def test_one_word_of_the_task_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jar_with(b"\x00a\x01\x00\x07MINUTESb\x01\x00\x0dsheddingMINUTES", tmp_path, monkeypatch)
+
+    made = quickened("9") / TASK
+
+    assert made.read_bytes() == b"\x00a\x01\x00\x07SECONDSb\x01\x00\x0dsheddingMINUTES"
+    assert quickened("9") / TASK == made
+
+
+@pytest.mark.parametrize(
+    "content", [b"none", b"\x01\x00\x07MINUTES" * 2, b"\x01\x00\x07MINUTES\x01\x00\x07SECONDS"]
+)
+def test_a_task_that_is_not_as_expected_is_left_alone(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jar_with(content, tmp_path, monkeypatch)
+
+    with pytest.raises(ClusterError, match=r"LoadSheddingTask.* expected once"):
+        quickened("9")
+
+
+def test_a_token_is_signed_by_the_clusters_secret(tmp_path: Path) -> None:
+    keys = tokens.settings(tmp_path)
+    head, payload, signature = tokens.token(tmp_path, "someone").split(".")
+
+    assert json.loads(base64.urlsafe_b64decode(head + "==")) == {"alg": "HS256"}
+    assert json.loads(base64.urlsafe_b64decode(payload + "==")) == {"sub": "someone"}
+    secret = (tmp_path / "secret.key").read_bytes()
+    signed = hmac.new(secret, f"{head}.{payload}".encode(), "sha256").digest()
+    assert base64.urlsafe_b64decode(signature + "=") == signed
+    assert len(secret) == 32
+    assert tokens.settings(tmp_path) == keys
+
+
+def test_what_says_who_asks_is_its_owners_alone(tmp_path: Path) -> None:
+    tokens.settings(tmp_path)
+    conf = tokens.client_conf(tmp_path, "someone")
+
+    assert tokens.token(tmp_path, "someone") not in conf.read_text()
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o600}

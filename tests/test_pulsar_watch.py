@@ -2,6 +2,10 @@
 
 Its rounds are fifteen seconds apart (see `pulsar/cluster/quick.py`) and it sheds at the least
 difference, so that each of them has something to compare.
+
+Everybody is asked for a token (see `pulsar/cluster/tokens.py`): what docs/permissions.md names
+is enough for each command, and the next smaller role, the administrator of the tenant, is
+told in one line what it may not do.
 """
 
 from __future__ import annotations
@@ -13,13 +17,17 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster import tokens
+from cluster.run import FOLDER, down, stopped_on_failure, up
+from cluster.state import STORE, State, broker_id, web
+from cluster.tokens import SUPER_USER, TENANT_ADMIN
 
 from tests import prometheus_server as server
 
@@ -29,6 +37,8 @@ ROOT = Path(__file__).parent.parent
 STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
 WAIT_S = 240.0
+ADMIN, STORE_URL = web(1), f"zk://{STORE}:2181"
+COMMANDS = ("gather", "watch", "apply", "drain")
 ROUNDS = 5
 #: An outcome is made of samples that are so far apart.
 INTERVAL_S = 15
@@ -84,23 +94,38 @@ class Watched:
 class Cluster:
     """A cluster whose rounds are seconds apart."""
 
-    #: How it is reached.
+    folder: Path
+    #: How it is reached by a super-user.
     words: tuple[str, ...]
+    #: Its leader's logs.
+    logs: tuple[str, ...]
     #: Closed before the cluster is stopped.
     beside: ExitStack
+
+    def conf(self, role: str) -> str:
+        return str(tokens.client_conf(self.folder, role))
+
+    def leaks(self, text: bytes) -> list[bytes]:
+        """Find tokens, and signatures of tokens alone."""
+        whole = [tokens.token(self.folder, role) for role in (SUPER_USER, TENANT_ADMIN)]
+        parts = [part.encode() for each in whole for part in (each, each.rpartition(".")[2])]
+        return [part for part in parts if part in text]
+
+    def switch_shedding_off(self) -> None:
+        path = "admin/v2/brokers/configuration/loadBalancerSheddingEnabled/false"
+        known = {"Authorization": f"Bearer {tokens.token(self.folder, SUPER_USER)}"}
+        request = urllib.request.Request(f"{ADMIN}/{path}", method="POST", headers=known)
+        urllib.request.urlopen(request, timeout=10).close()
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    from cluster.run import FOLDER, down, stopped_on_failure, up
-    from cluster.state import STORE, State, web
-
     with stopped_on_failure(FOLDER):
-        up(State(FOLDER, settings=SETTINGS, is_quick=True), 3)
-        reached = ("--admin", web(1), "--metadata", f"zk://{STORE}:2181")
-        logs = ("--logs", str(FOLDER / "logs"), "--interval", f"{INTERVAL_S}s")
+        up(State(FOLDER, settings=SETTINGS, is_quick=True, asks_for_tokens=True), 3)
+        conf = tokens.client_conf(FOLDER, SUPER_USER)
+        words = ("--admin", ADMIN, "--metadata", STORE_URL, "--client-conf", str(conf))
         with ExitStack() as beside:
-            yield Cluster((*reached, *logs), beside)
+            yield Cluster(FOLDER, words, ("--logs", str(FOLDER / "logs")), beside)
         down(FOLDER)
 
 
@@ -110,7 +135,8 @@ def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watch
     folder = tmp_path_factory.mktemp("watch")
     recording, port = folder / "beside", server.free_port()
     command = (
-        *("trimtab", "watch", *cluster.words, "--every", "5s", "--metrics", str(port)),
+        *("trimtab", "watch", *cluster.words, *cluster.logs, "--every", "5s"),
+        *("--interval", f"{INTERVAL_S}s", "--metrics", str(port)),
         *("--strategy", "AvgShedder", "--set", "loadBalancerAvgShedderHighThreshold=1"),
         *("-o", str(recording)),
     )
@@ -167,36 +193,26 @@ def test_what_it_leaves_is_its_owners_alone(watched: Watched) -> None:
 
 
 def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_path: Path) -> None:
-    # It is used after the other: Pulsar's own shedding goes off.
+    # It comes after the other: Pulsar's own shedding goes off.
     assert watched.printed
-    address = cluster.words[1]
-    refused = subprocess.run(
-        [
-            *(sys.executable, "-m", "trimtab", "watch", *cluster.words),
-            *("-o", str(tmp_path / "refused")),
-            *("--act", "--yes"),
-        ],
-        cwd=ROOT, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=WAIT_S,
-    )  # fmt: skip
-    assert refused.returncode == 2
-    assert "--act: found loadBalancerSheddingEnabled true, expected false" in refused.stderr
-    switch = f"{address}/admin/v2/brokers/configuration/loadBalancerSheddingEnabled/false"
-    urllib.request.urlopen(urllib.request.Request(switch, method="POST"), timeout=10).close()
+    words = ("trimtab", "watch", *cluster.words, "--every", "5s", "--interval", "5s")
+    code, said_, _ = run([*words, "--act", "--yes", "-o", str(tmp_path / "refused")])
+    assert code == 2
+    assert b"--act: found loadBalancerSheddingEnabled true, expected false" in said_
+    cluster.switch_shedding_off()
     recording = tmp_path / "acting"
     patient = {"bar_percent": 1e9, "broker_age_min_s": 1, "settle_s": 1, "grace_s": 1}
     limits = [word for name, value in patient.items() for word in ("--limit", f"{name}={value:g}")]
     command = (
-        *("trimtab", "watch", *cluster.words, "--every", "5s", "-o", str(recording)),
-        *("--strategy", "UniformLoadShedder", "--act", "--yes", *limits, "--throttle", "1", "2"),
+        *(*words, "-o", str(recording), "--strategy", "UniformLoadShedder"),
+        *("--act", "--yes", *limits, "--throttle", "1", "2"),
     )
     with running(*command) as process:
         wait_until("moves", lambda: len(verified(recording)) >= 2)
-        # It has the lock, so nobody else may act.
         process.send_signal(signal.SIGTERM)
         printed, _ = process.communicate(timeout=120)
         assert process.returncode == 0, printed
 
-    moved = {bundle for bundle, state in verified(recording)}
     for plan in sorted((recording / "watch" / "plans").glob("*.json")):
         journal = plan.with_name(f"{plan.name}.journal").read_text().splitlines()
         entries = [json.loads(line) for line in journal]
@@ -205,12 +221,102 @@ def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_
         landed = [each["move"] for each in entries if each["entry"] == "verified"]
         assert landed == asked
         assert entries[-1]["entry"] in {"done", "stopped"}
-    assert moved
     assert "moved: " in printed
     assert "Traceback" not in printed
+    assert leaking(cluster, recording, printed.encode()) == []
 
 
 def verified(recording: Path) -> list[tuple[str, str]]:
     """Give the bundles that plans have moved."""
     states = [each["states"] for each in said(recording, "acted")]
     return [item for each in states for item in each.items() if item[1] == "verified"]
+
+
+def leaking(cluster: Cluster, folder: Path, *texts: bytes) -> list[bytes]:
+    """Look for tokens in every file of a folder, and in some texts."""
+    files = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
+    assert any(files)
+    return [leak for text in (*files, *texts) for leak in cluster.leaks(text)]
+
+
+def test_no_token_is_in_what_a_watch_leaves(watched: Watched, cluster: Cluster) -> None:
+    assert leaking(cluster, watched.recording, watched.printed.encode()) == []
+    runtime = sorted((watched.recording / "runtime-config").glob("*.json"))[0]
+    told = json.loads(runtime.read_text())
+    assert told["brokerClientAuthenticationParameters"] == "(left out)"
+    assert told["superUserRoles"]
+
+
+# -------------------------------------------------------------------------- rights
+
+
+def words_of(command: str, folder: Path) -> list[str]:
+    """Give a command as it is typed, but for who asks."""
+    move = {
+        "bundle": "shop/orders/0x00000000_0x10000000",
+        "source": broker_id(1),
+        "destination": broker_id(2),
+        "reason": "a test",
+    }
+    plan = {"cluster": "loopback", "made_s": time.time(), "moves": [move]}
+    (folder / "plan.json").write_text(json.dumps(plan))
+    state = ["--state", str(folder / "state")]
+    rest = {
+        "gather": ["-o", str(folder / "night"), "--once"],
+        "watch": ["-o", str(folder / "beside"), "--once"],
+        "apply": [str(folder / "plan.json"), *state],
+        "drain": [broker_id(1), "-o", str(folder / "drain.json"), "--bar", "100", *state],
+    }
+    return ["trimtab", command, *rest[command], "--admin", ADMIN]
+
+
+def run(words: Sequence[str]) -> tuple[int, bytes, list[bytes]]:
+    """Run a command; return its exit code, all it printed, and how it stood in the process list."""
+    with subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=ROOT,
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        listed = []
+        last = time.monotonic() + WAIT_S
+        while process.poll() is None and time.monotonic() < last:
+            listed.append(Path(f"/proc/{process.pid}/cmdline").read_bytes())
+            time.sleep(0.2)
+        process.kill()
+        said_, _ = process.communicate()
+    return process.returncode, said_, listed
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_documented_role_is_enough_and_its_token_goes_nowhere(
+    command: str, cluster: Cluster, tmp_path: Path
+) -> None:
+    words = [*words_of(command, tmp_path), "--client-conf", cluster.conf(SUPER_USER)]
+    code, said_, listed = run(words)
+
+    # 1: a guard objects, as to brokers that have only just started.
+    assert code in {0, 1}, said_.decode()
+    assert b"may not" not in said_
+    assert any(listed)
+    assert leaking(cluster, tmp_path, said_, *listed) == []
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_less_is_told_in_one_line(command: str, cluster: Cluster, tmp_path: Path) -> None:
+    words = [*words_of(command, tmp_path), "--client-conf", cluster.conf(TENANT_ADMIN)]
+    code, said_, _ = run(words)
+
+    assert code == 2, said_.decode()
+    assert b"401 who asks may not" in said_
+    assert said_.count(b"\n") == 1, said_.decode()
+    assert leaking(cluster, tmp_path, said_) == []
+
+
+def test_whoever_shows_no_token_is_not_known(cluster: Cluster, tmp_path: Path) -> None:
+    code, said_, _ = run(words_of("gather", tmp_path))
+
+    assert code == 2
+    assert b"401 who asks is not known: see --client-conf" in said_
+    assert said_.count(b"\n") == 1, said_.decode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -80,6 +81,18 @@ def test_rounds_are_counted_where_no_log_is_read() -> None:
     }
     steps = {(after.time - before.time).total_seconds() for before, after in pairwise(rounds)}
     assert steps == {60.0}
+
+
+def test_rounds_before_the_watch_began_are_left_alone() -> None:
+    night = told("uniform")
+    late = replace(night, began=night.began + timedelta(minutes=5, seconds=20))
+    said = watched(late, 1.0, replace(night.settings, logs={}))
+
+    (led,) = [each for each in said if isinstance(each, Relearn)]
+    rounds = [each for each in said if isinstance(each, Decided)]
+    assert rounds[0].time > late.began
+    assert (rounds[0].time - led.since).total_seconds() % 60 == 0
+    assert rounds[0].time - late.began <= timedelta(minutes=1)
 
 
 def test_both_are_scored_by_the_same_outcomes() -> None:

@@ -23,6 +23,7 @@ from cluster.java import ClusterError
 from cluster.profile import Group, read_profile
 from cluster.run import FOLDER
 from cluster.state import State, host, load, web
+from cluster.tokens import SUPER_USER, TENANT_ADMIN, token
 
 _TICK_S = 0.05
 _TOLD_EVERY_S = 10.0
@@ -64,10 +65,11 @@ class Topic:
 
 def make_namespaces(state: State, groups: tuple[Group, ...]) -> None:
     """Make the tenants and namespaces that a profile needs, unless they are there."""
-    clusters = json.dumps({"allowedClusters": [state.name]})
+    admins = [TENANT_ADMIN] if state.asks_for_tokens else []
+    rules = json.dumps({"allowedClusters": [state.name], "adminRoles": admins})
     for group in groups:
         tenant = group.namespace.partition("/")[0]
-        _put(state, f"tenants/{tenant}", clusters)
+        _put(state, f"tenants/{tenant}", rules)
         policies = {"bundles": {"numBundles": group.bundles}}
         _put(state, f"namespaces/{group.namespace}", json.dumps(policies))
 
@@ -160,6 +162,8 @@ def _put(state: State, path: str, body: str) -> None:
     number = min(int(name[6:]) for name in state.processes if name.startswith("broker"))
     url = f"{web(number)}/admin/v2/{path}"
     headers = {"Content-Type": "application/json"}
+    if state.asks_for_tokens:
+        headers["Authorization"] = f"Bearer {token(state.folder, SUPER_USER)}"
     request = urllib.request.Request(url, body.encode(), headers, method="PUT")
     try:
         urllib.request.urlopen(request, timeout=30).close()
@@ -185,7 +189,17 @@ def main(profile: Path, seconds: float) -> None:
     numbers = sorted(int(name[6:]) for name in state.processes if name.startswith("broker"))
     addresses = ",".join(f"{host(number)}:6650" for number in numbers)
     said = pulsar.FileLogger(pulsar.LoggerLevel.Warn, str(FOLDER / "client.log"))
-    client = pulsar.Client(f"pulsar://{addresses}", operation_timeout_seconds=60, logger=said)
+    known = (
+        pulsar.AuthenticationToken(token(state.folder, SUPER_USER))
+        if state.asks_for_tokens
+        else None
+    )
+    client = pulsar.Client(
+        f"pulsar://{addresses}",
+        operation_timeout_seconds=60,
+        authentication=known,
+        logger=said,
+    )
     click.echo("loading")
     totals = drive(client, groups, FOLDER / "load.jsonl", lambda s: s >= seconds or ending.is_set())
     click.echo(json.dumps(totals))

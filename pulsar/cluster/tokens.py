@@ -11,6 +11,8 @@ import secrets
 from pathlib import Path
 
 SUPER_USER = "super"
+#: Administrator of every tenant that `load.py` makes.
+TENANT_ADMIN = "tenant-admin"
 _KEY = "secret.key"
 _ONLY_OURS = 0o600
 _PLUGIN = "org.apache.pulsar.client.impl.auth.AuthenticationToken"

@@ -191,7 +191,7 @@ def acting(asked: ActingAsked, folder: Path, is_over: threading.Event) -> Iterat
 
     Args:
         asked: where, and within which limits.
-        folder: for plans and their journals; made if need be.
+        folder: for plans and their journals; made if need be, and its parent.
         is_over: set by whoever wants it to end: what is in flight lands first.
 
     Raises:
@@ -199,7 +199,8 @@ def acting(asked: ActingAsked, folder: Path, is_over: threading.Event) -> Iterat
         LockError: somebody else acts on the cluster.
     """
     with reached(asked.where) as cluster, cluster.held() as post:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in (folder.parent, folder):
+            each.mkdir(mode=0o700, exist_ok=True)
         actor = LiveActor(asked, cluster, post, folder, is_over)
         try:
             yield actor

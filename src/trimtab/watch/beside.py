@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from trimtab.diagnose.deployment import Deployment
 from trimtab.gather.access import GatherError
 from trimtab.place import PLACERS, placer
-from trimtab.settings import SettingError, unknown_keys
+from trimtab.settings import SettingError, load_manager_settings, unknown_keys
 from trimtab.shed import SHEDDERS, shedder
 
 
@@ -61,6 +61,7 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
         raise _unknown(place, known, ran.release)
     conf = {**ran.conf, **who.overrides}
     try:
+        load_manager_settings(conf, ran.release)
         shedding.settings(conf, ran.release)
         placing.settings(conf, ran.release)
     except SettingError as error:

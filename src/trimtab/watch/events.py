@@ -51,7 +51,8 @@ def happenings(rows: Sequence[Row]) -> list[Happening]:
     for table, row in rows:
         if table == "load_reports":
             if row["is_gone"] or row.get("cpu_usage") is not None:
-                found.append((written(row), REPORT, {**row, "measured": []}))
+                known = {"version": None, "written": None, **row}
+                found.append((written(row), REPORT, {**known, "measured": []}))
         elif table == "bundle_reports":
             found[-1][2]["measured"].append(row)
         elif table == "bundle_averages":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from trimtab.diagnose.leader_view import LeaderView
@@ -159,9 +159,11 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
     if started:
         timeline.add((max(started), STARTED, None))
     memory.usages.clear()
-    memory.term = Term(
-        led.leader, led.since, log, own, beside, owners, timeline, last_round=led.since
-    )
+    # Of the rounds before the watch there is nothing to decide; only their beat goes on.
+    interval = timedelta(seconds=settings.interval_s)
+    missed = max(timedelta(0), memory.began - led.since) // interval
+    last_round = led.since + missed * interval
+    memory.term = Term(led.leader, led.since, log, own, beside, owners, timeline, last_round)
     for table, row in told:
         if table == "ownership":
             owners.take(row)

@@ -28,8 +28,9 @@ _PACKAGE = "trimtab.watch.prometheus"
 class Metrics(Collector):
     """Gives what was seen at the last step, whenever it is scraped."""
 
-    def __init__(self) -> None:
-        """Begin without anything."""
+    def __init__(self, *, is_offered: bool) -> None:
+        """Begin without anything; what nobody can ask for is not worked out."""
+        self._is_offered = is_offered
         self._lock = threading.Lock()
         self._metrics: tuple[Metric, ...] = ()
 
@@ -42,7 +43,8 @@ class Metrics(Collector):
     def followed(self, steps: Iterable[Seen]) -> Iterator[Seen]:
         """Give steps on, and offer what they show."""
         for seen in steps:
-            self.take(seen, time.time())
+            if self._is_offered:
+                self.take(seen, time.time())
             yield seen
 
     def collect(self) -> Iterator[Metric]:
@@ -58,7 +60,7 @@ def offered(address: str | None) -> Iterator[Metrics]:
     Raises:
         GatherError: it is no such address, or it is taken.
     """
-    metrics = Metrics()
+    metrics = Metrics(is_offered=address is not None)
     if address is None:
         yield metrics
         return
