@@ -225,6 +225,8 @@ def _configuration(app: str, cores: int, master: str) -> SparkConf:
                 ("spark.ui.liveUpdate.period", "0"),
                 # A file must not depend on the zone of the machine that wrote it.
                 ("spark.sql.session.timeZone", "UTC"),
+                # Spark would make an empty folder for it wherever the user stands.
+                ("spark.sql.warehouse.dir", (_cache_folder() / "warehouse").as_uri()),
                 # The default, INT96, is a deprecated type that other readers stumble over.
                 ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"),
                 ("spark.sql.shuffle.partitions", str(2 * cores)),

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
+from trimtab.cli.saying import complain
+
 if TYPE_CHECKING:
     from trimtab.apply import Where
 
@@ -74,7 +76,7 @@ def where(asking: Asking) -> Where:
     if address is None:
         raise GatherError("--admin: found nothing, expected it or webServiceUrl in a client.conf")
     for warning in access.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        complain(f"warning: {warning}")
     return Where(
         address=web_address("--admin", address),
         access=access,

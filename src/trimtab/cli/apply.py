@@ -12,6 +12,7 @@ import click
 
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
         click.echo(rehearsal_json(plan, found))
         return found.may_go
     for line in told_rehearsal(plan, found):
-        click.echo(line)
+        say(line)
     click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
     return found.may_go
 
@@ -96,7 +97,7 @@ def carry_out(
         click.echo(account_json(done))
     else:
         for line in told_account(done):
-            click.echo(line)
+            say(line)
         click.echo(f"Journal: {journal}")
     return done.is_done
 
@@ -112,12 +113,12 @@ def _looking_on(plan: Plan) -> Iterator[Watching]:
     def waiting(why: str) -> None:
         nonlocal last
         if why and why != last:
-            click.echo(f"trimtab: waiting: {why}", err=True)
+            complain(f"trimtab: waiting: {why}")
         last = why
 
     with ended_by_signals(_ENDING) as is_over:
         yield Watching(
-            entry=lambda entry: click.echo(f"trimtab: {told_entry(plan, entry)}", err=True),
+            entry=lambda entry: complain(f"trimtab: {told_entry(plan, entry)}"),
             waiting=waiting,
             is_over=is_over,
         )

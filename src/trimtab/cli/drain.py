@@ -14,6 +14,7 @@ from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
     from trimtab.apply import Reached
@@ -129,7 +130,7 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
     left = sorted(left_on(cluster, broker))
     if left:
         came = f"{broker} owns {len(left)} bundles that came meanwhile: {', '.join(left[:3])}"
-        click.echo(f"trimtab: {came}; drain it again", err=True)
+        complain(f"trimtab: {came}; drain it again")
     return not left
 
 

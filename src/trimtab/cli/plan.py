@@ -9,6 +9,7 @@ import click
 
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import say
 
 
 class _Asked(Asking):
@@ -78,5 +79,5 @@ def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> 
         write_plan(asked["output"], found.plan)
         lines = [levelled_json(found)] if asked["is_json"] else told_levelled(found)
         for line in lines:
-            click.echo(line)
+            say(line)
         click.echo(f"Plan: {asked['output']}", err=asked["is_json"])

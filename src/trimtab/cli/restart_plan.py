@@ -11,6 +11,7 @@ import click
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import say
 
 
 class _Asked(Asking):
@@ -74,5 +75,5 @@ def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
             write_ours(asked["output"], as_json(plan))
         lines = [as_json(plan).rstrip()] if asked["is_json"] else told(plan)
         for line in lines:
-            click.echo(line)
+            say(line)
     sys.exit(0 if plan.orders[0].peak_percent.p90 <= asked["bar"] else 1)

@@ -11,6 +11,7 @@ import click
 from trimtab.cli.arguments import SETTINGS
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
@@ -198,9 +199,9 @@ def watch(
         with offered(asked["metrics"]) as metrics:
             last = show(metrics.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
-        click.echo(line)
+        say(line)
     for warning in access.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        complain(f"warning: {warning}")
     click.echo(f"Recording: {output}")
 
 

@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from trimtab.visible import visible
 from trimtab.watch.seen import Seen
 from trimtab.watch.tally import PULSAR, SHADOW, standings
 from trimtab.watch.words import words
@@ -37,7 +38,8 @@ def show(steps: Iterable[Seen], console: Console) -> Seen | None:
 
 def lines(seen: Seen) -> list[str]:
     """Say what is new."""
-    return [line for action in seen.actions if (line := words(action, seen.settings))]
+    said = (words(action, seen.settings) for action in seen.actions)
+    return [visible(line) for line in said if line]
 
 
 def picture(seen: Seen, now: datetime) -> Group:
@@ -50,7 +52,7 @@ def picture(seen: Seen, now: datetime) -> Group:
     leader = memory.term.leader if memory.term else ""
     for each in standings(memory):
         table.add_row(
-            f"{each.broker}{' *' if each.broker == leader else ''}",
+            Text(visible(each.broker) + (" *" if each.broker == leader else "")),
             f"{100 * each.usage:.1f} %",
             f"{each.rate:,.0f}",
             f"{each.throughput / 1e6:,.2f}",
@@ -58,7 +60,7 @@ def picture(seen: Seen, now: datetime) -> Group:
             f"{(now - each.reported).total_seconds():.0f} s ago",
         )
     head = f"{settings.ran.shedder} of {settings.ran.release}, beside it {settings.shedder}"
-    return Group(Text(head), table, *map(Text, summary(seen)))
+    return Group(Text(head), table, *(Text(visible(line)) for line in summary(seen)))
 
 
 def summary(seen: Seen) -> list[str]:
