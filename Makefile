@@ -31,7 +31,7 @@ demo: $(READY) ## explain a recorded night: prints the headline and where the re
 
 .PHONY: test
 test: $(READY) ## every test that needs no Pulsar
-	@$(RUN) pytest -m "not pulsar"
+	@$(RUN) pytest -m "not pulsar" -n auto --maxprocesses 4 --dist loadfile
 
 .PHONY: setup
 setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interpreter)

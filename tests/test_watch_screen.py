@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 from datetime import timedelta
 
+import pytest
 from rich.console import Console
 
 from tests.watched_nights import seen, told
 from trimtab.watch.screen import lines, picture, show, summary
+from trimtab.watch.tally import BrokerStanding
 
 
 def test_lines_where_there_is_no_terminal() -> None:
@@ -44,6 +46,16 @@ def test_the_table_tells_how_brokers_stand() -> None:
     assert len(rows[2:6]) == 4
     assert all(row.split()[0].startswith("10.213.0.1") for row in rows[2:6])
     assert "s ago" in rows[2]
+
+
+def test_a_name_is_text_and_neither_markup_nor_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = told("uniform").ended
+    odd = BrokerStanding("[red]b\x1b[2J", 0.5, 1.0, 2.0, 3, now)
+    monkeypatch.setattr("trimtab.watch.screen.standings", lambda memory: (odd,))
+    out = io.StringIO()
+    Console(file=out, width=100).print(picture(seen("uniform"), now))
+
+    assert out.getvalue().splitlines()[2].startswith("[red]b\\x1b[2J ")
 
 
 def test_in_the_end_a_watch_says_what_it_has_come_to() -> None:
