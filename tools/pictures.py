@@ -36,8 +36,8 @@ class View:
 
 
 VIEWS = (
-    View("desktop-light", 1040, 1480, "light"),
-    View("desktop-dark", 1040, 1480, "dark"),
+    View("desktop-light", 1040, 1600, "light"),
+    View("desktop-dark", 1040, 1600, "dark"),
     View("phone-light", 360, 1240, "light"),
     View("phone-dark", 360, 1240, "dark", "picture"),
 )
@@ -70,6 +70,7 @@ def photographed(browser: Browser, page: Path, view: View, picture: Path) -> Non
     tab = browser.new_page(
         viewport={"width": view.width, "height": view.height},
         color_scheme="dark" if view.theme == "dark" else "light",
+        reduced_motion="reduce",
     )
     tab.goto(page.as_uri())
     tab.wait_for_function("performance.getEntriesByName('trimtab-ready').length > 0")

@@ -453,7 +453,12 @@
 
   function target(link) {
     const to = link.getAttribute("href") ?? link.getAttributeNS("http://www.w3.org/1999/xlink", "href") ?? "";
-    return to.startsWith("#") ? decodeURIComponent(to.slice(1)) : "";
+    return named(to);
+  }
+
+  // What stands behind the sign of a link; nothing if it was not written by us.
+  function named(hash) {
+    try { return hash.startsWith("#") ? decodeURIComponent(hash.slice(1)) : ""; } catch { return ""; }
   }
 
   async function visit(id) {
@@ -472,8 +477,8 @@
     const id = target(link);
     if (location.hash === `#${id}`) visit(id);
   });
-  addEventListener("hashchange", () => visit(decodeURIComponent(location.hash.slice(1))));
-  if (location.hash) visit(decodeURIComponent(location.hash.slice(1)));
+  addEventListener("hashchange", () => visit(named(location.hash)));
+  if (location.hash) visit(named(location.hash));
 
   let closed = [];
   addEventListener("beforeprint", () => {
