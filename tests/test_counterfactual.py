@@ -133,7 +133,7 @@ def test_every_shedder_is_tried_or_said_not_to_be_covered() -> None:
 @pytest.mark.parametrize(
     ("pairs", "settings", "told"),
     [
-        (["Treshold"], (), "Treshold"),
+        (["NoSuchShedder"], (), "NoSuchShedder"),
         (["AvgShedder"], ("loadBalancerEnabled",), "key=value"),
         (["AvgShedder"], ("loadBalancerNoSuchKey=1",), "loadBalancerNoSuchKey"),
     ],
@@ -299,6 +299,12 @@ def test_at_most_five_changes_are_advised_the_largest_gain_first() -> None:
     found = changes(matrix(made, (REAL, *keys)))
     assert len(found) == 5
     assert found[0]["set"]["hits"] == "8"
+
+
+def test_of_changes_that_come_to_the_same_the_smallest_is_advised() -> None:
+    made = rows(REAL, 100.0, 30.0) + rows(AVG, 0.0, 20.0) + rows(NONE, 0.0, 20.0)
+    found = changes(matrix(made, (REAL, AVG, NONE)))
+    assert [each["set"] for each in found] == [{"loadBalancerSheddingEnabled": "false"}]
 
 
 def test_nothing_is_advised_where_nothing_differs_beyond_doubt() -> None:

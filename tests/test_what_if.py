@@ -92,7 +92,7 @@ def test_of_a_log_alone_it_is_said_why_nothing_is_advised(
         ([str(AVG), "S05"], "expected scenarios, or one recording"),
         ([str(AVG), "--baseline", "AvgShedder"], "none: it is what really steered"),
         ([str(AVG), "--strategies", "TransferShedder"], "it needs ExtensibleLoadManagerImpl"),
-        ([str(AVG), "--strategies", "AvgShedder,Treshold"], "Treshold"),
+        ([str(AVG), "--strategies", "AvgShedder,NoSuchShedder"], "NoSuchShedder"),
         ([str(AVG), "--set", "loadBalancerEnabled"], "key=value"),
         (["nowhere.tar.gz"], "no such file or folder"),
     ],

@@ -63,10 +63,6 @@ NIGHTS = (
     ("asim-rebalancing", "OverloadShedder", 9009),
     ("book-kill2", "AvgShedder", 9010),
     ("destination-lost", "UniformLoadShedder", 9011),
-    ("docs-scale-5-to-10", "ThresholdShedder+LeastResourceUsageWithWeight", 9012),
-    ("five-50-one-0", "AvgShedder", 9013),
-    ("idle-after-restart", "UniformLoadShedder", 9015),
-    ("usages-12-2-1-1", "none", 9016),
 )
 
 _BLOCK = re.compile(r"(?<=```text\n)\$ trimtab compare (.*)\n(?:.*\n)*?(?=```)")

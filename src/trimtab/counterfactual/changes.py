@@ -18,7 +18,7 @@ def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
 
     A strategy is, whose interval of the difference lies below 0 for the spread or for the
     unloads, and for neither of them above 0.  First comes what gains most of both, as a
-    share of what was.
+    share of what was.  Of those that came to the same, the one with the fewest keys is taken.
 
     Args:
         strategies: as `matrix` has them, the real one first.
@@ -28,8 +28,12 @@ def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
     """
     real, *others = strategies
     worth = [each for each in others if _is_better(each)]
-    worth.sort(key=lambda each: sum(_share(each, real, name) for name in (GAIN, COST)))
-    return [_change(each, real) for each in worth[:_CHANGES_MAX]]
+    worth.sort(key=lambda each: (_gain(each, real), len(dict(_keys(each, real)))))
+    found: list[dict[str, Any]] = []
+    for change in (_change(each, real) for each in worth):
+        if all(change["effects"] != other["effects"] for other in found):
+            found.append(change)
+    return found[:_CHANGES_MAX]
 
 
 def _is_better(strategy: _Strategy) -> bool:
@@ -42,6 +46,10 @@ def _is_better(strategy: _Strategy) -> bool:
 def _difference(strategy: _Strategy, name: str) -> tuple[float | None, float | None]:
     median = strategy["measures"][name]["difference"]["median"]
     return median["low"], median["high"]
+
+
+def _gain(strategy: _Strategy, real: _Strategy) -> float:
+    return sum(_share(strategy, real, name) for name in (GAIN, COST))
 
 
 def _share(strategy: _Strategy, real: _Strategy, name: str) -> float:
