@@ -42,25 +42,23 @@ import trimtab.workers
 from trimtab.cli import main
 from trimtab.ingest import pipeline
 
-write_groups, plan = pipeline.write_groups, pipeline.plan
+write_group, plan = pipeline.write_group, pipeline.plan
 
 def planned(*given):
     # From here on there has been a worker.
     trimtab.workers.WITHOUT_WORKERS_S = 3.0
     return plan(*given)
 
-def slow(place, groups, batches):
-    def rows():
-        import time
-        from pathlib import Path
-        Path(sys_argv[1]).touch()
-        time.sleep(60)
-        yield from write_groups(place, groups, batches)
-    return rows()
+def slow(place, groups, number):
+    import time
+    from pathlib import Path
+    Path(sys_argv[1]).touch()
+    time.sleep(60)
+    return write_group(place, groups, number)
 
 sys_argv = sys.argv[:]
 sys.argv[1:] = sys.argv[2:]
-pipeline.write_groups, pipeline.plan = slow, planned
+pipeline.write_group, pipeline.plan = slow, planned
 main()
 """
 

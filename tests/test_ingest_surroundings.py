@@ -111,15 +111,13 @@ def test_a_full_disk_is_said_by_the_driver_and_by_workers(tmp_path: Path) -> Non
     program = (
         "from trimtab.ingest import parts, pipeline\n"
         "from trimtab.cli import main\n"
-        "written = pipeline.write_groups\n"
-        "def write_groups(*given):\n"
-        "    def rows():\n"
-        "        import resource, signal\n"
-        "        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        "        yield from written(*given)\n"
-        "    return rows()\n"
-        "pipeline.write_groups = write_groups\n"
+        "written = pipeline.write_group\n"
+        "def write_group(*given):\n"
+        "    import resource, signal\n"
+        "    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "    return written(*given)\n"
+        "pipeline.write_group = write_group\n"
         "main()\n"
     )
     done = subprocess.run(

@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -28,10 +27,6 @@ from trimtab.ingest.accounting import SplitAccount
 from trimtab.ingest.again import Group, moved, run_group
 from trimtab.ingest.worker import ENVELOPE
 from trimtab.partitions import Part
-
-#: What a task tells of each group: a `Written`, pickled.
-WRITTEN = "written binary"
-_WRITTEN = pa.schema([("written", pa.binary())])
 
 #: New objects after which Python looks for garbage in cycles; more than wait for a batch.
 _COLLECTED_AFTER = 100_000
@@ -74,10 +69,8 @@ class _UnwritableError(Exception):
     """The disk does not take what is to be written."""
 
 
-def write_groups(
-    place: Place, groups: Sequence[Group], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Parse groups and write their rows: a part a group, a file for each table and day.
+def write_group(place: Place, groups: Sequence[Group], number: int) -> Written:
+    """Parse a group and write its rows: a part, which is a file for each table and day.
 
     A task that is tried again writes the same bytes, and no file under its final name
     is ever half written.  A disk that is full is told and not tried again.
@@ -85,50 +78,35 @@ def write_groups(
     Args:
         place: where to.
         groups: the splits of each part.
-        batches: numbers of groups, in the first column.
+        number: the group's place among them.
     """
-    for number in _numbers(batches):
-        group = groups[number]
-        # Of what begins within a file, another task counts the lines before.
-        write = _write_part if not group.pieces[0].split.start else _keep_waiting
-        yield _told(write, place, number, group)
+    _seldom_collect()
+    group = groups[number]
+    # Of what begins within a file, another task counts the lines before.
+    write = _keep_waiting if group.pieces[0].split.start else _write_part
+    try:
+        return write(place, number, group)
+    except _UnwritableError as fault:
+        return Written(fault=str(fault))
 
 
-def write_waiting(
-    place: Place,
-    groups: Sequence[int],
-    offsets: Mapping[int, int],
-    batches: Iterable[pa.RecordBatch],
-) -> Iterator[pa.RecordBatch]:
-    """Write the rows of groups that wait, otherwise as `write_groups`.
+def write_waiting(place: Place, offsets: Mapping[int, int], number: int) -> Written:
+    """Write the rows of a group that wait, otherwise as `write_group`.
 
     Args:
         place: where to.
-        groups: their numbers.
         offsets: lines of the file before a split; a split that is not there is a first one.
-        batches: places in `groups`, in the first column.
+        number: the group's.
     """
-    for i in _numbers(batches):
-        yield _told(_write_kept, place, groups[i], offsets)
+    try:
+        return _write_kept(place, number, offsets)
+    except _UnwritableError as fault:
+        return Written(fault=str(fault))
 
 
 def unpacked(packed: bytes, lines_before: int) -> pa.Table:
     """Return rows of one table that a worker packed, so many lines added to each one's."""
     return moved(pa.ipc.open_stream(packed).read_all(), lines_before)
-
-
-def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
-    for batch in batches:
-        yield from batch.column(0).to_pylist()
-
-
-def _told(write: Callable[..., Written], *arguments: Any) -> pa.RecordBatch:
-    _seldom_collect()
-    try:
-        written = write(*arguments)
-    except _UnwritableError as fault:
-        written = Written(fault=str(fault))
-    return pa.RecordBatch.from_pydict({"written": [pickle.dumps(written)]}, _WRITTEN)
 
 
 def _write_part(place: Place, number: int, group: Group) -> Written:

@@ -8,13 +8,12 @@ those that had to wait.  What a line means stands in the parsers, what a task do
 from __future__ import annotations
 
 import itertools
-import pickle
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,7 +44,7 @@ from trimtab.ingest.history import (
     write_entries,
 )
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.parts import WRITTEN, Place, Written, write_groups, write_waiting
+from trimtab.ingest.parts import Place, Written, write_group, write_waiting
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.splits import Split, cut
@@ -54,9 +53,6 @@ from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.partitions import cluster_folder, part_files, part_name, write_rows
 from trimtab.spark import plain_faults, progress
 from trimtab.tables import INGESTED
-
-#: What a Spark task does with the numbers that it is sent.
-Task: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
@@ -194,7 +190,7 @@ def _read(
     """
     splits, store_files, known = _shared(spark, recording, folder, known)
     groups = plan(splits, known)
-    done = _run(spark, folder, partial(write_groups, place, groups), len(groups))
+    done = _run(spark, folder, partial(write_group, place, groups), range(len(groups)))
     accounts = [account for each in done for account in each.accounts]
     before = offsets(splits, accounts)
     linked = [group for group in groups if accounts[group.pieces[0].number].is_linked]
@@ -203,8 +199,7 @@ def _read(
             return None
     waiting = [number for number, each in enumerate(done) if each.waits]
     if waiting:
-        kept = partial(write_waiting, place, waiting, before)
-        done += _run(spark, folder, kept, len(waiting))
+        done += _run(spark, folder, partial(write_waiting, place, before), waiting)
     told = {table: sum(each.rows.get(table, 0) for each in done) for table in PARSED}
     for number, group in enumerate(groups):
         if accounts[group.pieces[0].number].is_linked:
@@ -258,15 +253,17 @@ def _shared(
     return splits, store_files, known.without(ZOOKEEPER)
 
 
-def _run(spark: SparkSession, folder: Rewriting, task: Task, n: int) -> list[Written]:
-    """Run a task of `parts` for each of so many numbers, in Spark's workers.
+def _run(
+    spark: SparkSession, folder: Rewriting, task: Callable[[int], Written], numbers: Sequence[int]
+) -> list[Written]:
+    """Run a task of `parts` for each of some groups, in Spark's workers.
 
     Raises:
         IngestError: the disk does not take what they write.
     """
-    # A partition is a number: what is to be read travels with the function.
-    rows = spark.range(0, n, 1, n).mapInArrow(task, WRITTEN).collect()
-    done: list[Written] = [pickle.loads(row.written) for row in rows]
+    # No data frame: to plan one and compile its code takes longer than to carry its few rows.
+    tasks = spark.sparkContext.parallelize(numbers, max(len(numbers), 1))
+    done: list[Written] = tasks.map(task).collect()
     for fault in (each.fault for each in done if each.fault):
         raise IngestError(f"{folder.now}: cannot be written: {fault}")
     return done
