@@ -110,9 +110,9 @@ def even_distribution_override(case: Case, random: Random) -> None:
 
 def same_broker(case: Case, random: Random) -> None:
     """Lookups do not heed the destination, and some end where they began."""
+    case.scenario["machines"][0]["count"] = int(random.integers(4, 7))
     random_placement(case, random)
     case.scenario["clients"] = {"astray_share": float(random.uniform(0.5, 0.9))}
-    case.scenario["machines"][0]["count"] = int(random.integers(4, 7))
 
 
 def lost_destination(case: Case, random: Random) -> None:

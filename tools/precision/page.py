@@ -23,7 +23,7 @@ def rewritten(text: str, results: Sequence[Result]) -> str:
     _, end, tail = rest.partition(_END)
     if not begin or not end:
         raise ValueError(f"docs/precision.md: expected {_BEGIN} and {_END}")
-    return "\n".join([f"{head}{begin}", "", *_measured(results), "", f"{end}{tail}"])
+    return "\n".join([f"{head}{begin}", "", *_measured(results), f"{end}{tail}"])
 
 
 def _measured(results: Sequence[Result]) -> list[str]:
@@ -54,7 +54,7 @@ def _measured(results: Sequence[Result]) -> list[str]:
         f"{PRECISION_MIN:.2f} and a recall of {RECALL_MIN:.2f} or more"
         + (f"; short of it: {', '.join(map(code, short))}." if short else "."),
         "",
-        f"Healthy nights: {len(nights)}, with {wrong} wrong finding(s) in all, "
+        f"Healthy nights: {len(nights)}, with {wrong} wrong finding(s) in all, of which "
         f"{sum(night.grave for night in nights)} of medium severity or worse; "
         f"at most {CLEAN_MAX * len(nights):.0f} were allowed.",
         "",
