@@ -19,7 +19,7 @@ from trimtab.report import render
 
 _BROKERS = 1_000
 _MINUTES = 24 * 60
-_MOVES = (1_000, 5_000)
+_MOVES = (5_000,)
 #: Minutes between two reports of a broker.
 _REPORTED = 5
 _OPENED = 5
@@ -42,7 +42,7 @@ _TIMES = """() => [
 
 
 def report() -> Table:
-    """Measure the page of a night of 1,000 brokers and 24 hours, with more and more moves."""
+    """Measure the page of a night of 1,000 brokers and 24 hours."""
     found = next((path for name in _BROWSERS if (path := shutil.which(name))), "")
     rows = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
