@@ -43,7 +43,8 @@ def _acted(action: Acted) -> str:
         return f"{head}: nothing is moved: {action.why}{signs}"
     if not action.moves and not signs:
         return ""
-    return f"{head}: moving {action.moves}, up to {action.allowed:.2g} a round{signs}"
+    what = f"moving {action.moves}" if action.moves else "moving nothing yet"
+    return f"{head}: {what}, up to {action.allowed:.2g} a round{signs}"
 
 
 def moves(made: Sequence[tuple[str, str, str | None]]) -> str:
