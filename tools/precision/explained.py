@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,14 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose import diagnosis as parts
-from trimtab.diagnose.deployment import Deployment, deployment
+from trimtab.diagnose.clock_pairs import KINDS, pairs_of
+from trimtab.diagnose.clock_skew import Clocks, measured
+from trimtab.diagnose.deployment import (
+    Deployment,
+    deployment,
+    logged_releases,
+    logged_settings,
+)
 from trimtab.diagnose.document import findings_document
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.frames import acquired, decided
@@ -23,7 +30,13 @@ from trimtab.diagnose.recompute import Tenure, _ordered, _script
 from trimtab.diagnose.replay import replay
 from trimtab.diagnose.reported import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
-from trimtab.diagnose.store_source import Span, best_told, covered
+from trimtab.diagnose.store_source import (
+    ZOOKEEPER,
+    Span,
+    best_told,
+    best_told_table,
+    covered,
+)
 from trimtab.diagnose.terms import terms, with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
@@ -76,20 +89,18 @@ def explained(folder: Path, cluster: str) -> Explained:
     """
     tables = Tables(folder, cluster)
     meta = {row["key"]: row["value"] for row in tables.rows("recording")}
-    names = {
-        key.split(".")[1]: value
-        for key, value in meta.items()
-        if key.startswith("brokers.") and key.endswith(".id")
-    }
-    events = _events(tables)
+    names = parts._ids(meta)
     spans = covered(tables.rows("store_files"))
+    reports = best_told_table(_reports(tables), spans)
+    ahead = parts._ahead(_clocks(tables, reports, names), names)
+    events = _events(tables, ahead)
     leaders = best_told(tables.rows("leaders"), spans)
     logged = with_elections([e for e in events if _is_of_leaders(e)], leaders, names)
-    reports = best_told(_reports(tables), spans)
     ran = deployment(
         meta,
-        tables.rows("settings"),
-        sorted({row["release"] for row in reports if row["release"]}, reverse=True),
+        tables.rows("settings") or logged_settings(e for e in events if e.kind == "broker-ready"),
+        sorted(filter(None, pc.unique(reports["release"]).to_pylist()), reverse=True)
+        or logged_releases(logged),
         (
             [e.strategy for e in logged if e.kind == "unload" and e.strategy],
             [e.logger for e in logged if e.logger in parts._PLACER_LOGGERS],
@@ -102,7 +113,7 @@ def explained(folder: Path, cluster: str) -> Explained:
     )
     tenures = terms(rounds(logged, ran.manager.shedding_interval_s), logged, end)
     open_question = parts._not_covered(ran, reports)
-    asked = parts._tenures(tenures, ran, names, {}) if open_question is None else []
+    asked = parts._tenures(tenures, ran, names, ahead) if open_question is None else []
     replayed = _replayed((folder, cluster), asked, spans)
     again = parts._Replayed(replayed)
     known = [parts._known(r, again, ran, open_question) for t in tenures for r in t.rounds]
@@ -127,7 +138,7 @@ def explained(folder: Path, cluster: str) -> Explained:
         logs=frozenset(event.log_broker for event in events),
         has_settings=bool(ran.conf),
         events=tuple(event for event in events if event.kind in WATCHED),
-        reports=broker_reports(row for row in reports if row["origin"] == "store"),
+        reports=broker_reports(parts._of_origin(reports, "store")),
         owners=owners(best_told(_of(tables.rows("ownership"), moved), spans)),
         acquired=acquired(
             [e for e in events if e.kind == "ownership-acquired" and e.bundle in moved], names
@@ -149,11 +160,19 @@ def _of(rows: Sequence[Row], bundles: set[str]) -> list[Row]:
     return [row for row in rows if row["bundle"] in bundles]
 
 
-def _events(tables: Tables) -> list[Event]:
+def _clocks(tables: Tables, reports: pa.Table, names: Mapping[str, str]) -> Clocks:
+    lines = [row for row in tables.rows("log_events") if row["kind"] in KINDS]
+    exact = [row for row in tables.rows("ownership") if row["file"].startswith(ZOOKEEPER)]
+    stamped = parts._of_origin(reports, "store").select(["broker", "updated", "written"])
+    return measured(pairs_of(lines, exact, stamped.to_pylist(), names))
+
+
+def _events(tables: Tables, ahead: Mapping[str, timedelta]) -> list[Event]:
     lists = ("numbers", "scores")
     events = [
         Event(
             **row
+            | {"time": row["time"] - ahead.get(row["log_broker"], timedelta(0))}
             | {name: dict(row[name] or ()) for name in lists}
             | {"brokers": tuple(row["brokers"] or ())}
         )
@@ -162,20 +181,18 @@ def _events(tables: Tables) -> list[Event]:
     return sorted(events, key=lambda event: (event.time, event.file, event.line))
 
 
-def _reports(tables: Tables) -> list[Row]:
-    rows = tables.rows("load_reports")
-    for row in rows:
-        row["bundle_count"] = None if row["bundles"] is None else len(row["bundles"])
-    return rows
+def _reports(tables: Tables) -> pa.Table:
+    told = tables.table("load_reports")
+    told = told.append_column("bundle_count", pc.list_value_length(told["bundles"]))
+    return told.sort_by([("file", "ascending"), ("line", "ascending")])
 
 
 def _usages(
-    tables: Tables, ran: Deployment, reports: Sequence[Row], names: Mapping[str, str]
+    tables: Tables, ran: Deployment, reports: pa.Table, names: Mapping[str, str]
 ) -> tuple[Usage, ...]:
     weights = ran.threshold_shedder.weights
     for origin in ("store", "rest"):
-        mine = [row for row in reports if row["origin"] == origin]
-        usages = usages_from_reports(mine, weights)
+        usages = usages_from_reports(parts._of_origin(reports, origin), weights)
         if any(usage.usage is not None for usage in usages):
             return usages
     samples = [row for row in tables.rows("metrics") if row["name"] in METRICS]
@@ -216,4 +233,4 @@ def _with_bundles(tables: Tables, night: Night, moved: set[str]) -> Night:
         )
         for row in by_bundle.slice(0, _HEAVIEST).to_pylist()
     )
-    return replace(night, bundles=bundle_reports(mine.to_pylist()), heaviest=heavy)
+    return replace(night, bundles=bundle_reports(mine), heaviest=heavy)

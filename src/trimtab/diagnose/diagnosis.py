@@ -151,15 +151,27 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, open_question), ran
     )
-    document["warnings"] += clock_warnings(log_spans, usages) + skew_warnings(clocks)
-    document["warnings"] += backward_warnings(logged)
-    document["clocks"] = clocks_document(clocks)
-    span = {"recording": meta.get("name", meta.get("cluster", "recording"))}
-    span |= {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
+    document |= _of_clocks(document["warnings"], (log_spans, usages), clocks, logged)
+    when = {"from": meta.get("from", _first(events, usages)), "to": meta.get("to", iso_time(end))}
     return Diagnosis(
-        findings=span | document,
+        findings=_named(meta) | when | document,
         picture=picture(night, replayed["replayed_rounds"], actions),
     )
+
+
+def _of_clocks(
+    warnings: list[str],
+    seen: tuple[Mapping[str, tuple[datetime, datetime]], Sequence[Usage]],
+    clocks: Clocks,
+    logged: Sequence[Event],
+) -> dict[str, Any]:
+    """Add to the warnings what is odd about the clocks, and lay the clocks out."""
+    odd = [*clock_warnings(*seen), *skew_warnings(clocks), *backward_warnings(logged)]
+    return {"warnings": [*warnings, *odd], "clocks": clocks_document(clocks)}
+
+
+def _named(meta: Mapping[str, str]) -> dict[str, str]:
+    return {"recording": meta.get("name", meta.get("cluster", "recording"))}
 
 
 def _ids(meta: Mapping[str, str]) -> dict[str, str]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
 
-from trimtab.diagnose.night import Finding, Heavy, Night
+from trimtab.diagnose.night import Finding, Heavy, Night, Usage
 from trimtab.diagnose.standing import percent
+from trimtab.model import Floats
 
 #: A bundle with so many even shares of the traffic makes any broker hot.
 _SHARES = 1.5
@@ -18,13 +21,14 @@ def giant_bundle(night: Night) -> list[Finding]:
 
     Whatever broker has such a bundle stands above the others, and moving it moves the hot
     spot.  Means over the night, of three brokers or more; it is told only if the broker that
-    had it last stood above the average by the shedding threshold, medium.
+    had it last stood above the average by the shedding threshold, medium.  What a broker
+    reports counts until it reports again: a busy one does so more often than an idle one.
 
     Quirks:
         On a cluster that is idle or balanced in spite of it the bundle harms nobody.
     """
-    told = [reports.throughput for reports in night.reports.values()]
-    carried = [float(np.nanmean(each)) for each in told if not np.isnan(each).all()]
+    told = [_mean(each.times, each.throughput, night.end) for each in night.reports.values()]
+    carried = [each for each in told if not math.isnan(each)]
     stood = _mean_usage(night)
     if len(carried) < 3 or len(stood) < 3:
         return []
@@ -38,11 +42,29 @@ def giant_bundle(night: Night) -> list[Finding]:
 
 
 def _mean_usage(night: Night) -> dict[str, float]:
-    values: dict[str, list[float]] = {}
+    told: dict[str, list[Usage]] = {}
     for usage in night.usages:
-        if usage.usage is not None:
-            values.setdefault(usage.broker, []).append(usage.usage)
-    return {broker: math.fsum(told) / len(told) for broker, told in values.items()}
+        told.setdefault(usage.broker, []).append(usage)
+    means = {
+        broker: _mean([each.time for each in mine], _fractions(mine), night.end)
+        for broker, mine in told.items()
+    }
+    return {broker: mean for broker, mean in means.items() if not math.isnan(mean)}
+
+
+def _fractions(usages: Sequence[Usage]) -> Floats:
+    return np.array([math.nan if each.usage is None else each.usage for each in usages])
+
+
+def _mean(times: Sequence[datetime], told: Floats, end: datetime | None) -> float:
+    """Return the mean over time of what holds until it is told anew; NaN if nothing is told."""
+    until = (*times[1:], max(end or times[-1], times[-1]))
+    held_s = [(b - a).total_seconds() for a, b in zip(times, until, strict=True)]
+    is_told = ~np.isnan(told)
+    values, weights = told[is_told], np.array(held_s)[is_told]
+    if not values.size:
+        return math.nan
+    return float(np.average(values, weights=weights) if weights.any() else values.mean())
 
 
 def _finding(night: Night, heavy: Heavy, even: float, usage: float) -> Finding:
