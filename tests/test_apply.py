@@ -241,7 +241,7 @@ def test_the_kill_switch_stops_before_the_next_move(desk: Desk) -> None:
 
     done = desk.run(plan, tell)
 
-    assert done.ended == "the kill switch was used"
+    assert done.ended == "somebody asked for an end"
     assert states(done) == ["verified", "verified", "open"]
     stop_file(where.folder, "fake").unlink()
     assert desk.run(plan).is_done

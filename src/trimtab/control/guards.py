@@ -63,7 +63,7 @@ def objection(plan: Plan, view: View, memory: Memory) -> Objection:
 
 def killed(plan: Plan, view: View, memory: Memory) -> Objection:
     """Has somebody asked for an end?"""
-    return Refusal("the kill switch was used") if view.is_killed else None
+    return Refusal("somebody asked for an end") if view.is_killed else None
 
 
 def outdated(plan: Plan, view: View, memory: Memory) -> Objection:

@@ -135,7 +135,7 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     """Read the effect, once both brokers have measured it."""
     if view.is_killed:
-        return Record(Stopped(view.time_s, "the kill switch was used"))
+        return Record(Stopped(view.time_s, "somebody asked for an end"))
     seen = [view.brokers.get(name) for name in (move.source, move.destination)]
     settled_s = memory.verified_s + plan.limits.settle_s
     if any(each is not None and each.is_answering and each.measured_s < settled_s for each in seen):
