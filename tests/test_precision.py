@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tools.precision.__main__ import PAGE, RESULTS, one
+from tools.precision.__main__ import PAGE, RESULTS
 from tools.precision.families import CLEAN, FAMILIES, case
+from tools.precision.held_out import one
 from tools.precision.judging import Verdict, counts, read, result, wilson
 from tools.precision.page import rewritten
 from tools.precision.recorded import Judged

@@ -8,52 +8,18 @@ python -m tools.precision --seeds 1 20 [FAMILY...]     build: print what is wron
 from __future__ import annotations
 
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
 from difflib import unified_diff
-from multiprocessing import get_context
 from pathlib import Path
 
-from tools.precision.families import CLEAN, FAMILIES, case
-from tools.precision.judging import Result, counts, read, result
+from tools.precision.families import CLEAN, FAMILIES
+from tools.precision.held_out import held_out, one
+from tools.precision.judging import Result, counts, read
 from tools.precision.page import rewritten
-from tools.precision.recorded import judged
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "precision.md"
 RESULTS = Path(__file__).with_name("held-out.jsonl")
-#: The first of the seeds that nobody looked at while building.
-FIRST = 3001
-#: Recordings of each family: so many that have its cause, and at most so many.
-_WANTED, _MOST = 20, 60
-
-
-def one(family: str, seed: int) -> Result:
-    """Record, explain and judge one recording."""
-    with tempfile.TemporaryDirectory(prefix="trimtab-precision-") as folder:
-        return result(judged(case(family, seed), Path(folder) / "night"))
-
-
-def held_out() -> Iterator[Result]:
-    """Run every family until its cause has come to pass often enough, on all cores."""
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for results in pool.map(of_family, (*FAMILIES, *CLEAN)):
-            yield from results
-
-
-def of_family(family: str) -> list[Result]:
-    """Run one family."""
-    results: list[Result] = []
-    done = 0
-    for seed in range(FIRST, FIRST + _MOST):
-        found = one(family, seed)
-        results.append(found)
-        verdict = found.verdicts.get(family)
-        done += family in CLEAN or (verdict is not None and verdict.planted > 0)
-        if done == _WANTED:
-            break
-    return results
 
 
 def _build(arguments: Sequence[str]) -> int:
