@@ -272,6 +272,19 @@ def test_addresses_that_somebody_has_are_left_alone(
         kernel.require_unrouted("198.18.1")
 
 
+def test_another_cluster_is_named_before_its_route(
+    fake: FakeKernel, state: State, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(network: str) -> None:
+        raise ClusterError("found the route")
+
+    monkeypatch.setattr(kernel, "require_unrouted", refuse)
+    Path(kernel.FOLDERS["link"], kernel.BRIDGE).touch()
+
+    with pytest.raises(ClusterError, match="another cluster runs; stop it first"):
+        places.make_for_store(state)
+
+
 def test_a_way_to_everywhere_is_no_way_to_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

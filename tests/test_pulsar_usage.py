@@ -76,12 +76,13 @@ def works_more(one: dict[str, Any], other: dict[str, Any]) -> bool:
     is_looked_at = other["cpu"]["usage"] > 0.01
     is_busier = one["cpu"]["usage"] > 2 * other["cpu"]["usage"]
     ones, others = (each["bandwidthIn"]["usage"] for each in (one, other))
-    return is_looked_at and is_busier and ones > 1000 and ones > 10 * others
+    return bool(is_looked_at and is_busier and ones > 1000 and ones > 10 * others)
 
 
 def test_the_broker_that_has_the_traffic_reports_more(cluster: State, traffic: None) -> None:
     last = time.monotonic() + WAIT_S
-    busy, idle = {}, {}
+    busy: dict[str, Any] = {}
+    idle: dict[str, Any] = {}
     while not (busy and works_more(busy, idle)):
         assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {busy} beside {idle}"
         time.sleep(1)

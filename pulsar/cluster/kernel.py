@@ -212,8 +212,8 @@ def require_free(made: Made) -> None:
     """
     if made.path.exists():
         raise ClusterError(
-            f"found {made.path}, expected none: another cluster runs, or has left it behind; "
-            f"`{shlex.join(removal(made))}` removes it"
+            f"found {made.path}, expected none: another cluster runs; stop it first "
+            f"(if one has left it behind, `{shlex.join(removal(made))}` removes it)"
         )
 
 

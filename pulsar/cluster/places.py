@@ -20,8 +20,13 @@ def make_for_store(state: State) -> None:
         return
     if (obstacle := kernel.obstacle()) is not None:
         raise ClusterError(obstacle)
+    bridge = kernel.bridge_steps(store(state.network))
+    # Said before its route is found to be somebody's.
+    for step in bridge:
+        if step.makes is not None:
+            kernel.require_free(step.makes)
     kernel.require_unrouted(state.network)
-    _take(state, kernel.bridge_steps(store(state.network)))
+    _take(state, bridge)
     _group(state, "store", kernel.groups("store"))
 
 
