@@ -126,10 +126,11 @@ bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/perform
 ##@ With a real cluster on the loopback interface (Maven, Java 17 or newer, Linux)
 
 BROKERS ?= 3
+MODE ?= plain
 
 .PHONY: pulsar-up
-pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper and a bookie
-	@PYTHONPATH=pulsar $(RUN) cluster.up --brokers $(BROKERS) --release $(RELEASE)
+pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper and a bookie (MODE=namespaces: root)
+	@PYTHONPATH=pulsar $(RUN) cluster.up --brokers $(BROKERS) --release $(RELEASE) --mode $(MODE)
 
 .PHONY: pulsar-down
 pulsar-down: $(READY) ## stop them

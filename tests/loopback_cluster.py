@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from cluster.java import ClusterError
 from cluster.run import FOLDER, down, up
 from cluster.state import State, load
@@ -20,7 +22,7 @@ def shared_cluster() -> State:
     except ClusterError:
         return up(State(FOLDER), BROKERS)
     running = {name for name, each in state.processes.items() if each.is_alive}
-    is_usual = state.settings == {} and state.release == State(FOLDER).release
+    is_usual = replace(state, processes={}) == State(FOLDER)
     return state if running == names and is_usual else up(State(FOLDER), BROKERS)
 
 

@@ -19,7 +19,7 @@ from cluster import tokens
 from cluster.java import ClusterError, Memory
 from cluster.processes import Process, end, end_all, start
 from cluster.profile import read_profile
-from cluster.quick import quickened
+from cluster.quick import HOST_USAGE, quickened
 from cluster.run import down, leave, stopped_on_failure
 from cluster.state import State, broker_id, load, log
 
@@ -198,12 +198,14 @@ def test_a_slip_in_a_profile_is_named(tmp_path: Path, text: str, said: str) -> N
 TASK = "org/apache/pulsar/broker/loadbalance/LoadSheddingTask.class"
 
 
-def jar_with(content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def jar_with(
+    content: bytes, folder: Path, monkeypatch: pytest.MonkeyPatch, file: str = TASK
+) -> None:
     monkeypatch.setattr("cluster.quick.BUILD", folder)
     monkeypatch.setattr("cluster.quick.jars", lambda release: folder / "jars")
     (folder / "jars").mkdir()
     with zipfile.ZipFile(folder / "jars" / "pulsar-broker-9.jar", "w") as jar:
-        jar.writestr(TASK, content)
+        jar.writestr(file, content)
 
 
 def test_one_word_of_the_task_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,6 +227,17 @@ def test_a_task_that_is_not_as_expected_is_left_alone(
 
     with pytest.raises(ClusterError, match=r"LoadSheddingTask.* expected once"):
         quickened("9")
+
+
+def test_a_class_may_have_seconds_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = b"a\x01\x00\x07SECONDSb\x01\x00\x07MINUTES"
+    jar_with(content, tmp_path, monkeypatch, HOST_USAGE.file)
+
+    made = quickened("9", HOST_USAGE) / HOST_USAGE.file
+
+    assert made.read_bytes() == b"a\x01\x00\x07SECONDSb\x01\x00\x07SECONDS"
 
 
 def test_a_token_is_signed_by_the_clusters_secret(tmp_path: Path) -> None:

@@ -31,14 +31,14 @@ def main(verb: str, number: int | None) -> None:
         state = load(FOLDER)
         if number is None:
             number = add(state)
-            click.echo(f"{broker_id(number)} serves")
+            click.echo(f"{broker_id(number, state.network)} serves")
             return
         if verb in _SIGNALS:
             took_s = leave(state, number, _SIGNALS[verb])
-            click.echo(f"{broker_id(number)} has gone after {took_s:.1f} s")
+            click.echo(f"{broker_id(number, state.network)} has gone after {took_s:.1f} s")
         if verb in ("start", "restart"):
             begin(state, number)
-            click.echo(f"{broker_id(number)} serves")
+            click.echo(f"{broker_id(number, state.network)} serves")
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
 

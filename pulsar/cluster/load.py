@@ -20,6 +20,7 @@ import click
 import pulsar
 
 from cluster.java import ClusterError
+from cluster.places import join_store
 from cluster.profile import Group, read_profile
 from cluster.run import FOLDER
 from cluster.state import State, host, load, web
@@ -160,7 +161,7 @@ def _tell(out: Path, topics: list[Topic], second: float) -> None:
 def _put(state: State, path: str, body: str) -> None:
     """Make something over the admin API; that it is there already is as good."""
     number = min(int(name[6:]) for name in state.processes if name.startswith("broker"))
-    url = f"{web(number)}/admin/v2/{path}"
+    url = f"{web(number, state.network)}/admin/v2/{path}"
     headers = {"Content-Type": "application/json"}
     if state.asks_for_tokens:
         headers["Authorization"] = f"Bearer {token(state.folder, SUPER_USER)}"
@@ -183,11 +184,12 @@ def main(profile: Path, seconds: float) -> None:
     try:
         state = load(FOLDER)
         groups = read_profile(profile)
+        join_store(state)
         make_namespaces(state, groups)
     except ClusterError as error:
         raise click.ClickException(str(error)) from None
     numbers = sorted(int(name[6:]) for name in state.processes if name.startswith("broker"))
-    addresses = ",".join(f"{host(number)}:6650" for number in numbers)
+    addresses = ",".join(f"{host(number, state.network)}:6650" for number in numbers)
     said = pulsar.FileLogger(pulsar.LoggerLevel.Warn, str(FOLDER / "client.log"))
     known = (
         pulsar.AuthenticationToken(token(state.folder, SUPER_USER))

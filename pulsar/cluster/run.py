@@ -1,4 +1,4 @@
-"""Starts a cluster, changes it and stops it: ZooKeeper, a bookie and brokers on the loopback."""
+"""Starts a cluster, changes it and stops it: ZooKeeper, a bookie and brokers on one machine."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pathlib import Path
 from string import Template
 from types import FrameType
 
-from cluster import tokens
+from cluster import places, tokens
 from cluster.java import BUILD, HERE, ClusterError, Memory, command
 from cluster.processes import end, end_all, start
-from cluster.quick import quickened
-from cluster.state import STORE, State, broker_id, host, load, log, web
+from cluster.quick import HOST_USAGE, ROUNDS, quickened
+from cluster.state import State, broker_id, host, is_known, load, log, store, web
 
 FOLDER = BUILD / "run"
 _READY_S = 180.0
@@ -42,21 +42,23 @@ def up(state: State, n_brokers: int) -> State:
     """
     prepare(state)
     with stopped_on_failure(state.folder):
-        _require_free(STORE, _ZOOKEEPER_PORT)
+        places.make_for_store(state)
+        _require_free(store(state.network), _ZOOKEEPER_PORT)
         for number in range(1, n_brokers + 1):
-            _require_free(host(number), 8080)
+            places.make_for_broker(state, number)
+            _require_free(host(number, state.network), 8080)
         _start_store(state)
         for number in range(1, n_brokers + 1):
             _start_broker(state, number)
         for number in range(1, n_brokers + 1):
             _wait_for_broker(state, number)
-    state.acted("cluster_up", brokers=[broker_id(i + 1) for i in range(n_brokers)])
+    state.acted("cluster_up", brokers=[_id(state, i + 1) for i in range(n_brokers)])
     return state
 
 
 def prepare(state: State) -> None:
     """Make an empty folder for a cluster, and stop what an earlier one left in it."""
-    with contextlib.suppress(ClusterError):
+    if is_known(state.folder):
         down(state.folder)
     shutil.rmtree(state.folder, ignore_errors=True)
     for part in ("conf", "zookeeper", "bookie"):
@@ -65,17 +67,19 @@ def prepare(state: State) -> None:
 
 
 def down(folder: Path) -> int:
-    """Stop every process of a cluster; return how many there were.
+    """Stop every process of a cluster, remove what it made; return how many there were.
 
     Raises:
-        ClusterError: nothing was started in the folder.
+        ClusterError: nothing was started in the folder, or something cannot be removed.
     """
     state = load(folder)
+    places.require_rights(state)
     running = [each for each in state.processes.values() if each.is_alive]
     # Nothing of it is kept, so nobody has to leave in good order.
     end_all(running, signal.SIGKILL)
     state.processes.clear()
     state.save()
+    places.clear(state)
     return len(running)
 
 
@@ -89,10 +93,10 @@ def add(state: State) -> int:
 
 def begin(state: State, number: int) -> None:
     """Start a broker that is not running, and return when it serves."""
-    state.acted("broker_start", broker=broker_id(number))
+    state.acted("broker_start", broker=_id(state, number))
     _start_broker(state, number)
     _wait_for_broker(state, number)
-    state.acted("broker_ready", broker=broker_id(number))
+    state.acted("broker_ready", broker=_id(state, number))
 
 
 def leave(state: State, number: int, with_signal: signal.Signals) -> float:
@@ -103,11 +107,11 @@ def leave(state: State, number: int, with_signal: signal.Signals) -> float:
         running = ", ".join(_brokers(state)) or "none"
         raise ClusterError(f"found no {name} running, expected one of: {running}")
     event = "broker_kill" if with_signal is signal.SIGKILL else "broker_stop"
-    state.acted(event, broker=broker_id(number))
+    state.acted(event, broker=_id(state, number))
     took_s = end(process, with_signal)
     del state.processes[name]
     state.save()
-    state.acted("broker_gone", broker=broker_id(number))
+    state.acted("broker_gone", broker=_id(state, number))
     return took_s
 
 
@@ -134,37 +138,42 @@ def start_zookeeper(state: State) -> str:
     Raises:
         ClusterError: it does not come up.
     """
+    address = store(state.network)
     zoo_cfg = _conf(state, "zoo.cfg")
     _start(
         state, "zookeeper", _ZOOKEEPER, ["org.apache.zookeeper.server.ZooKeeperServerMain", zoo_cfg]
     )
-    _wait(state, "zookeeper", lambda: _is_open(STORE, _ZOOKEEPER_PORT))
-    return f"{STORE}:{_ZOOKEEPER_PORT}"
+    _wait(state, "zookeeper", lambda: _is_open(address, _ZOOKEEPER_PORT))
+    return f"{address}:{_ZOOKEEPER_PORT}"
 
 
 def _start_store(state: State) -> None:
     """Start ZooKeeper and the bookie, and write what a new cluster needs into the store."""
-    store = f"zk:{start_zookeeper(state)}"
+    metadata = f"zk:{start_zookeeper(state)}"
     arguments = [
         *("org.apache.pulsar.PulsarClusterMetadataSetup", "--cluster", state.name),
-        *("--metadata-store", store, "--configuration-metadata-store", store),
-        *("--web-service-url", web(1), "--broker-service-url", f"pulsar://{host(1)}:6650"),
+        *("--metadata-store", metadata, "--configuration-metadata-store", metadata),
+        *("--web-service-url", web(1, state.network)),
+        *("--broker-service-url", f"pulsar://{host(1, state.network)}:6650"),
     ]
     printed = _printed(state, "setup")
     with printed.open("wb") as out:
-        setup = [*_java(state, "setup", _SETUP), *arguments]
+        setup = [*places.beginning(state, "setup"), *_java(state, "setup", _SETUP), *arguments]
         done = subprocess.run(setup, stdout=out, stderr=out, check=False, timeout=_READY_S)
     if done.returncode != 0:
         raise ClusterError(f"the store could not be set up: see {printed}")
     conf = _conf(state, "bookkeeper.conf")
     _start(state, "bookie", _BOOKIE, ["org.apache.bookkeeper.server.Main", "--conf", conf])
-    _wait(state, "bookie", lambda: _is_open(STORE, _BOOKIE_PORT))
+    _wait(state, "bookie", lambda: _is_open(store(state.network), _BOOKIE_PORT))
 
 
 def _start_broker(state: State, number: int) -> None:
     name = f"broker{number}"
-    conf = _conf(state, "broker.conf", f"{name}.conf", host=host(number))
-    asked = tokens.settings(state.folder) if state.asks_for_tokens else {}
+    places.make_for_broker(state, number)
+    conf = _conf(state, "broker.conf", f"{name}.conf", host=host(number, state.network))
+    asked = places.settings(state)
+    if state.asks_for_tokens:
+        asked |= tokens.settings(state.folder)
     with Path(conf).open("a", encoding="utf-8") as file:
         # Of a key that stands twice the last counts.
         file.writelines(f"{key}={value}\n" for key, value in {**asked, **state.settings}.items())
@@ -173,27 +182,30 @@ def _start_broker(state: State, number: int) -> None:
 
 
 def _wait_for_broker(state: State, number: int) -> None:
-    _wait(state, f"broker{number}", lambda: _is_ready(number))
+    _wait(state, f"broker{number}", lambda: _is_ready(web(number, state.network)))
 
 
 def _start(state: State, name: str, memory: Memory, arguments: list[str]) -> None:
     printed = _printed(state, name)
-    state.processes[name] = start([*_java(state, name, memory), *arguments], printed)
+    begun = [*places.beginning(state, name), *_java(state, name, memory), *arguments]
+    state.processes[name] = start(begun, printed)
     state.save()
 
 
 def _java(state: State, name: str, memory: Memory) -> list[str]:
     properties = {
-        "trimtab.log": str(log(state.folder, name)),
+        "trimtab.log": str(_log(state, name)),
         "log4j.configurationFile": str(HERE / "conf" / "log4j2.xml"),
     }
-    before = (quickened(state.release),) if state.is_quick and name.startswith("broker") else ()
+    asked = {ROUNDS: state.is_quick, HOST_USAGE: state.is_sampled_quickly}
+    parts = [part for part, is_asked in asked.items() if is_asked and name.startswith("broker")]
+    before = tuple(quickened(state.release, part) for part in parts)
     return command(state.release, memory, properties, before)
 
 
 def _printed(state: State, name: str) -> Path:
     """Return where what a process prints goes, beside its log."""
-    printed = log(state.folder, name).with_name("printed.txt")
+    printed = _log(state, name).with_name("printed.txt")
     printed.parent.mkdir(parents=True, exist_ok=True)
     return printed
 
@@ -201,7 +213,7 @@ def _printed(state: State, name: str) -> Path:
 def _conf(state: State, template: str, name: str | None = None, **more: str) -> str:
     text = (HERE / "conf" / template).read_text(encoding="utf-8")
     path = state.folder / "conf" / (name or template)
-    known = {"folder": str(state.folder), "store": STORE, "name": state.name, **more}
+    known = {"folder": str(state.folder), "store": store(state.network), "name": state.name, **more}
     path.write_text(Template(text).substitute(known), encoding="utf-8")
     return str(path)
 
@@ -211,16 +223,16 @@ def _wait(state: State, name: str, is_up: Callable[[], bool]) -> None:
     last = time.monotonic() + _READY_S
     while not is_up():
         if not state.processes[name].is_alive:
-            raise ClusterError(f"{name} ended: see {log(state.folder, name).parent}")
+            raise ClusterError(f"{name} ended: see {_log(state, name).parent}")
         if time.monotonic() > last:
-            folder = log(state.folder, name).parent
+            folder = _log(state, name).parent
             raise ClusterError(f"{name} does not serve after {_READY_S:.0f} s: see {folder}")
         time.sleep(_POLL_S)
 
 
-def _is_ready(number: int) -> bool:
+def _is_ready(address: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{web(number)}/admin/v2/brokers/ready", timeout=5) as answer:
+        with urllib.request.urlopen(f"{address}/admin/v2/brokers/ready", timeout=5) as answer:
             return bool(answer.status == 200)
     except urllib.error.HTTPError as error:
         # It asks who we are, and so is up.
@@ -240,6 +252,14 @@ def _require_free(address: str, port: int) -> None:
         raise ClusterError(
             f"{address}:{port} is taken, expected it free: another cluster runs; stop it first"
         )
+
+
+def _id(state: State, number: int) -> str:
+    return broker_id(number, state.network)
+
+
+def _log(state: State, name: str) -> Path:
+    return log(state.folder, name, state.network)
 
 
 def _brokers(state: State) -> list[str]:
