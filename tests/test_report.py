@@ -286,6 +286,14 @@ def test_a_target_that_is_not_known_is_said_to_be() -> None:
     assert "not known" in Outline(render(document["findings"], document["picture"])).text()
 
 
+def test_a_bundle_that_was_never_moved_has_its_night_where_a_finding_names_it() -> None:
+    document = read("threshold")
+    document["findings"]["findings"][0]["bundles"] = ["t/ns/0x00000000_0x80000000"]
+    text = Outline(unpacked(render(document["findings"], document["picture"]))).text()
+    assert "t/ns/0x00000000_0x80000000" in squeezed(text)
+    assert "It was not moved." in text
+
+
 def test_without_load_reports_the_leaders_view_is_drawn() -> None:
     document = read("threshold")
     bare = {"unloads": document["picture"]["unloads"]}

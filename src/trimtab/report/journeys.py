@@ -162,7 +162,10 @@ def _bundle(
     known: tuple[str, str], moves: Sequence[Move], findings: Sequence[Given], night: _Night
 ) -> Journey:
     ordered = sorted(moves, key=lambda move: move.time)
-    stays = ["", *(_stay(before, after) for before, after in pairwise(ordered))]
+    # A finding may name a bundle that was never moved.
+    stays = ["" for _ in ordered[:1]] + [
+        _stay(before, after) for before, after in pairwise(ordered)
+    ]
     steps = [
         _moved(move, f"moved from {move.source.label} to {_target(move)}", stay)
         for move, stay in zip(ordered, stays, strict=True)
