@@ -8,6 +8,7 @@ the page's broker-1.
 Outputs are compared by the shapes of their lines, see `shape`: one that comes several times
 counts once, where it first comes, and one that is absent on either side fails.
 
+The cluster is one of its own: what others did with a shared one would stand in its logs.
 Three brokers on one machine all see its CPU, so usage is made to be that of their direct
 memory, and one is started with so much that it stands half as high as the others.  They have
 only just started: the limits that would wait for minutes are lowered in the plan between
@@ -20,7 +21,6 @@ import json
 import os
 import re
 import shlex
-import signal
 import subprocess
 import sys
 import time
@@ -30,10 +30,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from cluster.run import begin, leave
-from cluster.state import STORE, broker_id, log
+from cluster.run import FOLDER, add, down, stopped_on_failure, up
+from cluster.state import STORE, State, broker_id, log
 
-from loopback_cluster import shared_cluster, stop_shared_cluster
 from trimtab.apply.files import write_plan
 from trimtab.control.plan import read_plan
 
@@ -44,9 +43,9 @@ PAGE = ROOT / "docs" / "first-hour.md"
 STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
 WAIT_S = 120.0
 N_MOVES = 2
-#: The broker that stands lower than the others, and its direct memory in MiB.  Netty takes an
-#: arena of 4 MiB for each whole 24 of them: of 47 it takes 4, of the others' 96 it takes 16.
-LOW, LOW_MIB = 3, 47
+#: Direct memory in MiB of the broker that stands lower than the others.  Netty takes an arena
+#: of 4 MiB for each whole 24 of them: of 47 it takes 4, of the others' 96 it takes 16.
+LOW_MIB = 47
 #: Of broker.conf: bundles stay where they are unless a command moves them, and usage is direct
 #: memory.
 SETTINGS = {
@@ -162,12 +161,10 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     """The cluster under a steady load, one broker of it low, where nothing moves by itself."""
-    state = shared_cluster()
-    leave(state, LOW, signal.SIGTERM)
-    state.memory = replace(state.memory, direct=LOW_MIB)
-    begin(state, LOW)
-    for item in SETTINGS.items():
-        configured(*item)
+    state = up(State(FOLDER, settings=SETTINGS), 2)
+    with stopped_on_failure(FOLDER):
+        state.memory = replace(state.memory, direct=LOW_MIB)
+        add(state)
     leader = json.loads(asked("GET", "brokers/leaderBroker"))["brokerId"]
     brokers = sorted((broker_id(i) for i in (1, 2, 3)), key=lambda each: each != leader)
     logs = log(state.folder, f"broker{1 + [broker_id(i) for i in (1, 2, 3)].index(leader)}").parent
@@ -186,8 +183,7 @@ def cluster() -> Iterator[Cluster]:
             yield Cluster(names)
         finally:
             load.kill()
-            # It is not what others expect of it any more.
-            stop_shared_cluster()
+            down(FOLDER)
 
 
 def patient(plan: Path) -> None:
