@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 
+from trimtab.cli.reaching import ADMIN, CLIENT_CONF, NO_HOST_CHECK, reached_by
 from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
@@ -35,17 +36,9 @@ def acting(command: Command) -> Command:
 
 
 _OPTIONS = (
-    click.option(
-        "--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]"
-    ),
-    click.option(
-        "--client-conf",
-        type=click.Path(path_type=Path, dir_okay=False, exists=True),
-        envvar="PULSAR_CLIENT_CONF",
-        show_envvar=True,
-        help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
-    ),
-    click.option("--no-host-check", is_flag=True, help="Take a certificate for another host."),
+    ADMIN,
+    CLIENT_CONF,
+    NO_HOST_CHECK,
     click.option(
         "--metadata",
         metavar="zk://HOST:PORT",
@@ -68,13 +61,11 @@ def where(asking: Asking) -> Where:
         GatherError: an option is wrong, or there is no address.
     """
     from trimtab.apply import Where
-    from trimtab.gather import GatherError, read_access
     from trimtab.gather.pipeline import web_address
 
-    access = read_access(asking["client_conf"], checks_host=not asking["no_host_check"])
-    address = asking["admin"] or access.web_service_url
-    if address is None:
-        raise GatherError("--admin: found nothing, expected it or webServiceUrl in a client.conf")
+    address, access = reached_by(
+        asking["admin"], asking["client_conf"], no_host_check=asking["no_host_check"]
+    )
     for warning in access.warnings:
         complain(f"warning: {warning}")
     return Where(

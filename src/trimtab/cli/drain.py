@@ -14,6 +14,7 @@ from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
@@ -59,13 +60,7 @@ class _Asked(Asking):
     show_default=True,
     help="At least, between two moves.",
 )
-@click.option(
-    "--shedding-may-run-because",
-    "shedding",
-    metavar="WHY",
-    default="",
-    help="Why Pulsar's own shedding may stay on meanwhile.",
-)
+@SHEDDING
 @click.option(
     "-o",
     "--output",

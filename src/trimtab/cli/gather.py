@@ -9,6 +9,15 @@ import click
 
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.reaching import (
+    ADMIN,
+    CLIENT_CONF,
+    EVERY,
+    INTO,
+    NO_HOST_CHECK,
+    WATCHED_STORE,
+    reached_by,
+)
 from trimtab.cli.saying import complain
 from trimtab.cli.signals import ended_by_signals
 
@@ -29,21 +38,13 @@ class _Asked(TypedDict):
 
 
 @click.command()
-@click.option("--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to record into; new or empty.",
-)
+@ADMIN
+@INTO
 @click.option(
     "--for", "duration", type=Duration(), default="30m", show_default=True, help="How long."
 )
 @click.option("--once", is_flag=True, help="Look once and end, instead.")
-@click.option(
-    "--every", type=Duration(), default="10s", show_default=True, help="Between two looks."
-)
+@EVERY
 @click.option(
     "--metrics-every",
     type=Duration(),
@@ -51,16 +52,8 @@ class _Asked(TypedDict):
     show_default=True,
     help="Between two scrapes of a broker's metrics.",
 )
-@click.option(
-    "--client-conf",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    envvar="PULSAR_CLIENT_CONF",
-    show_envvar=True,
-    help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
-)
-@click.option(
-    "--metadata", metavar="zk://HOST:PORT", help="ZooKeeper to watch: no write is missed."
-)
+@CLIENT_CONF
+@WATCHED_STORE
 @click.option("--prometheus", metavar="URL", help="Prometheus to ask for the same time.")
 @click.option(
     "--back", type=Duration(), default=0.0, help="Ask Prometheus for so long before, too."
@@ -78,7 +71,7 @@ class _Asked(TypedDict):
     help="Data folder of a ZooKeeper server to copy in the end; may come again.",
 )
 @click.option("--time-zone", metavar="ZONE", help="Zone of log lines that print none, as +08:00.")
-@click.option("--no-host-check", is_flag=True, help="Take a certificate for another host.")
+@NO_HOST_CHECK
 def gather(
     admin: str | None,
     output: Path,
@@ -100,16 +93,11 @@ def gather(
       trimtab gather --admin https://broker-1:8443 --client-conf client.conf \\
         --metadata zk://zookeeper-1:2181 --logs broker-1:8080=/var/log/pulsar -o night
     """
-    from trimtab.gather import GatherError, Wanted, read_access
+    from trimtab.gather import Wanted
     from trimtab.gather import gather as gathered
 
     with clear_errors(), ended_by_signals() as is_over:
-        access = read_access(client_conf, checks_host=not no_host_check)
-        address = admin or access.web_service_url
-        if address is None:
-            raise GatherError(
-                "--admin: found nothing, expected it or webServiceUrl in a client.conf"
-            )
+        address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         wanted = Wanted(
             admin=address,
             prometheus=asked["prometheus"],

@@ -9,6 +9,7 @@ import click
 
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import say
 
 
@@ -39,13 +40,7 @@ class _Asked(Asking):
     show_default=True,
     help="Points by which usage may differ from what is expected.",
 )
-@click.option(
-    "--shedding-may-run-because",
-    "shedding",
-    metavar="WHY",
-    default="",
-    help="Why Pulsar's own shedding may stay on meanwhile.",
-)
+@SHEDDING
 @click.option(
     "-o",
     "--output",

@@ -11,6 +11,15 @@ import click
 from trimtab.cli.arguments import SETTINGS
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.reaching import (
+    ADMIN,
+    CLIENT_CONF,
+    EVERY,
+    INTO,
+    NO_HOST_CHECK,
+    WATCHED_STORE,
+    reached_by,
+)
 from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
@@ -52,22 +61,14 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 
 
 @click.command()
-@click.option("--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to record into; new or empty.",
-)
+@ADMIN
+@INTO
 @click.option("--shadow", is_flag=True, help="Decide, and change nothing.  [the default]")
 @click.option(
     "--for", "duration", type=Duration(), default="8h", show_default=True, help="How long."
 )
 @click.option("--once", is_flag=True, help="Look once, say what would be done now, and end.")
-@click.option(
-    "--every", type=Duration(), default="10s", show_default=True, help="Between two looks."
-)
+@EVERY
 @click.option(
     "--strategy",
     metavar="CLASS",
@@ -80,22 +81,14 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     type=Duration(),
     help="Between two rounds.  [default: loadBalancerSheddingIntervalMinutes of the cluster]",
 )
-@click.option(
-    "--metadata", metavar="zk://HOST:PORT", help="ZooKeeper to watch: no write is missed."
-)
+@WATCHED_STORE
 @click.option(
     "--logs",
     metavar="[BROKER=]DIR",
     multiple=True,
     help="Logs of a broker, read as they grow; may come again.  [default BROKER: DIR's name]",
 )
-@click.option(
-    "--client-conf",
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
-    envvar="PULSAR_CLIENT_CONF",
-    show_envvar=True,
-    help="client.conf of pulsar-admin: who asks (token, basic, TLS) and whom to trust.",
-)
+@CLIENT_CONF
 @click.option(
     "--metrics",
     metavar="[HOST:]PORT",
@@ -139,7 +132,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     show_envvar=True,
     help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
 )
-@click.option("--no-host-check", is_flag=True, help="Take a certificate for another host.")
+@NO_HOST_CHECK
 def watch(
     admin: str | None,
     output: Path,
@@ -171,7 +164,7 @@ def watch(
     """
     from rich.console import Console
 
-    from trimtab.gather import GatherError, Wanted, read_access
+    from trimtab.gather import GatherError, Wanted
     from trimtab.watch.beside import beside
     from trimtab.watch.loop import Asked
     from trimtab.watch.loop import watch as watched
@@ -181,12 +174,7 @@ def watch(
     with clear_errors(), ended_by_signals() as is_over:
         if shadow and asked["act"]:
             raise GatherError("--act: found --shadow, too, expected one of them")
-        access = read_access(client_conf, checks_host=not no_host_check)
-        address = admin or access.web_service_url
-        if address is None:
-            raise GatherError(
-                "--admin: found nothing, expected it or webServiceUrl in a client.conf"
-            )
+        address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         wanted = Wanted(
             admin=address,
             metadata=asked["metadata"],
