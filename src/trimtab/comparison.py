@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from trimtab.intervals import Interval, interval, paired
@@ -20,12 +20,15 @@ from trimtab.outcomes import MEASURES
 Row: TypeAlias = Mapping[str, Any]
 #: Shedder, placer, release and settings, as in a row.
 StrategyKey: TypeAlias = tuple[str, str, str, str]
+#: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
+Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
 
 #: The two measures of the picture: what balance costs, and when it is there.
 COST = "unloads"
 GAIN = "time_to_balance_min"
 
-_OK = "ok"
+#: Status of a run that did not fail.
+OK = "ok"
 _NOBODY = "none"
 #: Share of such intervals that hold the truth.
 CONFIDENCE = 0.95
@@ -107,36 +110,19 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
     )
 
 
-def _scenario(
-    name: str, question: str, rows: Sequence[Row], strategies: Sequence[StrategyKey]
+def strategy_document(
+    key: StrategyKey, runs: Mapping[int, Row], baseline: Mapping[int, Row], measures: Measures
 ) -> dict[str, Any]:
-    """Compare the strategies of one scenario."""
-    there = {strategy_key(row) for row in rows}
-    of_strategy = {
-        key: {row["seed"]: row for row in rows if strategy_key(row) == key}
-        for key in strategies
-        if key in there
-    }
-    baseline = next(iter(of_strategy.values()), {})
-    shown = [_strategy(key, runs, baseline) for key, runs in of_strategy.items()]
-    points = [tuple(_estimate(each, measure) for measure in (COST, GAIN)) for each in shown]
-    on_frontier = frontier([(cost, gain) for cost, gain in points])
-    return {
-        "name": name,
-        "question": question,
-        "strategies": [
-            {**each, "is_baseline": place == 0, "is_on_frontier": on_frontier[place]}
-            for place, each in enumerate(shown)
-        ],
-    }
+    """Sum one strategy's runs up, and hold them against the baseline's.
 
-
-def _strategy(
-    key: StrategyKey, runs: Mapping[int, Row], baseline: Mapping[int, Row]
-) -> dict[str, Any]:
-    """Sum one strategy's runs up, and hold them against the baseline's."""
-    fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == _OK}
-    shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == _OK]
+    Args:
+        key: whose runs.
+        runs: by seed.
+        baseline: its runs by seed; only seeds on which neither failed are compared.
+        measures: asked of the runs that did not fail, in order of their seeds.
+    """
+    fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == OK}
+    shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == OK]
     shedder, placement, release, settings = key
     return {
         "label": label(key),
@@ -148,16 +134,54 @@ def _strategy(
         "failures": [
             {"seed": seed, "status": row["status"], "error": row["error"]}
             for seed, row in sorted(runs.items())
-            if row["status"] != _OK
+            if row["status"] != OK
         ],
-        "measures": {
-            name: _measure(
-                [_number(row[name]) for row in fine.values()],
-                [_number(baseline[seed][name]) for seed in shared],
-                [_number(fine[seed][name]) for seed in shared],
-            )
-            for name in MEASURES
-        },
+        "measures": measures(
+            list(fine.values()),
+            [baseline[seed] for seed in shared],
+            [fine[seed] for seed in shared],
+        ),
+    }
+
+
+def estimate(strategy: Mapping[str, Any], measure: str) -> float:
+    """Read the median of a measure out of a strategy's document; NaN if it is not known."""
+    return number(strategy["measures"][measure]["median"]["estimate"])
+
+
+def number(value: Any) -> float:  # noqa: ANN401  # a cell of a table may be null
+    """Return what a cell holds, NaN where it is null."""
+    return math.nan if value is None else float(value)
+
+
+def _scenario(
+    name: str, question: str, rows: Sequence[Row], strategies: Sequence[StrategyKey]
+) -> dict[str, Any]:
+    """Compare the strategies of one scenario."""
+    there = {strategy_key(row) for row in rows}
+    of_strategy = {
+        key: {row["seed"]: row for row in rows if strategy_key(row) == key}
+        for key in strategies
+        if key in there
+    }
+    baseline = next(iter(of_strategy.values()), {})
+    shown = [strategy_document(key, runs, baseline, _measures) for key, runs in of_strategy.items()]
+    points = [tuple(estimate(each, measure) for measure in (COST, GAIN)) for each in shown]
+    on_frontier = frontier([(cost, gain) for cost, gain in points])
+    return {
+        "name": name,
+        "question": question,
+        "strategies": [
+            {**each, "is_baseline": place == 0, "is_on_frontier": on_frontier[place]}
+            for place, each in enumerate(shown)
+        ],
+    }
+
+
+def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
+    return {
+        name: _measure(*([number(row[name]) for row in rows] for rows in (runs, before, after)))
+        for name in MEASURES
     }
 
 
@@ -194,11 +218,3 @@ def _json(value: float) -> float | str | None:
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
-
-
-def _number(value: Any) -> float:  # noqa: ANN401  # a cell of a table may be null
-    return math.nan if value is None else float(value)
-
-
-def _estimate(strategy: Mapping[str, Any], measure: str) -> float:
-    return _number(strategy["measures"][measure]["median"]["estimate"])

@@ -7,15 +7,23 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trimtab.comparison import CONFIDENCE, Row, StrategyKey, frontier, label, strategy_key
+from trimtab.comparison import (
+    CONFIDENCE,
+    OK,
+    Row,
+    StrategyKey,
+    estimate,
+    frontier,
+    number,
+    strategy_document,
+    strategy_key,
+)
 from trimtab.counterfactual.measures import SHOWN
 from trimtab.intervals import paired, summary
 
 #: The two measures of the picture: what balance costs, and how good it is.
 COST = "unloads_a_day"
 GAIN = "p95_spread_points"
-
-_OK = "ok"
 
 
 def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[str, Any]]:
@@ -39,10 +47,11 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
     before = of[strategies[0]]
     alike = _alike(of)
     shown = [
-        _strategy(key, of[key], before) | {"alike": [json.loads(each[3]) for each in same]}
+        strategy_document(key, of[key], before, _measures)
+        | {"alike": [json.loads(each[3]) for each in same]}
         for key, same in alike.items()
     ]
-    points = [(_estimate(each, COST), _estimate(each, GAIN)) for each in shown]
+    points = [(estimate(each, COST), estimate(each, GAIN)) for each in shown]
     listed = [
         {**each, "is_baseline": place == 0, "is_on_frontier": is_on}
         for place, (each, is_on) in enumerate(zip(shown, frontier(points), strict=True))
@@ -69,7 +78,7 @@ def _are_equal(one: Mapping[int, Row], other: Mapping[int, Row]) -> bool:
     """Say whether runs came to the same on every seed; such as failed never did."""
     if not one or one.keys() != other.keys():
         return False
-    is_fine = all(row["status"] == _OK for runs in (one, other) for row in runs.values())
+    is_fine = all(row["status"] == OK for runs in (one, other) for row in runs.values())
     # Text makes two numbers that are not known equal.
     return is_fine and all(repr(_numbers(one[seed])) == repr(_numbers(other[seed])) for seed in one)
 
@@ -79,36 +88,14 @@ def _numbers(row: Row) -> list[float]:
 
 
 def _by_spread(strategy: Mapping[str, Any]) -> tuple[float, float]:
-    spread, cost = _estimate(strategy, GAIN), _estimate(strategy, COST)
+    spread, cost = estimate(strategy, GAIN), estimate(strategy, COST)
     return (math.inf if math.isnan(spread) else spread, cost)
 
 
-def _strategy(
-    key: StrategyKey, runs: Mapping[int, Row], before: Mapping[int, Row]
-) -> dict[str, Any]:
-    fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == _OK}
-    shared = [seed for seed in fine if seed in before and before[seed]["status"] == _OK]
-    shedder, placement, release, settings = key
+def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
     return {
-        "label": label(key),
-        "shedder": shedder,
-        "placement": placement,
-        "release": release,
-        "settings": json.loads(settings),
-        "runs": len(fine),
-        "failures": [
-            {"seed": seed, "status": row["status"], "error": row["error"]}
-            for seed, row in sorted(runs.items())
-            if row["status"] != _OK
-        ],
-        "measures": {
-            name: _measure(
-                [_number(row, name) for row in fine.values()],
-                [_number(before[seed], name) for seed in shared],
-                [_number(fine[seed], name) for seed in shared],
-            )
-            for name in SHOWN
-        },
+        name: _measure(*([_number(row, name) for row in rows] for rows in (runs, before, after)))
+        for name in SHOWN
     }
 
 
@@ -140,14 +127,8 @@ def _measure(
 
 
 def _number(row: Row, name: str) -> float:
-    value = dict(row["numbers"] or ()).get(name)
-    return math.nan if value is None else float(value)
+    return number(dict(row["numbers"] or ()).get(name))
 
 
 def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _estimate(strategy: Mapping[str, Any], measure: str) -> float:
-    value = strategy["measures"][measure]["median"]["estimate"]
-    return math.nan if value is None else float(value)
