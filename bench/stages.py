@@ -28,8 +28,8 @@ Result = TypeVar("Result")
 #: In their order; the first is Java's start.
 STAGES = ("start", "ingest", "diagnose", "report")
 #: Parts of the diagnosis that stand in `trimtab.diagnose.diagnosis` under these names.  A replay
-#: runs beside `_with_reports`, so their times overlap.
-PARTS = ("log_events", "_reports", "_usages", "recompute", "_with_reports", "decided", "found")
+#: runs beside `_beside`, so their times overlap.
+PARTS = ("log_events", "_reports", "_usages", "recompute", "_beside", "assembled", "found")
 _LOOK_EVERY_S = 0.25
 
 

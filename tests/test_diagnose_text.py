@@ -17,8 +17,9 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.datadriven import run
 from trimtab.diagnose.advice import SAYINGS, changes
 from trimtab.diagnose.arithmetic import checked_against_print
+from trimtab.diagnose.decided import decided
 from trimtab.diagnose.findings import FINDINGS, found
-from trimtab.diagnose.frames import acquired, decided
+from trimtab.diagnose.logged import acquired
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.reported import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds

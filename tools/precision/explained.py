@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose import diagnosis as parts
+from trimtab.diagnose.assembled import HEAVIEST, Beside, assembled
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
+from trimtab.diagnose.course import OF_LEADERS, Basis, course
 from trimtab.diagnose.deployment import (
     Deployment,
+    broker_ids,
     deployment,
     logged_releases,
     logged_settings,
+    logged_strategies,
 )
 from trimtab.diagnose.document import findings_document
+from trimtab.diagnose.envelopes import ENVELOPE, enveloped, unwrapped
 from trimtab.diagnose.findings import found
-from trimtab.diagnose.frames import acquired, decided
+from trimtab.diagnose.logged import acquired, logged
 from trimtab.diagnose.lookups import owners
-from trimtab.diagnose.night import Event, Heavy, Night, Usage
-from trimtab.diagnose.recompute import Tenure, _ordered, _script
+from trimtab.diagnose.night import Event, Heavy, Night
 from trimtab.diagnose.replay import replay
-from trimtab.diagnose.reported import broker_reports, bundle_reports
-from trimtab.diagnose.rounds import SHEDDER_LOGGERS, UNLOADING, rounds
+from trimtab.diagnose.reported import broker_reports, bundle_reports, of_origin
+from trimtab.diagnose.rounds import SHEDDER_LOGGERS
+from trimtab.diagnose.script import script
 from trimtab.diagnose.store_source import (
     ZOOKEEPER,
     Span,
@@ -37,16 +40,15 @@ from trimtab.diagnose.store_source import (
     best_told_table,
     covered,
 )
-from trimtab.diagnose.terms import terms, with_elections
+from trimtab.diagnose.tenures import Tenure
+from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
-from trimtab.diagnose.usage import METRICS, usages_from_metrics, usages_from_reports
+from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.watched import WATCHED
 from trimtab.partitions import cluster_folder
-from trimtab.tables import DIAGNOSED, INGESTED
+from trimtab.tables import INGESTED
 
-_HEAVIEST = 20
-_LINES = ("elected-leader", "only-one-broker", "broker-starting")
 Row = dict[str, Any]
 
 
@@ -89,96 +91,42 @@ def explained(folder: Path, cluster: str) -> Explained:
     """
     tables = Tables(folder, cluster)
     meta = {row["key"]: row["value"] for row in tables.rows("recording")}
-    names = parts._ids(meta)
+    names = broker_ids(meta)
     spans = covered(tables.rows("store_files"))
     reports = best_told_table(_reports(tables), spans)
-    ahead = parts._ahead(_clocks(tables, reports, names), names)
-    events = _events(tables, ahead)
+    ahead = _clocks(tables, reports, names).ahead_of_logs(names)
+    lines = logged(tables.rows("log_events"), ahead)
     leaders = best_told(tables.rows("leaders"), spans)
-    logged = with_elections([e for e in events if _is_of_leaders(e)], leaders, names)
-    ran = deployment(
-        meta,
-        tables.rows("settings") or logged_settings(e for e in events if e.kind == "broker-ready"),
-        sorted(filter(None, pc.unique(reports["release"]).to_pylist()), reverse=True)
-        or logged_releases(logged),
-        (
-            [e.strategy for e in logged if e.kind == "unload" and e.strategy],
-            [e.logger for e in logged if e.logger in parts._PLACER_LOGGERS],
-        ),
-    )
-    usages = _usages(tables, ran, reports, names)
-    end = max(
-        [e.time for e in logged] + [u.time for u in usages],
-        default=datetime.fromtimestamp(0, UTC),
-    )
-    tenures = terms(rounds(logged, ran.manager.shedding_interval_s), logged, end)
-    open_question = parts._not_covered(ran, reports)
-    asked = parts._tenures(tenures, ran, names, ahead) if open_question is None else []
-    replayed = _replayed((folder, cluster), asked, spans)
-    again = parts._Replayed(replayed)
-    known = [parts._known(r, again, ran, open_question) for t in tenures for r in t.rounds]
-    moved = {move.bundle for each in known for move in each.moves}
-    night = Night(
-        rounds=tuple(sorted(known, key=lambda each: each.number)),
-        usages=usages,
-        threshold=ran.threshold_shedder.threshold,
-        margin=ran.least_resource_usage_with_weight.difference_threshold,
-        grace_period_s=ran.manager.grace_period_s,
-        interval_s=ran.manager.shedding_interval_s,
-        elected={t.number: t.elected for t in tenures if t.elected is not None},
-        history_share=ran.threshold_shedder.history_share,
-        leaders=tuple((row["written"] or row["time"], row["broker"]) for row in leaders),
+    events = with_elections([line for line in lines if _is_of_leaders(line)], leaders, names)
+    ran = _deployment(tables, meta, reports, lines, events)
+    basis = Basis(
         names=names,
-        release=ran.release,
-        shedder=ran.shedder,
-        placer=ran.placer,
-        conf=ran.conf,
-        end=end,
-        decided=decided(replayed["replayed_rounds"]),
-        logs=frozenset(event.log_broker for event in events),
-        has_settings=bool(ran.conf),
-        events=tuple(event for event in events if event.kind in WATCHED),
-        reports=broker_reports(parts._of_origin(reports, "store")),
-        owners=owners(best_told(_of(tables.rows("ownership"), moved), spans)),
-        acquired=acquired(
-            [e for e in events if e.kind == "ownership-acquired" and e.bundle in moved], names
-        ),
+        ahead=ahead,
+        leaders=leaders,
+        events=events,
+        reports=reports,
+        ran=ran,
+        usages=usages(reports, lambda: _samples(tables), names, ran.threshold_shedder.weights),
     )
-    night = _with_bundles(tables, night, moved)
+    led = course(basis)
+    beside = _beside(tables, basis, led.moved(), spans, lines)
+    night = assembled(basis, led, beside, _replayed((folder, cluster), led.asked, spans))
     causes = found(night)
     document = findings_document(
-        night, causes, verdicts(night, causes), undecidable(night, open_question), ran
+        night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
     return Explained(night, document)
 
 
-def _is_of_leaders(event: Event) -> bool:
-    return event.logger in SHEDDER_LOGGERS or event.kind in UNLOADING or event.kind in _LINES
-
-
-def _of(rows: Sequence[Row], bundles: set[str]) -> list[Row]:
-    return [row for row in rows if row["bundle"] in bundles]
+def _is_of_leaders(line: Event) -> bool:
+    return line.logger in SHEDDER_LOGGERS or line.kind in OF_LEADERS
 
 
 def _clocks(tables: Tables, reports: pa.Table, names: Mapping[str, str]) -> Clocks:
     lines = [row for row in tables.rows("log_events") if row["kind"] in KINDS]
     exact = [row for row in tables.rows("ownership") if row["file"].startswith(ZOOKEEPER)]
-    stamped = parts._of_origin(reports, "store").select(["broker", "updated", "written"])
+    stamped = of_origin(reports, "store").select(["broker", "updated", "written"])
     return measured(pairs_of(lines, exact, stamped.to_pylist(), names))
-
-
-def _events(tables: Tables, ahead: Mapping[str, timedelta]) -> list[Event]:
-    lists = ("numbers", "scores")
-    events = [
-        Event(
-            **row
-            | {"time": row["time"] - ahead.get(row["log_broker"], timedelta(0))}
-            | {name: dict(row[name] or ()) for name in lists}
-            | {"brokers": tuple(row["brokers"] or ())}
-        )
-        for row in tables.rows("log_events")
-    ]
-    return sorted(events, key=lambda event: (event.time, event.file, event.line))
 
 
 def _reports(tables: Tables) -> pa.Table:
@@ -187,38 +135,51 @@ def _reports(tables: Tables) -> pa.Table:
     return told.sort_by([("file", "ascending"), ("line", "ascending")])
 
 
-def _usages(
-    tables: Tables, ran: Deployment, reports: pa.Table, names: Mapping[str, str]
-) -> tuple[Usage, ...]:
-    weights = ran.threshold_shedder.weights
-    for origin in ("store", "rest"):
-        usages = usages_from_reports(parts._of_origin(reports, origin), weights)
-        if any(usage.usage is not None for usage in usages):
-            return usages
-    samples = [row for row in tables.rows("metrics") if row["name"] in METRICS]
-    samples.sort(key=lambda row: row["log_broker"] is None)
-    return usages_from_metrics(samples, names, weights)
+def _deployment(
+    tables: Tables,
+    meta: Mapping[str, str],
+    reports: pa.Table,
+    lines: Sequence[Event],
+    events: Sequence[Event],
+) -> Deployment:
+    releases = filter(None, pc.unique(reports["release"]).to_pylist())
+    return deployment(
+        meta,
+        tables.rows("settings") or logged_settings(e for e in lines if e.kind == "broker-ready"),
+        sorted(releases, reverse=True) or logged_releases(events),
+        logged_strategies(events),
+    )
 
 
-def _replayed(
-    held: tuple[Path, str], asked: Sequence[Tenure], spans: Sequence[Span]
-) -> dict[str, pa.Table]:
-    rows = [row for tenure in asked for row in replay(_script(held, tenure, spans))]
-    return {
-        name: _ordered(
-            pa.chunked_array(
-                [pa.array([row for table, row in rows if table == name], pa.struct(list(schema)))]
-            ),
-            schema,
-        )
-        for name, schema in DIAGNOSED.items()
-    }
+def _samples(tables: Tables) -> list[Row]:
+    return [row for row in tables.rows("metrics") if row["name"] in METRICS]
 
 
-def _with_bundles(tables: Tables, night: Night, moved: set[str]) -> Night:
+def _beside(
+    tables: Tables,
+    basis: Basis,
+    moved: frozenset[str],
+    spans: Sequence[Span],
+    lines: Sequence[Event],
+) -> Beside:
     told = tables.table("bundle_reports")
     told = told.filter(pc.equal(told["origin"], "store"))
-    mine = told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
+    owned = [row for row in tables.rows("ownership") if row["bundle"] in moved]
+    taken = [e for e in lines if e.kind == "ownership-acquired" and e.bundle in moved]
+    return Beside(
+        events=tuple(line for line in lines if line.kind in WATCHED),
+        reports=broker_reports(of_origin(basis.reports, "store")),
+        bundles=bundle_reports(
+            told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
+        ),
+        owners=owners(best_told(owned, spans)),
+        acquired=acquired(taken, basis.names),
+        heaviest=_heaviest(told),
+        logs=frozenset(line.log_broker for line in lines),
+    )
+
+
+def _heaviest(told: pa.Table) -> tuple[Heavy, ...]:
     carried = pc.add(told["throughput_in"], told["throughput_out"])
     told = told.append_column("throughput", carried).sort_by(
         [(name, "ascending") for name in ("time", "file", "line")]
@@ -227,10 +188,16 @@ def _with_bundles(tables: Tables, night: Night, moved: set[str]) -> Night:
         [("throughput", "mean"), ("topics", "max"), ("broker", "last")]
     )
     by_bundle = by_bundle.sort_by([("throughput_mean", "descending"), ("bundle", "ascending")])
-    heavy = tuple(
+    return tuple(
         Heavy(
             row["bundle"], row["broker_last"], row["throughput_mean"] or 0.0, row["topics_max"] or 0
         )
-        for row in by_bundle.slice(0, _HEAVIEST).to_pylist()
+        for row in by_bundle.slice(0, HEAVIEST).to_pylist()
     )
-    return replace(night, bundles=bundle_reports(mine), heaviest=heavy)
+
+
+def _replayed(
+    held: tuple[Path, str], asked: Sequence[Tenure], spans: Sequence[Span]
+) -> dict[str, pa.Table]:
+    rows = (row for tenure in asked for row in replay(script(held, tenure, spans)))
+    return unwrapped(pa.Table.from_batches(enveloped(rows), ENVELOPE))

@@ -7,7 +7,7 @@ side; the shortest path over such bounds bounds every clock against one of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
@@ -77,6 +77,11 @@ class Clocks:
             for skew in self.skews
             if skew.is_off and skew.ahead_s is not None
         }
+
+    def ahead_of_logs(self, names: Mapping[str, str]) -> dict[str, timedelta]:
+        """Return the same by the folders of the brokers' logs; `names`: folder → broker id."""
+        ahead = self.ahead()
+        return {log: ahead[broker] for log, broker in names.items() if broker in ahead}
 
 
 @dataclass(frozen=True, slots=True)

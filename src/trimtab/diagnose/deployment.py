@@ -30,6 +30,8 @@ _MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 _FIRST = "2.11.0"
 #: How a broker names its release when it starts.
 _VERSION = re.compile(r"version: '([^']+)'")
+#: Placers that say in the log that they draw.
+_PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
 _STRATEGY_KEYS = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
 
 
@@ -127,6 +129,27 @@ def logged_releases(events: Iterable[Event]) -> list[str]:
     """Return the releases that brokers name when they start."""
     lines = (_VERSION.search(event.text) for event in events if event.kind == "broker-starting")
     return [found[1] for found in lines if found]
+
+
+def logged_strategies(events: Sequence[Event]) -> tuple[list[str], list[str]]:
+    """Return the shedders that unload lines name, and the placers that logged; line by line."""
+    return (
+        [event.strategy for event in events if event.kind == "unload" and event.strategy],
+        [event.logger for event in events if event.logger in _PLACER_LOGGERS],
+    )
+
+
+def broker_ids(meta: Mapping[str, str]) -> dict[str, str]:
+    """Read which broker's log lies in which folder.
+
+    >>> broker_ids({"name": "night", "brokers.broker-0.id": "10.0.0.1:8080"})
+    {'broker-0': '10.0.0.1:8080'}
+    """
+    return {
+        key.split(".")[1]: value
+        for key, value in meta.items()
+        if key.startswith("brokers.") and key.endswith(".id")
+    }
 
 
 def _release(

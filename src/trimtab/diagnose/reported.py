@@ -62,6 +62,11 @@ class BundleReports:
         return None if i < 0 else i
 
 
+def of_origin(reports: pa.Table, origin: str) -> pa.Table:
+    """Return the rows of `load_reports` that were read in one way, such as from the store."""
+    return reports.filter(pc.equal(reports["origin"], origin))
+
+
 def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
     """Lay out rows of `load_reports` by broker.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.columns import beside, heard
 from trimtab.diagnose.night import Usage
+from trimtab.diagnose.reported import of_origin
 from trimtab.model import RESOURCES, ClusterLoad, Floats
 from trimtab.scores import weighted_usage
 from trimtab.settings import ResourceWeights
@@ -28,6 +29,29 @@ METRICS = {
 
 #: Labels that name a broker, or the address under which Prometheus found it.
 _BROKER_LABELS = ("broker", "instance")
+
+
+def usages(
+    reports: pa.Table,
+    samples: Callable[[], Sequence[Mapping[str, Any]]],
+    names: Mapping[str, str],
+    weights: ResourceWeights,
+) -> tuple[Usage, ...]:
+    """Take the store's reports, else those asked for over REST, else the metrics.
+
+    Args:
+        reports: rows of `load_reports`.
+        samples: reads the rows of `metrics` of METRICS, which are many, if they are asked for.
+        names: log folder → broker id.
+        weights: of the shedder.
+    """
+    for origin in ("store", "rest"):
+        found = usages_from_reports(of_origin(reports, origin), weights)
+        if any(usage.usage is not None for usage in found):
+            return found
+    # Of two samples of one time the later counts: those of an export, which name no log.
+    told = sorted(samples(), key=lambda row: row["log_broker"] is None)
+    return usages_from_metrics(told, names, weights)
 
 
 def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Usage, ...]:

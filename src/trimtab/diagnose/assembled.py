@@ -1,0 +1,71 @@
+"""All that was read and decided again → the night that the findings look at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import pyarrow as pa
+
+from trimtab.diagnose.course import Basis, Course
+from trimtab.diagnose.decided import decided
+from trimtab.diagnose.known_rounds import known_rounds
+from trimtab.diagnose.night import Event, Heavy, Night
+from trimtab.diagnose.reported import BrokerReports, BundleReports
+
+#: Bundles of which the mean traffic is kept.
+HEAVIEST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is read beside the rounds, once it is known which bundles moved; as in `Night`."""
+
+    events: tuple[Event, ...]
+    reports: Mapping[str, BrokerReports]
+    bundles: Mapping[str, BundleReports]
+    owners: Mapping[str, Sequence[tuple[datetime, str]]]
+    acquired: Mapping[str, Sequence[tuple[datetime, str]]]
+    heaviest: tuple[Heavy, ...]
+    logs: frozenset[str]
+
+
+def assembled(
+    basis: Basis, course: Course, beside: Beside, replayed: Mapping[str, pa.Table]
+) -> Night:
+    """Put a night together.
+
+    Args:
+        basis: what was read first.
+        course: who led when, of the basis.
+        beside: what was read once that was known.
+        replayed: the tables of DIAGNOSED; empty where nothing was asked.
+    """
+    ran = basis.ran
+    return Night(
+        rounds=known_rounds(course.rounds(), replayed, ran, course.open_question),
+        usages=basis.usages,
+        threshold=ran.threshold_shedder.threshold,
+        margin=ran.least_resource_usage_with_weight.difference_threshold,
+        grace_period_s=ran.manager.grace_period_s,
+        interval_s=ran.manager.shedding_interval_s,
+        elected={t.number: t.elected for t in course.terms if t.elected is not None},
+        history_share=ran.threshold_shedder.history_share,
+        events=beside.events,
+        reports=beside.reports,
+        bundles=beside.bundles,
+        owners=beside.owners,
+        acquired=beside.acquired,
+        leaders=tuple((row["written"] or row["time"], row["broker"]) for row in basis.leaders),
+        names=basis.names,
+        heaviest=beside.heaviest,
+        decided=decided(replayed["replayed_rounds"]),
+        release=ran.release,
+        shedder=ran.shedder,
+        placer=ran.placer,
+        conf=ran.conf,
+        end=course.end,
+        logs=beside.logs,
+        has_settings=bool(ran.conf),
+    )

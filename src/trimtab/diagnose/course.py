@@ -1,0 +1,87 @@
+"""What the tables tell → who led when, and which tenures are to be decided again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from trimtab.diagnose.deployment import Deployment
+from trimtab.diagnose.night import Event, Round, Undecidable, Usage
+from trimtab.diagnose.reported import of_origin
+from trimtab.diagnose.rounds import UNLOADING, rounds
+from trimtab.diagnose.tenures import Tenure, tenures
+from trimtab.diagnose.terms import IDLE, Term, terms
+from trimtab.releases import release_line
+from trimtab.shed import shedder
+
+#: Kinds of lines that tell of leaders, besides those of the shedders' loggers.
+OF_LEADERS = UNLOADING | IDLE | {"elected-leader", "broker-starting"}
+#: Shedders that print what `compared` asks for.
+_COMPARED = ("ThresholdShedder", "UniformLoadShedder", "AvgShedder")
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a diagnosis reads before it knows of any round."""
+
+    #: Log folder → broker id.
+    names: Mapping[str, str]
+    #: Log folder → what has been taken off the times of its lines, since its clock is off.
+    ahead: Mapping[str, timedelta]
+    #: Rows of `leaders`.
+    leaders: Sequence[Mapping[str, Any]]
+    #: Lines that tell of leaders, and the elections that only the store knows.
+    events: Sequence[Event]
+    #: Rows of `load_reports`, with `bundle_count` in place of `bundles`.
+    reports: pa.Table
+    ran: Deployment
+    usages: tuple[Usage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Who led when, as logged, and what of it is to be decided again."""
+
+    #: When the recording ends.
+    end: datetime
+    terms: tuple[Term, ...]
+    #: Why no round can be decided again; None if they can.
+    open_question: Undecidable | None
+    #: Tenures to replay.
+    asked: Sequence[Tenure]
+
+    def rounds(self) -> list[Round]:
+        """List the logged rounds of all tenures."""
+        return [each for term in self.terms for each in term.rounds]
+
+    def moved(self) -> frozenset[str]:
+        """Return the bundles of which an unload is logged."""
+        return frozenset(move.bundle for each in self.rounds() for move in each.moves)
+
+
+def course(basis: Basis) -> Course:
+    """Cut a night into tenures, and say which of them are to be replayed."""
+    ran, events = basis.ran, basis.events
+    times = [event.time for event in events] + [usage.time for usage in basis.usages]
+    end = max(times, default=datetime.fromtimestamp(0, UTC))
+    found = terms(rounds(events, ran.manager.shedding_interval_s), events, end)
+    open_question = _not_covered(ran, basis.reports)
+    asked = tenures(found, ran, basis.names, basis.ahead) if open_question is None else []
+    return Course(end, found, open_question, asked)
+
+
+def _not_covered(ran: Deployment, reports: pa.Table) -> Undecidable | None:
+    """Say why no round can be recomputed; None if they can."""
+    what, line = "recomputation of the rounds", release_line(ran.release)
+    if ran.shedder not in _COMPARED or shedder(ran.shedder, ran.release) is None:
+        why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"
+        return Undecidable(what, why, f"one of: {', '.join(_COMPARED)}")
+    if not pc.any(pc.is_valid(of_origin(reports, "store")["cpu_usage"])).as_py():
+        why = "what the leader was told is not in the recording"
+        return Undecidable(what, why, "store/zookeeper/ or store/brokers.jsonl")
+    return None

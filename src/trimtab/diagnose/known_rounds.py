@@ -1,0 +1,86 @@
+"""Logged rounds → all that is known of each: from the replay, or from its own print."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from trimtab.diagnose.arithmetic import checked_against_print
+from trimtab.diagnose.compare import compared
+from trimtab.diagnose.deployment import Deployment
+from trimtab.diagnose.night import Event, Recomputed, Round, Undecidable
+from trimtab.tables import DIAGNOSED
+
+
+def known_rounds(
+    logged: Iterable[Round],
+    replayed: Mapping[str, pa.Table],
+    ran: Deployment,
+    open_question: Undecidable | None,
+) -> tuple[Round, ...]:
+    """Add to the logged rounds what is known of them.
+
+    Args:
+        logged: rounds of all tenures.
+        replayed: the tables of DIAGNOSED.
+        ran: release, strategies and settings.
+        open_question: why no round was replayed; None if they were.
+
+    Returns:
+        In order of their numbers.
+    """
+    again = _Replayed(replayed)
+    known = (_known(each, again, ran, open_question) for each in logged)
+    return tuple(sorted(known, key=lambda each: each.number))
+
+
+class _Replayed:
+    """What was decided again, looked up a row at a time: whole tables would not fit."""
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        """Note where each row is."""
+        self._rounds, self._placements = (tables[name] for name in DIAGNOSED)
+        self._round_at = {n: i for i, n in enumerate(self._rounds["round"].to_pylist()) if n}
+        lines = zip(
+            self._placements["file"].to_pylist(), self._placements["line"].to_pylist(), strict=True
+        )
+        self._placement_at = {line: i for i, line in enumerate(lines)}
+
+    def round(self, number: int) -> dict[str, Any] | None:
+        """Return the row of a round."""
+        at = self._round_at.get(number)
+        return None if at is None else self._rounds.slice(at, 1).to_pylist()[0]
+
+    def placements(self, events: Sequence[Event]) -> dict[tuple[str, int], dict[str, Any]]:
+        """Return the rows of the selections that some lines tell of."""
+        lines = [(event.file, event.line) for event in events]
+        at = {line: self._placement_at[line] for line in lines if line in self._placement_at}
+        return {line: self._placements.slice(i, 1).to_pylist()[0] for line, i in at.items()}
+
+
+def _known(
+    logged: Round,
+    replayed: _Replayed,
+    ran: Deployment,
+    open_question: Undecidable | None,
+) -> Round:
+    """Add what is known of a round: from the replay, or from its own printed numbers."""
+    margin = ran.least_resource_usage_with_weight.difference_threshold
+    moves = tuple(
+        replace(move, draw=replace(move.draw, margin=margin))
+        if move.draw is not None and move.draw.margin is None
+        else move
+        for move in logged.moves
+    )
+    logged = replace(logged, moves=moves)
+    row = replayed.round(logged.number)
+    if row is None:
+        checked = checked_against_print(logged)
+        if checked.recomputed.why or open_question is None:
+            return checked
+        return replace(checked, recomputed=Recomputed(None, open_question.why))
+    drawn = [e for move in logged.moves if move.draw is not None for e in move.draw.evidence]
+    return compared(logged, row, replayed.placements(drawn), ran.threshold_shedder.threshold)

@@ -1,0 +1,49 @@
+"""Rows of `log_events` → lines by the right clock, and who acquired a bundle by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from trimtab.diagnose.night import Event
+
+
+def logged(rows: Iterable[Mapping[str, Any]], ahead: Mapping[str, timedelta]) -> list[Event]:
+    """Read lines of the logs, in order of time, file and line.
+
+    Args:
+        rows: of `log_events`.
+        ahead: log folder → what is taken off the times of its lines.
+    """
+    none = timedelta(0)
+    events = [
+        Event(
+            **{
+                **row,
+                "time": row["time"] - ahead.get(row["log_broker"], none),
+                "numbers": dict(row["numbers"] or ()),
+                "scores": dict(row["scores"] or ()),
+                "brokers": tuple(row["brokers"] or ()),
+            }
+        )
+        for row in rows
+    ]
+    return sorted(events, key=lambda event: (event.time, event.file, event.line))
+
+
+def acquired(
+    events: Iterable[Event], names: Mapping[str, str]
+) -> dict[str, list[tuple[datetime, str]]]:
+    """Lay out by bundle who says in its log that it acquired it.
+
+    Args:
+        events: lines of kind ownership-acquired, in order of time.
+        names: log folder → broker id; lines of other folders are passed over.
+    """
+    found: dict[str, list[tuple[datetime, str]]] = {}
+    for event in events:
+        broker = names.get(event.log_broker)
+        if broker is not None and event.bundle is not None:
+            found.setdefault(event.bundle, []).append((event.time, broker))
+    return found
