@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 
+from opened_pages import Open, browser, colours, open_page
 from sweep_rows import KEYS, rows
-from test_report_browser import browser, colours
 from trimtab.comparison import comparison
 from trimtab.report.comparison import render_comparison
 
 pytestmark = pytest.mark.browser
 
-__all__ = ["browser"]
+__all__ = ["browser", "open_page"]  # the fixtures
 
 
 @pytest.fixture(scope="module")
@@ -31,25 +30,10 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=[(1100, "light"), (1100, "dark"), (360, "light"), (360, "dark")])
-def opened(
-    browser: Browser,  # the fixture of that name, which is what is meant
-    page_file: Path,
-    request: pytest.FixtureRequest,
-) -> Iterator[Page]:
-    """The page at one width and in one theme; whatever it logs or asks for fails the test."""
+def opened(open_page: Open, page_file: Path, request: pytest.FixtureRequest) -> Page:
+    """The page at one width and in one theme."""
     width, theme = request.param
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-    page = context.new_page()
-    complaints: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(page_file.as_uri())
-    yield page
-    context.close()
-    assert [] == complaints
-    assert [page_file.as_uri()] == asked
+    return open_page(page_file, width=width, color_scheme=theme)
 
 
 def test_nothing_sticks_out(opened: Page) -> None:

@@ -2,50 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import os
-import shutil
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
+from opened_pages import Open, browser, colours, open_page
 from report_nights import HOSTILE, night, usage
 from trimtab.report import render
 from trimtab.report.render import MOVES_OF_MANY
 
 pytestmark = pytest.mark.browser
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-#: No GPU, no first-run page, and none of what Chromium does by itself on the network.
-ARGUMENTS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-)
+__all__ = ["browser", "open_page"]  # the fixtures
+
 DATA = Path(__file__).parent / "testdata" / "report"
-
-Open = Callable[..., Page]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        reason = f"none of {', '.join(BROWSERS)} is on PATH: the page was not opened"
-        if os.environ.get("CI"):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module")
@@ -85,47 +58,13 @@ def hostile_night() -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 @pytest.fixture
-def opened(browser: Browser, pages: dict[str, Path]) -> Iterator[Open]:
-    """Open a page by its name; whatever it logs, throws or asks for fails the test."""
-    contexts, complaints, requests = [], [], []
+def opened(open_page: Open, pages: dict[str, Path]) -> Open:
+    """Open a page by its name."""
 
-    def open_page(name: str = "threshold", *, width: int = 1100, **options: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda request: requests.append(request.url))
-        page.goto(pages[name].as_uri())
-        return page
+    def page_of(name: str = "threshold", **options: Any) -> Page:
+        return open_page(pages[name], **options)
 
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-    assert requests
-    assert {url.partition("#")[0] for url in requests} <= {path.as_uri() for path in pages.values()}
-
-
-def colours(browser: Browser, page: Page) -> int:
-    """Count the different colours of the whole page, as it was painted."""
-    picture = base64.b64encode(page.screenshot(full_page=True)).decode()
-    canvas = browser.new_page()
-    different = canvas.evaluate(
-        """async (picture) => {
-          const image = new Image();
-          image.src = `data:image/png;base64,${picture}`;
-          await image.decode();
-          const canvas = new OffscreenCanvas(image.width, image.height).getContext("2d");
-          canvas.drawImage(image, 0, 0);
-          const { data } = canvas.getImageData(0, 0, image.width, image.height);
-          return new Set(new Uint32Array(data.buffer)).size;
-        }""",
-        picture,
-    )
-    canvas.close()
-    assert isinstance(different, int)
-    return different
+    return page_of
 
 
 def times(page: Page) -> list[str]:

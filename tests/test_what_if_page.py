@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
+from opened_pages import Open, browser, open_page
 from test_counterfactual import document
-from test_report_browser import browser
 from trimtab.report import render
 from trimtab.report.what_if import render_what_if
 from trimtab.report.what_if_section import section_of
 
-__all__ = ["browser"]
+__all__ = ["browser", "open_page"]  # the fixtures
 
 ROOT = Path(__file__).parent.parent
 HOSTILE = "<script>alert(1)</script>\x1b[31m\"'&" + "b" * 10_000
@@ -104,24 +103,10 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(params=[(1100, "light"), (360, "dark")])
-def opened(
-    browser: Browser,  # the fixture of that name, which is what is meant
-    page_file: Path,
-    request: pytest.FixtureRequest,
-) -> Iterator[Page]:
-    """The page at one width and in one theme; whatever it logs or asks for fails the test."""
+def opened(open_page: Open, page_file: Path, request: pytest.FixtureRequest) -> Page:
+    """The page at one width and in one theme."""
     width, theme = request.param
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)
-    page = context.new_page()
-    complaints: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: complaints.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(page_file.as_uri())
-    yield page
-    context.close()
-    assert [] == complaints
-    assert [page_file.as_uri()] == asked
+    return open_page(page_file, width=width, color_scheme=theme)
 
 
 @pytest.mark.browser
