@@ -11,14 +11,9 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -26,48 +21,11 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
+from beside import ROOT, WAIT_S, running, trimtab, wait_until
+
 pytestmark = pytest.mark.pulsar
 
-ROOT = Path(__file__).parent.parent
 PROFILES = ROOT / "pulsar" / "cluster" / "profiles"
-#: The leader's round comes once a minute; the machine may be busy.
-WAIT_S = 240.0
-
-
-def command(*words: str) -> list[str]:
-    return [sys.executable, "-m", *words]
-
-
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
-
-
-@contextmanager
-def running(*words: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a command beside, and ask it to end when the block does."""
-    with subprocess.Popen(
-        command(*words),
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.terminate()
-            try:
-                process.wait(60)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def wait_until(what: str, is_so: Callable[[], bool]) -> None:
-    last = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {what}"
-        time.sleep(0.5)
 
 
 def asked(address: str, path: str) -> Any:
@@ -107,14 +65,14 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     # It goes on running, for the tests that move bundles on it.
     with stopped_on_failure(FOLDER):
         state = up(State(FOLDER), 3)
-        with running("cluster.load", str(PROFILES / "steady.toml")):
+        with running("-m", "cluster.load", str(PROFILES / "steady.toml")):
             wait_until("traffic", lambda: all(rate(web(i)) > 10 for i in (1, 2, 3)))
             gathering = (
                 *("trimtab", "gather", "--admin", web(1), "--metadata", f"zk://{STORE}:2181"),
                 *("--every", "5s", "--logs", str(logs), "-o", str(output)),
                 *("--zookeeper-data", str(FOLDER / "zookeeper"), "--for", f"{WAIT_S:.0f}s"),
             )
-            with running(*gathering) as gather:
+            with running("-m", *gathering) as gather:
                 wait_until("the first look", (output / "load-reports.jsonl").exists)
                 leader = asked(web(1), "brokers/leaderBroker")["brokerId"]
                 victim = next(i for i in (3, 2, 1) if broker_id(i) != leader)
@@ -123,7 +81,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
                 gone = broker_id(victim)
                 wait_until("its departure", lambda: gone not in asked(web(witness), "brokers"))
                 begin(state, victim)
-                with running("cluster.load", str(PROFILES / "late.toml")):
+                with running("-m", "cluster.load", str(PROFILES / "late.toml")):
                     wait_until("a round that is over", lambda: stands_still(logs))
                     # What was unloaded is to be seen where it landed.
                     wait_until("the landing", lambda: rate(web(victim)) > 50)
@@ -138,14 +96,7 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 def explained(night: tuple[Path, str]) -> Path:
     recording, _ = night
     output = recording.with_name("explained")
-    done = subprocess.run(
-        command("trimtab", "explain", str(recording), "-o", str(output)),
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = trimtab("explain", str(recording), "-o", str(output), within_s=None)
     assert done.returncode == 0, done.stderr
     return output
 

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,22 +17,23 @@ from typing import Any
 
 import pytest
 
+from beside import trimtab, wait_until
 from test_pulsar_moves import (
-    ENVIRONMENT,
     LIMITS,
-    ROOT,
     STORE,
+    WAIT_S,
     acting,
+    applying,
     brokers,
     busiest,
     called,
     entries,
+    journal_of,
     killed_at,
     others,
     owners,
     planned,
-    trimtab,
-    wait_until,
+    wait_for_entry,
 )
 from trimtab.apply.files import write_plan
 from trimtab.control.plan import Plan
@@ -51,38 +50,6 @@ def long(request: pytest.FixtureRequest) -> None:
         pytest.skip("takes minutes: --exhaustive")
 
 
-def journal_of(path: Path) -> Path:
-    return path.with_name(f"{path.name}.journal")
-
-
-@contextmanager
-def running(path: Path, words: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Carry a plan out beside."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "trimtab", "apply", str(path), *words, "--yes"],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def wait_for(entry: str, journal: Path, process: subprocess.Popen[str]) -> None:
-    def is_there() -> bool:
-        return journal.exists() and f'"entry": "{entry}"' in journal.read_text()
-
-    last = time.monotonic() + 60
-    while not is_there():
-        assert process.poll() is None
-        assert time.monotonic() < last
-        time.sleep(0.001)
-
-
 def sound(plan: Plan, journal: Path, *, without: str = "") -> None:
     """Check what must be so after every fault.
 
@@ -92,7 +59,8 @@ def sound(plan: Plan, journal: Path, *, without: str = "") -> None:
         without: a broker that was killed, whose bundles may have gone on.
     """
     told = entries(journal) if journal.exists() else []
-    wait_until("owners", lambda: {move.bundle for move in plan.moves} <= set(owners()))
+    bundles = {move.bundle for move in plan.moves}
+    wait_until("owners", lambda: bundles <= set(owners()), within_s=WAIT_S, every_s=0.1)
     now = owners()
     for number, move in enumerate(plan.moves):
         mine = [each["entry"] for each in told if each.get("move") == number]
@@ -162,8 +130,8 @@ def test_the_destination_is_killed(tmp_path: Path, brokers: list[str], entry: st
             assert f"{gone} does not answer" in done.stdout
             assert not any(each["entry"] == "asked" for each in entries(journal_of(path)))
         else:
-            with running(path, words) as process:
-                wait_for(entry, journal_of(path), process)
+            with applying(path, words) as process:
+                wait_for_entry(entry, path, process)
                 kill()
                 out, _ = process.communicate(timeout=120)
             assert process.returncode == 1, out
@@ -179,8 +147,8 @@ def test_the_leader_is_killed_in_the_middle(tmp_path: Path, brokers: list[str]) 
     path = tmp_path / "plan.json"
     write_plan(path, plan)
     with cluster_again(leader) as kill:
-        with running(path, acting(tmp_path, source)) as process:
-            wait_for("verified", journal_of(path), process)
+        with applying(path, acting(tmp_path, source)) as process:
+            wait_for_entry("verified", path, process)
             kill()
             out, _ = process.communicate(timeout=180)
         assert process.returncode in {0, 1}, out
@@ -214,8 +182,8 @@ def test_the_metadata_store_is_slow(tmp_path: Path, brokers: list[str]) -> None:
     path = tmp_path / "plan.json"
     write_plan(path, plan)
     zookeeper = load(FOLDER).processes["zookeeper"].pid
-    with running(path, [*acting(tmp_path, source), *STORE]) as process:
-        wait_for("asked", journal_of(path), process)
+    with applying(path, [*acting(tmp_path, source), *STORE]) as process:
+        wait_for_entry("asked", path, process)
         os.kill(zookeeper, signal.SIGSTOP)
         try:
             time.sleep(4)
@@ -238,8 +206,8 @@ def test_a_second_run_is_kept_out(tmp_path: Path, brokers: list[str]) -> None:
     patient = Plan(plan.cluster, plan.made_s, plan.moves, type(LIMITS)(**slow_limits()))
     write_plan(path, patient)
     write_plan(other, plan)
-    with running(path, [*acting(tmp_path, source), *STORE]) as process:
-        wait_for("asked", journal_of(path), process)
+    with applying(path, [*acting(tmp_path, source), *STORE]) as process:
+        wait_for_entry("asked", path, process)
         refused = trimtab("apply", str(other), *acting(tmp_path, source), *STORE, "--yes")
         assert refused.returncode == 2, refused.stdout
         assert "another run holds the lock: process" in refused.stderr

@@ -23,9 +23,8 @@ import re
 import shlex
 import subprocess
 import sys
-import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,12 +32,12 @@ import pytest
 from cluster.run import FOLDER, add, down, stopped_on_failure, up
 from cluster.state import STORE, State, broker_id, log
 
+from beside import ROOT, running, wait_until
 from trimtab.apply.files import write_plan
 from trimtab.control.plan import read_plan
 
 pytestmark = pytest.mark.pulsar
 
-ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "first-hour.md"
 STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
 WAIT_S = 120.0
@@ -98,13 +97,6 @@ def shapes(text: str) -> list[str]:
     """Give the shapes of an output's lines, each once."""
     found = dict.fromkeys(shape(line) for line in text.splitlines())
     return [each for each in found if each]
-
-
-def wait_until(what: str, is_so: Callable[[], bool]) -> None:
-    last = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {what}"
-        time.sleep(0.5)
 
 
 def asked(method: str, path: str, broker: str = broker_id(1)) -> bytes:
@@ -170,20 +162,13 @@ def cluster() -> Iterator[Cluster]:
     logs = log(state.folder, f"broker{1 + [broker_id(i) for i in (1, 2, 3)].index(leader)}").parent
     names = {f"broker-{i}:8080": each for i, each in enumerate(brokers, start=1)}
     names |= {"zookeeper-1:2181": f"{STORE}:2181", "/var/log/pulsar": str(logs)}
-    words = [sys.executable, "-m", "cluster.load", str(STEADY)]
-    path = os.pathsep.join([str(ROOT / "pulsar"), *sys.path])
-    with subprocess.Popen(
-        words,
-        env=os.environ | {"PYTHONPATH": path},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as load:
-        try:
-            wait_until("traffic", lambda: all(rate(each) > 10 for each in brokers))
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    try:
+        with running("-m", "cluster.load", str(STEADY), **quiet):
+            wait_until("traffic", lambda: all(rate(each) > 10 for each in brokers), within_s=WAIT_S)
             yield Cluster(names)
-        finally:
-            load.kill()
-            down(FOLDER)
+    finally:
+        down(FOLDER)
 
 
 def patient(plan: Path) -> None:
@@ -204,7 +189,7 @@ def planned(cluster: Cluster, step: Step, folder: Path) -> tuple[int, str]:
         plan = folder / "plan.json"
         return plan.exists() and len(read_plan(plan.read_text()).moves) == N_MOVES
 
-    wait_until("a plan of so many moves", is_whole)
+    wait_until("a plan of so many moves", is_whole, within_s=WAIT_S)
     patient(folder / "plan.json")
     return found[0]
 

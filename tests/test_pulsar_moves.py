@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from beside import running, trimtab, wait_until
 from loopback_cluster import shared_cluster
 from trimtab.apply.files import write_plan
 from trimtab.apply.post import LockError
@@ -27,8 +26,6 @@ from trimtab.control.plan import Plan, PlannedMove, read_plan
 
 pytestmark = pytest.mark.pulsar
 
-ROOT = Path(__file__).parent.parent
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
 NAMESPACE = "shop/moved"
 N_TOPICS = 24
 #: Brokers of a test have only just started and share one CPU; a destination that was lost to
@@ -38,13 +35,6 @@ LIMITS = Limits(
     grace_s=0.1, moves_per_round=99,
 )  # fmt: skip
 WAIT_S = 120.0
-
-
-def wait_until(what: str, is_so: Callable[[], bool]) -> None:
-    last = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {what}"
-        time.sleep(0.1)
 
 
 def called(method: str, path: str, body: object = None) -> Any:
@@ -89,19 +79,14 @@ def counting(topics: list[str]) -> Iterator[list[dict[str, Any]]]:
     """Run clients that count; when the block ends, the list has what became of each topic."""
     found: list[dict[str, Any]] = []
     addresses = "pulsar://" + ",".join(f"127.0.1.{i}:6650" for i in (1, 2, 3))
-    words = [sys.executable, "tests/counting_clients.py", addresses, *topics]
-    with subprocess.Popen(
-        words, cwd=ROOT, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    ) as process:
-        try:
-            assert process.stdout is not None
-            assert process.stdout.readline() == b"sending\n"
-            yield found
-            process.send_signal(signal.SIGTERM)
-            out, _ = process.communicate(timeout=WAIT_S)
-            found += map(json.loads, out.splitlines())
-        finally:
-            process.kill()
+    words = ("tests/counting_clients.py", addresses, *topics)
+    with running(*words, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "sending\n"
+        yield found
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=WAIT_S)
+        found += map(json.loads, out.splitlines())
 
 
 @pytest.fixture(scope="module")
@@ -119,18 +104,6 @@ def brokers() -> Iterator[list[str]]:
     assert len(counted) == N_TOPICS
     for each in counted:
         assert each["sent"] == each["acknowledged"] == each["received"] > 0, each
-
-
-def trimtab(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "trimtab", *words],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=WAIT_S,
-    )
 
 
 def acting(tmp_path: Path, broker: str) -> list[str]:
@@ -159,6 +132,10 @@ def others(brokers: list[str], *without: str) -> list[str]:
     return [each for each in brokers if each not in without]
 
 
+def journal_of(path: Path) -> Path:
+    return path.with_name(f"{path.name}.journal")
+
+
 def entries(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
@@ -179,7 +156,7 @@ def test_three_bundles_are_moved_and_verified(
         looked = trimtab("apply", str(path), *acting(tmp_path, source), *store)
         assert looked.returncode == 0, looked.stdout + looked.stderr
         assert looked.stdout.count("nothing against it") == 3
-        assert not path.with_name("plan.json.journal").exists()
+        assert not journal_of(path).exists()
 
     done = trimtab("apply", str(path), *acting(tmp_path, source), *store, "--yes", "--json")
 
@@ -188,7 +165,7 @@ def test_three_bundles_are_moved_and_verified(
     assert [move["state"] for move in told["moves"]] == ["verified"] * 3
     now = owners()
     assert [now[move.bundle] for move in plan.moves] == [move.destination for move in plan.moves]
-    kinds = [each["entry"] for each in entries(path.with_name("plan.json.journal"))]
+    kinds = [each["entry"] for each in entries(journal_of(path))]
     assert kinds.count("verified") == 3
     assert kinds[0] == "begun"
     assert kinds[-1] == "done"
@@ -245,21 +222,31 @@ def test_plans_are_made_of_what_a_real_cluster_tells(tmp_path: Path, brokers: li
 # ---------------------------------------------------------------------------- killed
 
 
+def applying(path: Path, words: list[str]) -> AbstractContextManager[subprocess.Popen[str]]:
+    """Carry a plan out beside."""
+    return running("-m", "trimtab", "apply", str(path), *words, "--yes")
+
+
+def wait_for_entry(
+    entry: str, path: Path, process: subprocess.Popen[str], *, within_s: float = 60.0
+) -> None:
+    """Wait until the journal of a plan that is carried out has such an entry."""
+    journal = journal_of(path)
+
+    def is_there() -> bool:
+        if journal.exists() and f'"entry": "{entry}"' in journal.read_text():
+            return True
+        assert process.poll() is None
+        return False
+
+    # What comes next must not have happened yet when the test goes on.
+    wait_until(f"the entry {entry}", is_there, within_s=within_s, every_s=0.001)
+
+
 def killed_at(entry: str, path: Path, words: list[str]) -> None:
     """Carry a plan out, and kill it -9 as soon as its journal has such an entry."""
-    journal = path.with_name(f"{path.name}.journal")
-    with subprocess.Popen(
-        [sys.executable, "-m", "trimtab", "apply", str(path), *words, "--yes"],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        last = time.monotonic() + WAIT_S
-        while not (journal.exists() and f'"entry": "{entry}"' in journal.read_text()):
-            assert process.poll() is None
-            assert time.monotonic() < last
-            time.sleep(0.001)
+    with applying(path, words) as process:
+        wait_for_entry(entry, path, process, within_s=WAIT_S)
         process.kill()
 
 
@@ -277,7 +264,7 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path, brokers: list[str], entry:
     assert done.returncode == 0, done.stdout + done.stderr
     now = owners()
     assert [now[move.bundle] for move in plan.moves] == [move.destination for move in plan.moves]
-    told = entries(path.with_name("plan.json.journal"))
+    told = entries(journal_of(path))
     tokens = [each["token"] for each in told if each["entry"] == "begun"]
     assert tokens == sorted(set(tokens))
     assert len(tokens) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
+from beside import wait_until
 from trimtab.gather.access import GatherError
 from trimtab.gather.folder import Folder
 from trimtab.gather.watched_store import WatchedStore
@@ -66,11 +66,14 @@ def lines(folder: Folder, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    last = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < last
-        time.sleep(0.02)
+def wait_for_last(folder: Folder, key: str, value: object) -> None:
+    """Wait until the last report that was recorded says so."""
+    wait_until(
+        f"{key} {value}",
+        lambda: lines(folder, "store/brokers.jsonl")[-1][key] == value,
+        within_s=WAIT_S,
+        every_s=0.02,
+    )
 
 
 def report(number: int) -> bytes:
@@ -86,9 +89,9 @@ def test_every_write_that_is_waited_for_is_recorded(
     watched = WatchedStore(zookeeper[0], folder)
     for number in range(2, 50):
         client.set(broker, report(number))
-        wait_until(lambda n=number: lines(folder, "store/brokers.jsonl")[-1]["version"] == n)
+        wait_for_last(folder, "version", number)
     client.delete(broker)
-    wait_until(lambda: lines(folder, "store/brokers.jsonl")[-1]["report"] is None)
+    wait_for_last(folder, "report", None)
     client.create(broker, report(100))
     kept = watched.close()
 
@@ -191,9 +194,9 @@ def test_a_server_that_comes_again_is_watched_again(
     watched = WatchedStore(address, folder)
     again()
     client.retry(client.set, broker, report(1))
-    wait_until(lambda: lines(folder, "store/brokers.jsonl")[-1]["version"] == 1)
+    wait_for_last(folder, "version", 1)
     client.set(broker, report(2))
-    wait_until(lambda: lines(folder, "store/brokers.jsonl")[-1]["version"] == 2)
+    wait_for_last(folder, "version", 2)
     kept = watched.close()
 
     assert (kept.reports, kept.missed_reports) == (3, 0)

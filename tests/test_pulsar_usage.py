@@ -7,9 +7,6 @@ the same; here the one that does the work must stand out, in CPU and on its netw
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -21,10 +18,10 @@ from cluster import kernel
 from cluster.run import FOLDER, down, stopped_on_failure, up
 from cluster.state import State, web
 
+from beside import running
+
 pytestmark = pytest.mark.pulsar
 
-ROOT = Path(__file__).parent.parent
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
 #: A broker that has just started is busy with itself for a while.
 WAIT_S = 60.0
 SETTINGS = {
@@ -57,12 +54,8 @@ def cluster() -> Iterator[State]:
 def traffic(cluster: State, tmp_path: Path) -> Iterator[None]:
     profile = tmp_path / "one.toml"
     profile.write_text(PROFILE)
-    words = [sys.executable, "-m", "cluster.load", str(profile)]
-    with subprocess.Popen(words, cwd=ROOT, env=ENVIRONMENT) as process:
-        try:
-            yield
-        finally:
-            process.terminate()
+    with running("-m", "cluster.load", str(profile), stdout=None, stderr=None):
+        yield
 
 
 def report(state: State, number: int) -> dict[str, Any]:

@@ -11,14 +11,11 @@ told in one line what it may not do.
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,14 +26,12 @@ from cluster.run import FOLDER, down, stopped_on_failure, up
 from cluster.state import STORE, State, broker_id, web
 from cluster.tokens import SUPER_USER, TENANT_ADMIN
 
+from beside import ROOT, WAIT_S, running, wait_until
 from tests import prometheus_server as server
 
 pytestmark = pytest.mark.pulsar
 
-ROOT = Path(__file__).parent.parent
 STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
-WAIT_S = 240.0
 ADMIN, STORE_URL = web(1), f"zk://{STORE}:2181"
 COMMANDS = ("gather", "watch", "apply", "drain")
 ROUNDS = 5
@@ -48,30 +43,6 @@ SETTINGS = {
     "statsUpdateFrequencyInSecs": "5",
     "loadBalancerReportUpdateMinIntervalMillis": "2000",
 }
-
-
-@contextmanager
-def running(*words: str) -> Iterator[subprocess.Popen[str]]:
-    """Run a command beside, and kill it when the block ends."""
-    with subprocess.Popen(
-        [sys.executable, "-m", *words],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def wait_until(what: str, is_so: Callable[[], bool]) -> None:
-    last = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {what}"
-        time.sleep(0.5)
 
 
 def said(recording: Path, what: str) -> list[dict[str, Any]]:
@@ -140,10 +111,10 @@ def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watch
         *("--strategy", "AvgShedder", "--set", "loadBalancerAvgShedderHighThreshold=1"),
         *("-o", str(recording)),
     )
-    with running(*command) as process:
+    with running("-m", *command) as process:
         wait_until("the first look", (recording / "recording.toml").exists)
         # Only now, so that the watch knows all that the leader averages.
-        cluster.beside.enter_context(running("cluster.load", str(STEADY)))
+        cluster.beside.enter_context(running("-m", "cluster.load", str(STEADY)))
         with server.prometheus(f"127.0.0.1:{port}", folder / "prometheus") as prometheus:
             wait_until("rounds", lambda: len(said(recording, "compared")) >= ROUNDS)
             unanswered = server.unanswered(prometheus, server.shipped_queries())
@@ -207,7 +178,7 @@ def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_
         *(*words, "-o", str(recording), "--strategy", "UniformLoadShedder"),
         *("--act", "--yes", *limits, "--throttle", "1", "2"),
     )
-    with running(*command) as process:
+    with running("-m", *command) as process:
         wait_until("moves", lambda: len(verified(recording)) >= 2)
         process.send_signal(signal.SIGTERM)
         printed, _ = process.communicate(timeout=120)
@@ -272,13 +243,7 @@ def words_of(command: str, folder: Path) -> list[str]:
 
 def run(words: Sequence[str]) -> tuple[int, bytes, list[bytes]]:
     """Run a command; return its exit code, all it printed, and how it stood in the process list."""
-    with subprocess.Popen(
-        [sys.executable, "-m", *words],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    ) as process:
+    with running("-m", *words) as process:
         listed = []
         last = time.monotonic() + WAIT_S
         while process.poll() is None and time.monotonic() < last:
@@ -286,7 +251,7 @@ def run(words: Sequence[str]) -> tuple[int, bytes, list[bytes]]:
             time.sleep(0.2)
         process.kill()
         said_, _ = process.communicate()
-    return process.returncode, said_, listed
+    return process.returncode, said_.encode(), listed
 
 
 @pytest.mark.parametrize("command", COMMANDS)
