@@ -1,8 +1,15 @@
-"""The one real cluster that the tests of a run share, started by whoever needs it first."""
+"""The one real cluster that the tests of a run share, started by whoever needs it first.
+
+And what tests ask any cluster on loopback, without our own clients: those are tested.
+"""
 
 from __future__ import annotations
 
+import json
+import urllib.request
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from cluster.java import ClusterError
 from cluster.run import FOLDER, down, up
@@ -32,3 +39,29 @@ def stop_shared_cluster() -> None:
         down(FOLDER)
     except ClusterError:
         return
+
+
+def asked(
+    address: str,
+    path: str,
+    method: str = "GET",
+    body: object = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    within_s: float = 10.0,
+) -> Any:
+    """Ask a broker's admin API; give what its JSON says, or None of an empty answer."""
+    request = urllib.request.Request(
+        f"{address}/admin/v2/{path}", method=method, headers=dict(headers or {})
+    )
+    if body is not None:
+        request.data = json.dumps(body).encode()
+        request.add_header("Content-Type", "application/json")
+    with urllib.request.urlopen(request, timeout=within_s) as answer:
+        text = answer.read()
+    return json.loads(text) if text else None
+
+
+def load_report(address: str, *, within_s: float = 10.0) -> dict[str, Any]:
+    """Ask a broker what load it has."""
+    return dict(asked(address, "broker-stats/load-report", within_s=within_s))

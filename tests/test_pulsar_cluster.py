@@ -13,7 +13,6 @@ import gzip
 import json
 import signal
 import time
-import urllib.request
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,19 +21,15 @@ import pyarrow.dataset as ds
 import pytest
 
 from beside import ROOT, WAIT_S, running, trimtab, wait_until
+from loopback_cluster import asked, load_report
 
 pytestmark = pytest.mark.pulsar
 
 PROFILES = ROOT / "pulsar" / "cluster" / "profiles"
 
 
-def asked(address: str, path: str) -> Any:
-    with urllib.request.urlopen(f"{address}/admin/v2/{path}", timeout=10) as answer:
-        return json.load(answer)
-
-
 def rate(address: str) -> float:
-    report = asked(address, "broker-stats/load-report")
+    report = load_report(address)
     return float(report["msgRateIn"]) + float(report["msgRateOut"])
 
 

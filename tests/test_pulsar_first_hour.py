@@ -17,22 +17,21 @@ only just started: the limits that would wait for minutes are lowered in the pla
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 from cluster.run import FOLDER, add, down, stopped_on_failure, up
-from cluster.state import STORE, State, broker_id, log
+from cluster.state import STORE, State, broker_id, log, web
 
 from beside import ROOT, running, wait_until
+from loopback_cluster import asked, load_report
 from trimtab.apply.files import write_plan
 from trimtab.control.plan import read_plan
 
@@ -41,6 +40,8 @@ pytestmark = pytest.mark.pulsar
 PAGE = ROOT / "docs" / "first-hour.md"
 STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
 WAIT_S = 120.0
+#: Brokers that have only just started are slow to answer.
+ANSWER_S = 30.0
 N_MOVES = 2
 #: Direct memory in MiB of the broker that stands lower than the others.  Netty takes an arena
 #: of 4 MiB for each whole 24 of them: of 47 it takes 4, of the others' 96 it takes 16.
@@ -99,20 +100,12 @@ def shapes(text: str) -> list[str]:
     return [each for each in found if each]
 
 
-def asked(method: str, path: str, broker: str = broker_id(1)) -> bytes:
-    """Call the admin API without any of our own clients."""
-    request = urllib.request.Request(f"http://{broker}/admin/v2/{path}", method=method)
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return bytes(answer.read())
-
-
 def rate(broker: str) -> float:
-    report = json.loads(asked("GET", "broker-stats/load-report", broker))
-    return float(report["msgRateIn"])
+    return float(load_report(f"http://{broker}", within_s=ANSWER_S)["msgRateIn"])
 
 
 def configured(key: str, value: str) -> None:
-    asked("POST", f"brokers/configuration/{key}/{value}")
+    asked(web(1), f"brokers/configuration/{key}/{value}", "POST", within_s=ANSWER_S)
 
 
 @dataclass(frozen=True)
@@ -157,7 +150,7 @@ def cluster() -> Iterator[Cluster]:
     with stopped_on_failure(FOLDER):
         state.memory = replace(state.memory, direct=LOW_MIB)
         add(state)
-    leader = json.loads(asked("GET", "brokers/leaderBroker"))["brokerId"]
+    leader = asked(web(1), "brokers/leaderBroker", within_s=ANSWER_S)["brokerId"]
     brokers = sorted((broker_id(i) for i in (1, 2, 3)), key=lambda each: each != leader)
     logs = log(state.folder, f"broker{1 + [broker_id(i) for i in (1, 2, 3)].index(leader)}").parent
     names = {f"broker-{i}:8080": each for i, each in enumerate(brokers, start=1)}

@@ -6,9 +6,7 @@ the same; here the one that does the work must stand out, in CPU and on its netw
 
 from __future__ import annotations
 
-import json
 import time
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from cluster.run import FOLDER, down, stopped_on_failure, up
 from cluster.state import State, web
 
 from beside import running
+from loopback_cluster import load_report
 
 pytestmark = pytest.mark.pulsar
 
@@ -58,12 +57,6 @@ def traffic(cluster: State, tmp_path: Path) -> Iterator[None]:
         yield
 
 
-def report(state: State, number: int) -> dict[str, Any]:
-    url = f"{web(number, state.network)}/admin/v2/broker-stats/load-report"
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return dict(json.load(answer))
-
-
 def works_more(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Tell whether the one stands out; the first look at CPU divides by decades, and is no look."""
     is_looked_at = other["cpu"]["usage"] > 0.01
@@ -79,7 +72,7 @@ def test_the_broker_that_has_the_traffic_reports_more(cluster: State, traffic: N
     while not (busy and works_more(busy, idle)):
         assert time.monotonic() < last, f"waited {WAIT_S:.0f} s for {busy} beside {idle}"
         time.sleep(1)
-        both = [report(cluster, number) for number in (1, 2)]
+        both = [load_report(web(number, cluster.network)) for number in (1, 2)]
         idle, busy = sorted(both, key=lambda each: float(each["msgRateIn"]))
 
     assert busy["bundles"] == ["one/bundle/0x00000000_0xffffffff"]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import signal
 import time
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ from cluster.state import STORE, State, broker_id, web
 from cluster.tokens import SUPER_USER, TENANT_ADMIN
 
 from beside import ROOT, WAIT_S, running, wait_until
+from loopback_cluster import asked
 from tests import prometheus_server as server
 
 pytestmark = pytest.mark.pulsar
@@ -83,10 +83,9 @@ class Cluster:
         return [part for part in parts if part in text]
 
     def switch_shedding_off(self) -> None:
-        path = "admin/v2/brokers/configuration/loadBalancerSheddingEnabled/false"
+        path = "brokers/configuration/loadBalancerSheddingEnabled/false"
         known = {"Authorization": f"Bearer {tokens.token(self.folder, SUPER_USER)}"}
-        request = urllib.request.Request(f"{ADMIN}/{path}", method="POST", headers=known)
-        urllib.request.urlopen(request, timeout=10).close()
+        asked(ADMIN, path, "POST", headers=known)
 
 
 @pytest.fixture(scope="module")
@@ -188,9 +187,9 @@ def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_
         journal = plan.with_name(f"{plan.name}.journal").read_text().splitlines()
         entries = [json.loads(line) for line in journal]
         # Whatever was asked for was seen to land, also what was in flight in the end.
-        asked = [each["move"] for each in entries if each["entry"] == "asked"]
+        wanted = [each["move"] for each in entries if each["entry"] == "asked"]
         landed = [each["move"] for each in entries if each["entry"] == "verified"]
-        assert landed == asked
+        assert landed == wanted
         assert entries[-1]["entry"] in {"done", "stopped"}
     assert "moved: " in printed
     assert "Traceback" not in printed
