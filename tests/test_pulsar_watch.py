@@ -188,8 +188,11 @@ def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_
         entries = [json.loads(line) for line in journal]
         # Whatever was asked for was seen to land, also what was in flight in the end.
         wanted = [each["move"] for each in entries if each["entry"] == "asked"]
-        landed = [each["move"] for each in entries if each["entry"] == "verified"]
-        assert landed == wanted
+        landed = [each for each in entries if each["entry"] in {"verified", "astray"}]
+        assert [each["move"] for each in landed] == wanted
+        # Pulsar may forget a destination, also that of the one retry; then the plan stops.
+        if landed and landed[-1]["entry"] == "astray":
+            assert "did not arrive" in entries[-1]["why"]
         assert entries[-1]["entry"] in {"done", "stopped"}
     assert "moved: " in printed
     assert "Traceback" not in printed
