@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import TypeVar
 
 Entry = TypeVar("Entry")
@@ -36,6 +37,7 @@ def release_order(release: str) -> tuple[int, int, int, int]:
     return int(major), int(minor), int(patch), -1 if suffix.startswith("-") else 0
 
 
+@cache
 def release_line(release: str) -> str:
     """Name the line whose decisions a release makes: 4.0.8 is of line 4.0.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trimtab.bundles import namespace
+from trimtab.diagnose.feeding import feed
 from trimtab.load_data.bundle_averages import (
     DEFAULT_STATS,
     LONG_SAMPLES,
@@ -19,6 +20,8 @@ from trimtab.model import BundleData, Flags, Floats, Ints
 
 #: The four numbers averaged for each bundle.
 METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
+#: Steps that wait at most, if nobody looks: a report has a hundred bundles, or a thousand.
+_WAITING_MAX = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,9 @@ class _Columns:
 class LeaderAverages:
     """What the leader remembers of bundles; a bundle has a row from when it is named first.
 
+    Feeding waits until somebody looks: between two rounds of a large cluster hundreds of
+    samples are fed, and most averages are at rest, since the same changes them no more.
+
     Properties:
         The numbers are those of as many calls of `averaged`, to the last bit.
     """
@@ -109,9 +115,6 @@ class LeaderAverages:
     version: int = 0
     #: Grows whenever a bundle is met or forgotten.
     known_version: int = 0
-    #: (4, n_rows) what the newest report says, and its topics.
-    sample: Floats = field(default_factory=lambda: np.zeros((4, 0)))
-    sample_topics: Floats = field(default_factory=lambda: np.zeros(0))
     #: (n_rows,) is known, and the hash of the name as Java's maps spread it.
     is_known: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     spread: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -123,8 +126,14 @@ class LeaderAverages:
     _now: _Columns = field(default_factory=lambda: _Columns(0))
     _store: _Columns = field(default_factory=lambda: _Columns(0))
     _shown: tuple[int, BundleData] | None = None
-    #: Rows that not exactly one report gives numbers of, until that changes.
-    _but: Ints | None = None
+    #: (4, n_rows) the newest sample of each row that it has been fed, and its topics.
+    _sample: Floats = field(default_factory=lambda: np.zeros((4, 0)))
+    _told_topics: Floats = field(default_factory=lambda: np.zeros(0))
+    #: What waits: rows with their new samples, (n, 5) with topics, or None for feeding all.
+    _waiting: list[tuple[Ints, Floats] | None] = field(default_factory=list)
+    _is_due: bool = False
+    #: (2, n_rows) the short and the long average may change when fed the sample that it has.
+    _moving: Flags = field(default_factory=lambda: np.zeros((2, 0), np.bool_))
 
     def rows(self, bundles: Sequence[str]) -> Ints:
         """Return the rows of bundles; those not named before get new ones."""
@@ -135,7 +144,6 @@ class LeaderAverages:
             new = list(dict.fromkeys(new))
             at.update(zip(new, range(first, first + len(new)), strict=True))
             self.names += new
-            self._but = None
             self._make_room(len(at))
             self.spread[first : len(at)] = spreads(new)
             for row, bundle in enumerate(new, first):
@@ -157,9 +165,11 @@ class LeaderAverages:
 
     def meet(self, bundle: str) -> int:
         """Make averages of a bundle that is not known, of Pulsar's defaults; return its row."""
-        row = int(self.rows([bundle])[0])
+        row = self.at[bundle] if bundle in self.at else int(self.rows([bundle])[0])
         if bundle not in self.known:
+            self._settle()
             self._know(bundle, row)
+            self._moving[:, row] = True
             self._now.short[:, row] = self._now.long[:, row] = DEFAULT_STATS
             self._now.short_samples[row] = self._now.long_samples[row] = 0
             self._now.topics[row] = 0.0
@@ -173,35 +183,27 @@ class LeaderAverages:
 
     def report(self, rows: Ints, more: int) -> None:
         """Count that so many more reports give numbers of some rows, each named once."""
+        self._settle()
         self.reported[rows] += more
-        self._but = None
+        self._moving[:, rows] = True
+
+    def tell(self, rows: Ints, samples: Floats) -> None:
+        """Give rows, each named once, their newest samples, (n, 5) METRICS and topics."""
+        self._waiting.append((rows, samples))
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
-        count, now = len(self.at), self._now
         self.version += 1
-        if self._but is None:
-            self._but = np.flatnonzero(self.reported[:count] != 1)
-        but = self._but
-        kept = [column[..., but].copy() for column in self._fed()]
-        with np.errstate(all="ignore"):
-            for average, samples, most in self._terms():
-                taken, values, sample = samples[:count], average[:, :count], self.sample[:, :count]
-                young = np.flatnonzero(taken < most)
-                before = values[:, young]
-                # As `averaged` has it, in place; with one number for all in half the time.
-                values *= np.float64(most - 1)
-                values += sample
-                values /= np.float64(most)
-                taken[young] += 1
-                fed = averaged(before.T, taken[young][:, None], sample[:, young].T)
-                values[:, young] = fed.T
-        now.topics[:count] = self.sample_topics[:count]
-        for column, old in zip(self._fed(), kept, strict=True):
-            column[..., but] = old
+        self._waiting.append(None)
+        self._is_due = True
+        if len(self._waiting) >= _WAITING_MAX:
+            self._settle()
 
     def feed_rows(self, rows: Ints, samples: Floats) -> None:
-        """Feed some rows, each once, a sample each, (n, 5) with topics."""
+        """Feed some rows, each once, a sample each, (n, 5) with topics.
+
+        Not one report gives numbers of them, so that nothing that waits is theirs.
+        """
         now = self._now
         self.version += 1
         for average, counts, most in self._terms():
@@ -213,16 +215,20 @@ class LeaderAverages:
     def store(self, bundles: Sequence[str], averages: Average) -> None:
         """Set bundles' averages to what the leader itself wrote to the metadata store."""
         rows = self.rows(bundles)
+        self._settle()
+        self._moving[:, rows] = True
         self._store.put(rows, averages)
         self.stored.update(zip(bundles, rows.tolist(), strict=True))
         self._now.put(rows, averages)
-        for bundle, row in zip(bundles, rows.tolist(), strict=True):
-            if bundle not in self.known:
-                self._know(bundle, row)
+        for i in np.flatnonzero(~self.is_known[rows]).tolist():
+            if bundles[i] not in self.known:
+                self._know(bundles[i], int(rows[i]))
         self.version += 1
 
     def start(self) -> None:
         """Know what is in the metadata store, and nothing else."""
+        self._settle()
+        self._moving[:] = True
         self.is_known[:] = False
         self.known = {}
         self.known_version += 1
@@ -233,6 +239,7 @@ class LeaderAverages:
 
     def of(self, rows: Ints) -> Average:
         """Return the averages of some rows."""
+        self._settle()
         now = self._now
         return Average(
             now.short_samples[rows],
@@ -269,9 +276,42 @@ class LeaderAverages:
         )
         return terms if self.keeps_long else terms[:1]
 
-    def _fed(self) -> tuple[Floats | Ints, ...]:
-        fed = [column for average, samples, _ in self._terms() for column in (average, samples)]
-        return *fed, self._now.topics
+    def _settle(self) -> None:
+        """Feed what waits; samples that nobody has been fed yet go on waiting."""
+        if not self._is_due or not self.at:
+            return
+        self._is_due = False
+        end = 1 + max(i for i, step in enumerate(self._waiting) if step is None)
+        steps, self._waiting = self._waiting[:end], self._waiting[end:]
+        told = [step for step in steps if step is not None]
+        for rows, samples in told:
+            self._moving[:, rows] = True
+            self._told_topics[rows] = samples[:, 4]
+        is_fed = self.reported == 1
+        for term, moving in zip(self._terms(), self._moving, strict=False):
+            self._feed(term, moving, np.flatnonzero(moving & is_fed), steps)
+        for rows, samples in told:
+            self._sample[:, rows] = samples[:, :4].T
+        self._now.topics[is_fed] = self._told_topics[is_fed]
+
+    def _feed(
+        self,
+        term: tuple[Floats, Ints, int],
+        moving: Flags,
+        rows: Ints,
+        steps: Sequence[tuple[Ints, Floats] | None],
+    ) -> None:
+        """Feed some rows alone: they lie together then, and all of them in a core's cache."""
+        average, samples, most = term
+        # What is told of others goes to a place of its own, which nobody looks at.
+        place = np.full(moving.size, rows.size)
+        place[rows] = np.arange(rows.size)
+        here = np.append(rows, 0)
+        placed = [None if step is None else (place[step[0]], step[1][:, :4].T) for step in steps]
+        values, taken = average[:, here], samples[here]
+        is_at_rest = feed(values, taken, most, self._sample[:, here], placed)
+        moving[rows] = ~is_at_rest[:-1]
+        average[:, rows], samples[rows] = values[:, :-1], taken[:-1]
 
     def _know(self, bundle: str, row: int) -> None:
         self.made += 1
@@ -287,8 +327,9 @@ class LeaderAverages:
         size, held = max(16, 2 * count), self.is_known.size
         self._now, self._store = self._now.enlarged(size), self._store.enlarged(size)
         more = size - held
-        self.sample = np.pad(self.sample, ((0, 0), (0, more)))
-        self.sample_topics = np.pad(self.sample_topics, (0, more))
+        self._sample = np.pad(self._sample, ((0, 0), (0, more)))
+        self._told_topics = np.pad(self._told_topics, (0, more))
+        self._moving = np.pad(self._moving, ((0, 0), (0, more)))
         self.is_known = np.pad(self.is_known, (0, more))
         self.reported = np.pad(self.reported, (0, more))
         self._namespace = np.pad(self._namespace, (0, more))

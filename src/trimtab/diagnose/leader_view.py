@@ -126,9 +126,7 @@ class LeaderView:
         if before is None or before.bundles != report.bundles:
             self._listed = None
             self._listed_rows[broker] = self.averages.rows(report.bundles)
-        rows = self._measured_rows[broker]
-        self.averages.sample[:, rows] = report.samples[:, :4].T
-        self.averages.sample_topics[rows] = report.samples[:, 4]
+        self.averages.tell(self._measured_rows[broker], report.samples)
         self._reports[broker] = report
         self._told = None
         self._turns = None if self._doubled else self._turns
@@ -158,10 +156,11 @@ class LeaderView:
     def store(self, bundles: tuple[str, ...], averages: Average) -> None:
         """Set bundles' averages to what the leader itself wrote to the metadata store."""
         self.averages.store(bundles, averages)
-        for bundle, row in zip(bundles, self.averages.rows(bundles).tolist(), strict=True):
-            self._unmet.discard(row)
-            if not self._holders.get(row):
-                self._unreported.add(bundle)
+        rows = self.averages.rows(bundles)
+        if self._unmet:
+            self._unmet.difference_update(rows.tolist())
+        unheld = np.flatnonzero(self.averages.reported[rows] == 0)
+        self._unreported.update(bundles[i] for i in unheld.tolist())
 
     def meet(self, bundle: str) -> int:
         """Have averages of a bundle, of Pulsar's defaults if it is not known; return its row."""
@@ -325,9 +324,7 @@ class LeaderView:
             elif len(holders) == 1:
                 self._doubled.discard(row)
                 ((other, place),) = holders.items()
-                sample = self._reports[other].samples[place]
-                self.averages.sample[:, row] = sample[:4]
-                self.averages.sample_topics[row] = sample[4]
+                self.averages.tell(np.array([row]), self._reports[other].samples[[place]])
 
     def _hold(self, report: Report) -> None:
         """Have a broker report bundles."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any
-
-import numpy as np
 
 from trimtab.model import AvgShedderMemory, ClusterLoad, Decision, Floats
 
@@ -18,25 +17,23 @@ def states(load: ClusterLoad, decision: Decision, usage: Floats) -> list[dict[st
         decision: what was decided.
         usage: (n_brokers,) fraction, as the cluster weighs resources.
     """
-    throughput = load.throughput_in + load.throughput_out
-    rate = load.rate_in + load.rate_out
-    return [
-        {
-            "broker": broker,
-            "usage": float(usage[i]),
-            "score": float(decision.scores[i]),
-            "throughput": float(throughput[i]),
-            "rate": float(rate[i]),
-            "offload": None if np.isnan(decision.offload[i]) else float(decision.offload[i]),
-            "bundles": int(load.bundle_count[i]),
-            "reason": str(decision.reasons[i]),
-        }
-        for i, broker in enumerate(load.brokers)
-    ]
+    columns = {
+        "broker": load.brokers,
+        "usage": usage.tolist(),
+        "score": decision.scores.tolist(),
+        "throughput": (load.throughput_in + load.throughput_out).tolist(),
+        "rate": (load.rate_in + load.rate_out).tolist(),
+        "offload": [None if isnan(it) else it for it in decision.offload.tolist()],
+        "bundles": load.bundle_count.tolist(),
+        "reason": list(map(str, decision.reasons)),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     """Lay out the bundles that a round unloads, with their traffic."""
+    if not decision.unloads:
+        return []
     throughput = load.bundle_throughput_in + load.bundle_throughput_out
     rate = load.bundle_rate_in + load.bundle_rate_out
     place = {broker: i for i, broker in enumerate(load.brokers)}

@@ -7,6 +7,15 @@ import numpy as np
 from trimtab.model import ClusterLoad, Flags, Floats, Ints, Reason, Unload
 from trimtab.scores import descending
 
+#: Why a broker sheds or not, in the order of the Java's tests; the last where none is met.
+_REASONS = (
+    Reason.BALANCED,
+    Reason.LOW_THROUGHPUT,
+    Reason.SOLE_BUNDLE,
+    Reason.OVERLOADED,
+    Reason.NO_BUNDLES,
+)
+
 
 def relief(
     load: ClusterLoad, is_over: Flags, is_enough: Flags, offload: Floats
@@ -22,17 +31,14 @@ def relief(
     Returns:
         What each broker gives up, and why it sheds or not.
     """
-    reasons = tuple(
-        _reason(over, enough, count, pool)
-        for over, enough, count, pool in zip(
-            is_over.tolist(),
-            is_enough.tolist(),
-            load.bundle_count.tolist(),
-            _pool_sizes(load).tolist(),
-            strict=True,
-        )
+    pools = _pool_sizes(load)
+    codes = np.select(
+        [~is_over, ~is_enough, load.bundle_count == 1, (pools > 0) & (load.bundle_count > 0)],
+        range(len(_REASONS) - 1),
+        len(_REASONS) - 1,
     )
-    is_source = np.array([reason is Reason.OVERLOADED for reason in reasons], dtype=np.bool_)
+    is_source = codes == _REASONS.index(Reason.OVERLOADED)
+    reasons = tuple(map(_REASONS.__getitem__, codes.tolist()))
     return _heaviest_first(load, is_source, offload), reasons
 
 
@@ -40,17 +46,6 @@ def throughput(load: ClusterLoad) -> Floats:
     """Add what each broker's newest report says it takes in and gives out, bytes/s."""
     with np.errstate(all="ignore"):
         return load.throughput_in + load.throughput_out
-
-
-def _reason(is_over: bool, is_enough: bool, bundle_count: int, pool_size: int) -> Reason:
-    """Say why a broker sheds or not, in the order of the Java's tests."""
-    if not is_over:
-        return Reason.BALANCED
-    if not is_enough:
-        return Reason.LOW_THROUGHPUT
-    if bundle_count == 1:
-        return Reason.SOLE_BUNDLE
-    return Reason.OVERLOADED if pool_size and bundle_count else Reason.NO_BUNDLES
 
 
 def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tuple[Unload, ...]:
