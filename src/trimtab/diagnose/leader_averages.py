@@ -212,8 +212,8 @@ class LeaderAverages:
             average[:, rows] = averaged(average[:, rows].T, taken[:, None], samples[:, :4]).T
         now.topics[rows] = samples[:, 4]
 
-    def store(self, bundles: Sequence[str], averages: Average) -> None:
-        """Set bundles' averages to what the leader itself wrote to the metadata store."""
+    def store(self, bundles: Sequence[str], averages: Average) -> Ints:
+        """Set bundles' averages to what the leader itself wrote; return their rows."""
         rows = self.rows(bundles)
         self._settle()
         self._moving[:, rows] = True
@@ -224,6 +224,7 @@ class LeaderAverages:
             if bundles[i] not in self.known:
                 self._know(bundles[i], int(rows[i]))
         self.version += 1
+        return rows
 
     def start(self) -> None:
         """Know what is in the metadata store, and nothing else."""

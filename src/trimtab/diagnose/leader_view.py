@@ -155,8 +155,7 @@ class LeaderView:
 
     def store(self, bundles: tuple[str, ...], averages: Average) -> None:
         """Set bundles' averages to what the leader itself wrote to the metadata store."""
-        self.averages.store(bundles, averages)
-        rows = self.averages.rows(bundles)
+        rows = self.averages.store(bundles, averages)
         if self._unmet:
             self._unmet.difference_update(rows.tolist())
         unheld = np.flatnonzero(self.averages.reported[rows] == 0)

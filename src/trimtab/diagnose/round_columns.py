@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import isnan
 from typing import Any
+
+import numpy as np
 
 from trimtab.model import AvgShedderMemory, ClusterLoad, Decision, Floats
 
@@ -23,7 +24,7 @@ def states(load: ClusterLoad, decision: Decision, usage: Floats) -> list[dict[st
         "score": decision.scores.tolist(),
         "throughput": (load.throughput_in + load.throughput_out).tolist(),
         "rate": (load.rate_in + load.rate_out).tolist(),
-        "offload": [None if isnan(it) else it for it in decision.offload.tolist()],
+        "offload": np.where(np.isnan(decision.offload), None, decision.offload).tolist(),
         "bundles": load.bundle_count.tolist(),
         "reason": list(map(str, decision.reasons)),
     }

@@ -60,7 +60,10 @@ def best_told(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dic
         rows: of one table; those from other files than the store's are kept.
         spans: from `covered`.
     """
-    logged = {_write(row) for row in rows if is_logged(row) and row.get("written") is not None}
+    exact = [row for row in rows if is_logged(row)]
+    if not spans and not exact:
+        return list(rows)
+    logged = {_write(row) for row in exact if row.get("written") is not None}
     return [
         row
         for row in rows
