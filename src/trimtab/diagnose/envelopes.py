@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -16,6 +16,7 @@ ENVELOPE = pa.schema([pa.field(name, pa.struct(list(s))) for name, s in DIAGNOSE
 
 #: Rows that travel together; a round of a large cluster is thousands of numbers.
 _ROWS = 64
+_PACKING = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def enveloped(rows: Iterator[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.RecordBatch]:
@@ -29,6 +30,21 @@ def enveloped(rows: Iterator[tuple[str, Mapping[str, Any]]]) -> Iterator[pa.Reco
     """
     while some := list(islice(rows, _ROWS)):
         yield _envelope(some)
+
+
+def packed(batches: Iterable[pa.RecordBatch]) -> bytes:
+    """Pack envelopes, so that Spark carries them as they are."""
+    stream = pa.BufferOutputStream()
+    with pa.ipc.new_stream(stream, ENVELOPE, options=_PACKING) as file:
+        for batch in batches:
+            file.write_batch(batch)
+    found: bytes = stream.getvalue().to_pybytes()
+    return found
+
+
+def unpacked(found: Iterable[bytes]) -> pa.Table:
+    """Unpack envelopes, those of all tasks one behind the other."""
+    return pa.concat_tables(pa.ipc.open_stream(each).read_all() for each in found)
 
 
 def unwrapped(found: pa.Table) -> dict[str, pa.Table]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
-from trimtab.diagnose.envelopes import ENVELOPE, enveloped, unwrapped
+from trimtab.diagnose.envelopes import enveloped, packed, unpacked, unwrapped
 from trimtab.diagnose.replay import replay
 from trimtab.diagnose.script import script
 from trimtab.diagnose.store_source import Span
@@ -38,12 +37,9 @@ def recompute(
         return {name: schema.empty_table() for name, schema in DIAGNOSED.items()}
     listed, logged = list(tenures), tuple(spans)
 
-    def play(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for i in batch.column(0).to_pylist():
-                yield from enveloped(replay(script(held, listed[i], logged)))
+    def play(number: int) -> bytes:
+        return packed(enveloped(replay(script(held, listed[number], logged))))
 
-    frame = spark.range(0, len(listed), 1, len(listed)).mapInArrow(
-        play, from_arrow_schema(ENVELOPE)
-    )
-    return unwrapped(frame.toArrow())
+    # No data frame: Java would take millions of brokers' states apart and lay them out again.
+    tasks = spark.sparkContext.parallelize(range(len(listed)), len(listed))
+    return unwrapped(unpacked(tasks.map(play).collect()))

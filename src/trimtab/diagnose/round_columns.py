@@ -18,13 +18,15 @@ def states(load: ClusterLoad, decision: Decision, usage: Floats) -> list[dict[st
         decision: what was decided.
         usage: (n_brokers,) fraction, as the cluster weighs resources.
     """
+    offload = decision.offload.astype(object)
+    offload[np.isnan(decision.offload)] = None
     columns = {
         "broker": load.brokers,
         "usage": usage.tolist(),
         "score": decision.scores.tolist(),
         "throughput": (load.throughput_in + load.throughput_out).tolist(),
         "rate": (load.rate_in + load.rate_out).tolist(),
-        "offload": np.where(np.isnan(decision.offload), None, decision.offload).tolist(),
+        "offload": offload.tolist(),
         "bundles": load.bundle_count.tolist(),
         "reason": list(map(str, decision.reasons)),
     }
