@@ -6,7 +6,7 @@ What a key means stands in the parser of its file, not here.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
@@ -19,6 +19,9 @@ Row: TypeAlias = tuple[str, dict[str, Any]]
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT32_MAX = 2**31 - 1
 _INT64_MAX = 2**63 - 1
+#: Whole numbers up to here are floats, too.
+_EXACT_MAX = 2**53
+_FLOAT, _INT = {float}, {int}
 #: How Java's JSON writes what JSON has no numbers for.
 _NOT_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -73,6 +76,21 @@ class Entry:
     def small(self, key: str) -> int:
         """Return the whole number of 32 bits at the key."""
         return self._whole(key, _INT32_MAX)
+
+    def numbers(self, keys: Iterable[str]) -> Sequence[float]:
+        """Return the numbers at some keys, as `number` does one after the other."""
+        found = list(map(self.values.get, keys))
+        # Nearly all are numbers with a point, and there are millions of them.
+        if set(map(type, found)) == _FLOAT:
+            return found  # type: ignore[return-value]  # it was just looked at
+        return [self.number(key) for key in keys]
+
+    def counts(self, keys: Iterable[str]) -> Sequence[int]:
+        """Return the whole numbers at some keys, as `count` does one after the other."""
+        found = list(map(self.values.get, keys))
+        if set(map(type, found)) == _INT and max(map(abs, found)) <= _EXACT_MAX:  # type: ignore[arg-type]  # it was just looked at
+            return found  # type: ignore[return-value]  # it was just looked at
+        return [self.count(key) for key in keys]
 
     def flag(self, key: str) -> bool:
         """Return the truth value at the key."""

@@ -23,6 +23,13 @@ _TRAFFIC = {
     "msgThroughputIn": "throughput_in",
     "msgThroughputOut": "throughput_out",
 }
+#: Key in a bundle's statistics → column.
+_COUNTS = {
+    "topics": "topics",
+    "producerCount": "producers",
+    "consumerCount": "consumers",
+    "cacheSize": "cache_size",
+}
 
 
 def load_report(text: str, origin: Origin) -> Outcome:
@@ -63,8 +70,7 @@ def report_rows(report: Entry, seen: dict[str, Any]) -> Iterator[Row]:
         usage = report.entry(resource)
         row[f"{column}_usage"] = usage.number("usage")
         row[f"{column}_limit"] = usage.number("limit")
-    for key, column in _TRAFFIC.items():
-        row[column] = report.number(key)
+    row |= zip(_TRAFFIC.values(), report.numbers(_TRAFFIC), strict=True)
     row["topics"] = report.count("numTopics")
     row["bundles"] = report.texts("bundles")
     yield "load_reports", row
@@ -87,11 +93,8 @@ def _bundle(name: str, stats: Entry) -> dict[str, Any]:
     """Give the columns of one bundle's statistics."""
     return {
         "bundle": name,
-        **{column: stats.number(key) for key, column in _TRAFFIC.items()},
-        "topics": stats.count("topics"),
-        "producers": stats.count("producerCount"),
-        "consumers": stats.count("consumerCount"),
-        "cache_size": stats.count("cacheSize"),
+        **dict(zip(_TRAFFIC.values(), stats.numbers(_TRAFFIC), strict=True)),
+        **dict(zip(_COUNTS.values(), stats.counts(_COUNTS), strict=True)),
     }
 
 

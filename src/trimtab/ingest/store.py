@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from trimtab.ingest.entries import Entry, Row, read_entry
@@ -156,9 +157,16 @@ def broker_averages(averages: Entry, seen: dict[str, Any]) -> Row:
 
 
 def _measures(averages: Entry, head: str, column_head: str) -> dict[str, float]:
-    return {
-        f"{column_head}_{column}": averages.number(head + key) for key, column in _MEASURES.items()
-    }
+    keys, columns = _named(head, column_head)
+    return dict(zip(columns, averages.numbers(keys), strict=True))
+
+
+@cache
+def _named(head: str, column_head: str) -> tuple[list[str], list[str]]:
+    """Name the keys of four measures, and their columns."""
+    return [head + key for key in _MEASURES], [
+        f"{column_head}_{column}" for column in _MEASURES.values()
+    ]
 
 
 def _ownership_rows(entry: Entry) -> Iterator[Row]:
