@@ -78,8 +78,8 @@ def _text(size: Size, root: Path, took_s: float, last: Mapping[str, Any]) -> str
         f"as `trimtab record` writes it in {took_s:,.0f} s: {parts}.\n"
         "A round of ThresholdShedder a minute, load reports as brokers write them, metrics every "
         "five minutes, and 500 lines an hour of each broker that are of other things.\n"
-        "Each explanation is a process of its own; memory is that of Java and of all of Python "
-        "together, as resident.\n"
+        "Each explanation is a process of its own, which is kept to so many cores with all that it "
+        "starts; memory is that of Java and of all of Python together, as resident.\n"
         f"{last['equal']:,} of {last['rounds']:,} rounds that left a line came out equal; the page "
         f"has {last['page'] / 1e6:.2f} MB, findings.json {last['findings'] / 1e6:.1f} MB.\n"
     )

@@ -77,6 +77,8 @@ def shares() -> Shares:
         times = [int(ticks) / _TICKS_PER_S for ticks in _stat(pid)[_TIMES]]
         if _is_java(pid):
             java += sum(times[:2])
+            # Java has waited for those that it started, and that have ended since.
+            workers += sum(times[2:])
         else:
             workers += sum(times)
     return Shares(time.process_time(), java, workers)

@@ -1,11 +1,13 @@
 """`python -m bench.stages RECORDING OUTPUT CORES`: explains, and prints what each stage takes.
 
 A process of its own, so that Java starts anew and memory is that of this explanation alone.
+It and all that it starts are kept to so many cores, as on a machine that has no more.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
@@ -81,6 +83,7 @@ class Watch:
 def main() -> None:
     """Explain a recording."""
     recording, output, cores = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     output.mkdir(parents=True)
     log, watch = output / "spark.log", Watch()
     spark = watch.stage("start", lambda: session("bench", cores=cores, log=log))
