@@ -34,6 +34,11 @@ _NUMBER = re.compile(NUMBER)
 _USUAL_ENTRY = r"[^=, ]++=[0-9]{1,20}+\.[0-9]{1,30}+(?:E-?[0-9]{1,2}+)?+"
 _USUAL_MAP = re.compile(rf"{_USUAL_ENTRY}(?:, {_USUAL_ENTRY})*+")
 
+#: What is not kept.
+_GAP = r".*?"
+#: A word that only a blank can end, so that it need not be tried letter by letter.
+_UNTIL_BLANK = re.compile(r"\\S\+\?\)(?= \+|\\s\*$)")
+
 #: What a placeholder of a template stands for; `n_…` and `is_…` are made on the fly.
 _PLACEHOLDERS = {
     "broker": r"(?P<broker>\S+?)",
@@ -48,7 +53,7 @@ _PLACEHOLDERS = {
     "load": r"(?P<load>cpu= [^{}]*?)",
     "any_bundle": r"(?:(?P<bundle>\S+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+)|.*?)",
     "attributes": r"(?P<attributes>[\s:,;({].*)",
-    "*": r".*?",
+    "*": _GAP,
 }
 
 
@@ -156,7 +161,12 @@ def shape(template: str) -> re.Pattern[str]:
     true or false, `{map}` and `{list}` Java's printed collections, `{*}` anything that is
     not kept, `{? from {broker}?}` a stretch that some releases leave out.
     """
-    return re.compile("".join(_parts(template)) + r"\s*", re.DOTALL)
+    parts = _parts(template)
+    last = max((i for i, part in enumerate(parts) if "(?P<" in part), default=-1)
+    # Where nothing that is kept follows, it does not matter where a gap ends: it is looked for
+    # from the line's end, for a line that does not fit is known there at once.
+    parts[last + 1 :] = [part.replace(_GAP, ".*") for part in parts[last + 1 :]]
+    return re.compile(_UNTIL_BLANK.sub(r"\\S++)", "".join(parts) + r"\s*"), re.DOTALL)
 
 
 def _parts(template: str) -> list[str]:
