@@ -15,7 +15,14 @@ import numpy as np
 import pyarrow as pa
 
 from trimtab.ingest.broker_log import messages_of_class
-from trimtab.ingest.messages.message import ABSENT, Message, converters, usual_map, usual_maps
+from trimtab.ingest.messages.message import (
+    ABSENT,
+    Message,
+    converters,
+    is_usual_map,
+    usual_map,
+    usual_maps,
+)
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.standard_times import LENGTH, standard_times
 from trimtab.tables import INGESTED
@@ -139,8 +146,22 @@ def _read(hits: Sequence[Hit], texts: Sequence[str], rows: list[int]) -> Iterato
             if match is None and forms[-1] is not form:
                 tried.setdefault(forms[forms.index(form) + 1], []).append(i)
         groups = {i: match.groups() for i, match in zip(rows, found, strict=True) if match}
-        if filled := _filled(form, groups):
+        if filled := _filled(form, _with_usual_maps(form, groups)):
             yield filled
+
+
+def _with_usual_maps(
+    form: Form, lines: dict[int, tuple[str | None, ...]]
+) -> dict[int, tuple[str | None, ...]]:
+    """Leave out lines whose map is broken or odd."""
+    group = form.message.pattern.groupindex.get("map")
+    if group is None:
+        return lines
+    return {
+        i: groups
+        for i, groups in lines.items()
+        if (text := groups[group - 1]) is None or text in ABSENT or is_usual_map(text)
+    }
 
 
 def _filled(form: Form, groups: dict[int, tuple[str | None, ...]]) -> _Filled | None:
@@ -219,7 +240,7 @@ def _maps(texts: Sequence[str | None]) -> pa.Array:
     """Lay printed maps of names to numbers out one behind the other.
 
     Raises:
-        ValueError: one is broken, or odd.
+        ValueError: one has a name twice.
     """
     known = [text for text in texts if text is not None and text not in ABSENT]
     counts, names, numbers = usual_maps(known)

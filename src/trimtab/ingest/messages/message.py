@@ -322,23 +322,29 @@ def usual_map(text: str) -> dict[str, str]:
     Raises:
         ValueError: the map is broken, or not as Java prints numbers of everyday size.
     """
+    if not is_usual_map(text):
+        raise ValueError(f"found {text!r}, expected a map of numbers of everyday size")
     _, names, numbers = usual_maps([text])
     return dict(zip(names, numbers, strict=True))
+
+
+def is_usual_map(text: str) -> bool:
+    """Return whether the inside of a map is as Java prints numbers of everyday size."""
+    return _USUAL_MAP.fullmatch(text) is not None
 
 
 def usual_maps(texts: Sequence[str]) -> tuple[list[int], list[str], list[str]]:
     """Part the insides of printed maps, one behind the other.
 
+    Args:
+        texts: all of them usual maps.
+
     Returns:
         The entries of each map; the names and the numbers of all of them.
 
     Raises:
-        ValueError: a map is broken, has a name twice, or is not as Java prints numbers of
-            everyday size.
+        ValueError: a map has a name twice.
     """
-    # Each by itself: it takes longer for all of them as one text.
-    if not all(map(_USUAL_MAP.fullmatch, texts)):
-        raise ValueError(f"found {texts}, expected maps of numbers of everyday size")
     parts = ", ".join(texts).replace("=", ", ").split(", ")
     counts, names = [text.count("=") for text in texts], parts[::2]
     ends = accumulate(counts)
