@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from trimtab.ingest.events import Form, Hit, Source, forms_of
 from trimtab.ingest.layouts import simple_class_name, thread_name
-from trimtab.ingest.splits import lines_of
+from trimtab.ingest.splits import count_lines, lines_of
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -49,6 +49,7 @@ _SEPARATOR = len(" - ")
 class Sifted:
     """What is known of a block's lines; what is none of it stands in `left`."""
 
+    #: Counted by their ends.
     lines: int
     other: int = 0
     continuation: int = 0
@@ -64,8 +65,7 @@ Sieve: TypeAlias = Callable[[bytes, int], Sifted]
 
 def every_line(block: bytes, before: int) -> Sifted:
     """Leave all lines to the parser of lines."""
-    lines = lines_of(block)
-    return Sifted(len(lines), left=enumerate(lines, before + 1))
+    return Sifted(count_lines(block), left=enumerate(lines_of(block), before + 1))
 
 
 def log_lines(block: bytes, before: int) -> Sifted:
@@ -160,15 +160,13 @@ def _parted(
 
 def _dashes(block: bytes, starts: _Places) -> _Places:
     """Return where the first ` -` at or behind each of some places stands, or the block's end."""
-    # Two bytes at a time, those that begin at even places and those at odd ones.
-    even, odd = (
-        np.frombuffer(block, np.uint16, (len(block) - first) // 2, min(first, len(block) - 1))
-        for first in (0, 1)
-    )
-    places = (2 * np.flatnonzero(even == _DASH), 2 * np.flatnonzero(odd == _DASH) + 1, [len(block)])
-    # Two runs that are in order already.
-    in_order = np.sort(np.concatenate(places), kind="stable")
-    nearest: _Places = in_order[np.searchsorted(in_order, starts)]
+    # Two bytes at a time, those that begin at even places and those at odd ones: no dash is in
+    # both, for two of them cannot overlap.  One that ends the block has no message behind it.
+    pairs = (len(block) - 1) // 2
+    even, odd = (np.frombuffer(block, np.uint16, pairs, first) for first in (0, 1))
+    found = np.flatnonzero((even == _DASH) | (odd == _DASH))
+    places = np.append(2 * found + (even[found] != _DASH), len(block))
+    nearest: _Places = places[np.searchsorted(places, starts)]
     return nearest
 
 
