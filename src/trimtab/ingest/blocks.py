@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from trimtab.ingest.events import Form, Hit, Source, forms_of
+from trimtab.ingest.events import Form, Hits, Source, forms_of
 from trimtab.ingest.layouts import simple_class_name, thread_name
 from trimtab.ingest.splits import count_lines, lines_of
 
@@ -54,7 +54,7 @@ class Sifted:
     other: int = 0
     continuation: int = 0
     #: Lines that may be messages, not counted yet.
-    hits: list[Hit] = field(default_factory=list)
+    hits: Hits = field(default_factory=Hits)
     #: Number of a line, from 1, and its text.
     left: Iterable[tuple[int, str]] = ()
 
@@ -212,7 +212,7 @@ def _told(lines: _Lines, sources: list[Source | None], before: int, sifted: Sift
         forms = _forms(lines, asked, zip(ranks, counts.tolist(), strict=True))
         sifted.hits = _hits(lines.take(asked[list(forms)]), forms.values(), sources, before)
     told = lines.numbers[rank_of_line > 0]
-    sifted.other += told.size - len(sifted.hits)
+    sifted.other += told.size - len(sifted.hits.lines)
     return told
 
 
@@ -248,10 +248,13 @@ def _forms(
 
 def _hits(
     lines: _Lines, forms: Iterable[tuple[Form, ...]], sources: list[Source | None], before: int
-) -> list[Hit]:
+) -> Hits:
     """Keep lines that may be messages of some forms each."""
-    numbers, starts, begins, ends, codes = (column.tolist() for column in lines[1:])
-    who = [source for code in codes if (source := sources[code]) is not None]
-    texts = [lines.block[start:end] for start, end in zip(starts, ends, strict=True)]
-    places = (begin - start for start, begin in zip(starts, begins, strict=True))
-    return list(map(Hit, (number + before + 1 for number in numbers), who, texts, places, forms))
+    spans = zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)
+    return Hits(
+        (lines.numbers + before + 1).tolist(),
+        [source for code in lines.codes.tolist() if (source := sources[code]) is not None],
+        [lines.block[start:end] for start, end in spans],
+        (lines.begins - lines.starts).tolist(),
+        list(forms),
+    )

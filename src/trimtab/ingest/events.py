@@ -6,7 +6,7 @@ The same rows as `broker_log` makes one by one, for the messages that come in nu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
@@ -57,18 +57,27 @@ class Source(NamedTuple):
     forms: tuple[Form, ...]
 
 
-class Hit(NamedTuple):
-    """A line in the distribution's layout that may be a message, not read yet."""
+@dataclass(slots=True)
+class Hits:
+    """Lines in the distribution's layout that may be messages, not read yet, in columns."""
 
-    #: Number of the line, from 1.
-    line: int
-    source: Source
-    #: Without its end.
-    text: bytes
-    #: Where in it the message begins.
-    begin: int
-    #: Whose needles stand in it, in the order in which they are tried.
-    forms: tuple[Form, ...]
+    #: Numbers of the lines, from 1.
+    lines: list[int] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    #: Without their ends.
+    texts: list[bytes] = field(default_factory=list)
+    #: Where in each the message begins.
+    begins: list[int] = field(default_factory=list)
+    #: Whose needles stand in each, in the order in which they are tried.
+    forms: list[tuple[Form, ...]] = field(default_factory=list)
+
+    def add(self, others: Hits) -> None:
+        """Take others behind these."""
+        self.lines += others.lines
+        self.sources += others.sources
+        self.texts += others.texts
+        self.begins += others.begins
+        self.forms += others.forms
 
 
 class _Filled(NamedTuple):
@@ -90,34 +99,36 @@ def forms_of(name: str) -> tuple[Form, ...]:
     )
 
 
-def event_rows(hits: Sequence[Hit], origin: Origin) -> tuple[pa.Table, list[Hit]]:
+def event_rows(hits: Hits, origin: Origin) -> tuple[pa.Table, list[tuple[int, bytes]]]:
     """Make the rows of the lines of one file that are messages as they usually are.
 
     Returns:
-        The rows, in the order of their lines, and the lines that are to be read singly.
+        The rows, in the order of their lines, and number and text of each line that is to be
+        read singly.
     """
-    heads = np.frombuffer(b"".join([hit.text[:LENGTH] for hit in hits]), np.uint8)
+    heads = np.frombuffer(b"".join([text[:LENGTH] for text in hits.texts]), np.uint8)
     times, exist = standard_times(heads.reshape(-1, LENGTH))
     # Lines have no ends in them, so what is no UTF-8 spoils no other line.
-    joined = b"\n".join([hit.text[hit.begin :] for hit in hits]).decode("utf-8", "replace")
+    ours = [text[begin:] for text, begin in zip(hits.texts, hits.begins, strict=True)]
+    joined = b"\n".join(ours).decode("utf-8", "replace")
     texts = [text.lstrip(" ").rstrip() for text in joined.split("\n")]
-    filled = list(_read(hits, texts, np.flatnonzero(exist).tolist()))
-    is_left = np.ones(len(hits), np.bool_)
+    filled = list(_read(hits.forms, texts, np.flatnonzero(exist).tolist()))
+    is_left = np.ones(len(texts), np.bool_)
     for form in filled:
         is_left[form.rows] = False
-    left = [hits[i] for i in np.flatnonzero(is_left).tolist()]
+    left = [(hits.lines[i], hits.texts[i]) for i in np.flatnonzero(is_left).tolist()]
     if not filled:
         return _SCHEMA.empty_table(), left
     rows = list(chain.from_iterable(form.rows for form in filled))
-    read = [hits[i] for i in rows]
+    sources = [hits.sources[i] for i in rows]
     columns: dict[str, Sequence[Any] | pa.Array] = {
         "time": times[rows],
         "log_broker": pa.repeat(pa.scalar(origin.log_broker, pa.string()), len(rows)),
         "file": pa.repeat(pa.scalar(origin.file, pa.string()), len(rows)),
-        "line": [hit.line for hit in read],
-        "thread": [hit.source.thread for hit in read],
-        "level": [hit.source.level for hit in read],
-        "logger": [hit.source.logger for hit in read],
+        "line": [hits.lines[i] for i in rows],
+        "thread": [source.thread for source in sources],
+        "level": [source.level for source in sources],
+        "logger": [source.logger for source in sources],
         "text": [texts[i] for i in rows],
     }
     arrays = [
@@ -130,11 +141,13 @@ def event_rows(hits: Sequence[Hit], origin: Origin) -> tuple[pa.Table, list[Hit]
     return pa.Table.from_arrays(arrays, schema=_SCHEMA).take(order), left
 
 
-def _read(hits: Sequence[Hit], texts: Sequence[str], rows: list[int]) -> Iterator[_Filled]:
+def _read(
+    forms: Sequence[tuple[Form, ...]], texts: Sequence[str], rows: list[int]
+) -> Iterator[_Filled]:
     """Read messages a form at a time: a line that one does not fit is tried with its next."""
     tried: dict[Form, list[int]] = {}
     for i in rows:
-        tried.setdefault(hits[i].forms[0], []).append(i)
+        tried.setdefault(forms[i][0], []).append(i)
     while tried:
         form, rows = tried.popitem()
         # A message in several values is read singly, also where a later one would fit.
@@ -142,9 +155,8 @@ def _read(hits: Sequence[Hit], texts: Sequence[str], rows: list[int]) -> Iterato
             continue
         found = list(map(form.message.pattern.fullmatch, map(texts.__getitem__, rows)))
         for i, match in zip(rows, found, strict=True):
-            forms = hits[i].forms
-            if match is None and forms[-1] is not form:
-                tried.setdefault(forms[forms.index(form) + 1], []).append(i)
+            if match is None and forms[i][-1] is not form:
+                tried.setdefault(forms[i][forms[i].index(form) + 1], []).append(i)
         groups = {i: match.groups() for i, match in zip(rows, found, strict=True) if match}
         if filled := _filled(form, _with_usual_maps(form, groups)):
             yield filled

@@ -17,7 +17,7 @@ from trimtab.ingest.blocks import Sieve, every_line, log_lines
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
-from trimtab.ingest.events import Hit, event_rows
+from trimtab.ingest.events import Hits, event_rows
 from trimtab.ingest.load_reports import load_report
 from trimtab.ingest.metrics import prom_line, query_range
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
@@ -212,7 +212,7 @@ def parse_blocks(
 def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
     parser, origin = LINE_PARSERS[source], found.origin
     sieve = SIEVES.get(source, every_line)
-    hits: list[Hit] = []
+    hits = Hits()
     try:
         for block in blocks:
             sifted = sieve(block, found.lines)
@@ -220,11 +220,12 @@ def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterato
             found.lines += sifted.lines
             found.classes["other"] += sifted.other
             found.classes["continuation"] += sifted.continuation
-            hits += sifted.hits
+            hits.add(sifted.hits)
             for number, text in sifted.left:
                 found.take(_outcome(parser, text, origin), text, number)
-            if found.waiting_rows + len(hits) >= _BATCH_ROWS:
+            if found.waiting_rows + len(hits.lines) >= _BATCH_ROWS:
                 _read_hits(found, hits, parser)
+                hits = Hits()
                 yield from found.batches()
     except DamagedError as damage:
         found.lines += 1
@@ -233,16 +234,15 @@ def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterato
     _read_hits(found, hits, parser)
 
 
-def _read_hits(found: _Found, hits: list[Hit], parser: Parser) -> None:
+def _read_hits(found: _Found, hits: Hits, parser: Parser) -> None:
     """Read all lines that may be messages; those that are odd are left to their parser."""
-    if not hits:
+    if not hits.lines:
         return
     events, left = event_rows(hits, found.origin)
-    hits.clear()
     found.see(events)
-    for hit in left:
-        [text] = lines_of(hit.text + b"\n")
-        found.take(_outcome(parser, text, found.origin), text, hit.line)
+    for line, written in left:
+        [text] = lines_of(written + b"\n")
+        found.take(_outcome(parser, text, found.origin), text, line)
     if left:
         for rows in found.waiting.values():
             rows.sort(key=itemgetter("line"))
