@@ -38,7 +38,8 @@ def feed(average: Floats, taken: Ints, most: int, sample: Floats, steps: Sequenc
     with np.errstate(all="ignore"):
         for number, step in enumerate(steps, 1):
             if step is not None:
-                places, sample[:, places] = step
+                places, numbers = step
+                sample[:, places] = numbers
                 continue
             if number == len(steps):
                 before = average.copy()

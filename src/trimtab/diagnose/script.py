@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.replay import Leading, Script
+from trimtab.diagnose.replay import Script
 from trimtab.diagnose.store_source import Span, best_told
 from trimtab.diagnose.stored import stored_averages, stored_reports
 from trimtab.diagnose.tenures import Tenure
@@ -28,24 +28,12 @@ def script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Scr
     starts = [
         row["started"] - tenure.ahead
         for row in reports.rows
-        if row["broker"] == tenure.leader_id
+        if row["broker"] == tenure.leading.leader_id
         and row["started"] is not None
         and (tenure.start is None or row["started"] - tenure.ahead <= tenure.start)
     ]
-    leading = Leading(
-        term=tenure.term,
-        leader=tenure.leader,
-        leader_id=tenure.leader_id,
-        release=tenure.release,
-        shedder=tenure.shedder,
-        placer=tenure.placer,
-        conf=tenure.conf,
-        manager=tenure.manager,
-        weights=tenure.weights,
-        doubt=tenure.doubt,
-    )
     return Script(
-        leading=leading,
+        leading=tenure.leading,
         reports=reports,
         averages=stored_averages(held, tenure.end, spans),
         ticks=tenure.ticks,
@@ -67,7 +55,7 @@ def _rows(held: tuple[Path, str], table: str, condition: ds.Expression) -> list[
 def _selections(held: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
     mine = (
         (ds.field("kind") == "candidates-considered")
-        & (ds.field("log_broker") == tenure.leader)
+        & (ds.field("log_broker") == tenure.leading.leader)
         & (ds.field("time") <= tenure.end + tenure.ahead)
     )
     if tenure.start is not None:

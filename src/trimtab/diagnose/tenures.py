@@ -7,30 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from trimtab.diagnose.deployment import Deployment
+from trimtab.diagnose.replay import Leading
 from trimtab.diagnose.terms import Term, ticks
-from trimtab.settings import LoadManagerSettings, ResourceWeights
 
 
 @dataclass(frozen=True, slots=True)
 class Tenure:
     """What a task needs to replay one tenure; the rows it reads from the tables itself."""
 
-    term: int
-    leader: str
-    #: Broker id of the leader; None if the log's folder does not tell.
-    leader_id: str | None
-    release: str
-    shedder: str
-    placer: str
-    conf: Mapping[str, str]
-    manager: LoadManagerSettings
-    weights: ResourceWeights
+    leading: Leading
     ticks: Sequence[tuple[datetime, int | None]]
     unloads: Sequence[tuple[datetime, str]]
     #: Selections of brokers are taken from this stretch of the leader's log.
     start: datetime | None
     end: datetime
-    doubt: str | None
     #: What is taken off the leader's times, since its clock is off; all others of these are so.
     ahead: timedelta = timedelta(0)
 
@@ -51,26 +41,28 @@ def tenures(
     """
     return [
         Tenure(
-            term=term.number,
-            leader=term.log_broker,
-            leader_id=names.get(term.log_broker),
-            release=ran.release,
-            shedder=ran.shedder,
-            placer=ran.placer,
-            conf=dict(ran.conf),
-            manager=ran.manager,
-            weights=ran.threshold_shedder.weights,
+            leading=Leading(
+                term=term.number,
+                leader=term.log_broker,
+                leader_id=names.get(term.log_broker),
+                release=ran.release,
+                shedder=ran.shedder,
+                placer=ran.placer,
+                conf=dict(ran.conf),
+                manager=ran.manager,
+                weights=ran.threshold_shedder.weights,
+                doubt=(
+                    None
+                    if term.elected
+                    else f"the log of {term.log_broker} begins after its election, so its "
+                    "smoothed usage before the first round is not known"
+                ),
+            ),
             ticks=ticks(term, ran.manager.shedding_interval_s),
             unloads=[(move.time, move.bundle) for each in term.rounds for move in each.moves],
             start=term.elected,
             end=term.end,
             ahead=ahead.get(term.log_broker, timedelta(0)),
-            doubt=(
-                None
-                if term.elected
-                else f"the log of {term.log_broker} begins after its election, so its smoothed "
-                "usage before the first round is not known"
-            ),
         )
         for term in found
     ]
