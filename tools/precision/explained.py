@@ -24,7 +24,6 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document
-from trimtab.diagnose.envelopes import ENVELOPE, enveloped, unwrapped
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.logged import acquired, logged
 from trimtab.diagnose.lookups import owners
@@ -40,6 +39,7 @@ from trimtab.diagnose.store_source import (
     best_told_table,
     covered,
 )
+from trimtab.diagnose.tabled import in_order, tabled
 from trimtab.diagnose.tenures import Tenure
 from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
@@ -199,5 +199,4 @@ def _heaviest(told: pa.Table) -> tuple[Heavy, ...]:
 def _replayed(
     held: tuple[Path, str], asked: Sequence[Tenure], spans: Sequence[Span]
 ) -> dict[str, pa.Table]:
-    rows = (row for tenure in asked for row in replay(script(held, tenure, spans)))
-    return unwrapped(pa.Table.from_batches(enveloped(rows), ENVELOPE))
+    return in_order([tabled(replay(script(held, tenure, spans))) for tenure in asked])

@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow as pa
 
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.parts import unpacked
 from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split
+from trimtab.packing import unpacked
 from trimtab.partitions import write_rows
 from trimtab.tables import INGESTED
 
@@ -49,4 +49,4 @@ def _parsed(recording: Recording) -> Iterator[tuple[str, pa.Table]]:
             for batch in parse_split(0, split):
                 for row in batch.select(["table", "rows"]).to_pylist():
                     if row["table"] is not None:
-                        yield row["table"], unpacked(row["rows"], 0)
+                        yield row["table"], unpacked(row["rows"])

@@ -8,12 +8,12 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from trimtab.diagnose.envelopes import enveloped, packed, unpacked, unwrapped
 from trimtab.diagnose.replay import replay
 from trimtab.diagnose.script import script
 from trimtab.diagnose.store_source import Span
+from trimtab.diagnose.tabled import in_order, tabled
 from trimtab.diagnose.tenures import Tenure
-from trimtab.tables import DIAGNOSED
+from trimtab.packing import packed, unpacked
 
 
 def recompute(
@@ -34,12 +34,14 @@ def recompute(
         Each table of DIAGNOSED, in order of tenure and time.
     """
     if not tenures:
-        return {name: schema.empty_table() for name, schema in DIAGNOSED.items()}
+        return in_order([])
     listed, logged = list(tenures), tuple(spans)
 
-    def play(number: int) -> bytes:
-        return packed(enveloped(replay(script(held, listed[number], logged))))
+    def play(number: int) -> dict[str, bytes]:
+        found = tabled(replay(script(held, listed[number], logged)))
+        return {name: packed(table) for name, table in found.items()}
 
     # No data frame: Java would take millions of brokers' states apart and lay them out again.
     tasks = spark.sparkContext.parallelize(range(len(listed)), len(listed))
-    return unwrapped(unpacked(tasks.map(play).collect()))
+    played = tasks.map(play).collect()
+    return in_order([{name: unpacked(table) for name, table in each.items()} for each in played])

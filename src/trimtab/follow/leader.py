@@ -6,14 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from trimtab.diagnose.deployment import deployment
 from trimtab.follow.running import Rhythm
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split
+from trimtab.packing import unpacked
 from trimtab.settings import ResourceWeights
 
 _SETTINGS = ("conf", "helm-values", "runtime-config")
@@ -55,4 +54,4 @@ def _settings(recording: Recording) -> Iterator[dict[str, Any]]:
                 for batch in parse_split(0, split):
                     for row in batch.to_pylist():
                         if row["table"] == "settings":
-                            yield from pa.ipc.open_stream(row["rows"]).read_all().to_pylist()
+                            yield from unpacked(row["rows"]).to_pylist()

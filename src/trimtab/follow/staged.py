@@ -14,8 +14,9 @@ from pyspark import TaskContext
 from trimtab.follow.facts import FACTS, facts_of
 from trimtab.follow.places import FACTS_FOLDER, part_name, placed
 from trimtab.follow.running import LINES
+from trimtab.ingest.again import moved
 from trimtab.ingest.folder import BOOKS
-from trimtab.ingest.parts import unpacked
+from trimtab.packing import unpacked
 from trimtab.settings import ResourceWeights
 
 #: What a task tells: a row for each file that it wrote, and one for each accounting.
@@ -64,7 +65,7 @@ def stage(
                 told.append({key: row[key] for key in ("item", "name", "source", "account")})
                 facts += _lines(row)
                 continue
-            rows = unpacked(row["rows"], row["before"])
+            rows = moved(unpacked(row["rows"]), row["before"])
             facts += facts_of(row["tab"], rows, weights)
             for place, share in placed(cluster, row["tab"], rows):
                 waiting.setdefault((place, row["tab"]), []).append(share)

@@ -20,6 +20,7 @@ from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprin
 from trimtab.ingest.splits import Split
 from trimtab.ingest.worker import CLASSES, ENVELOPE, parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
+from trimtab.packing import packed, unpacked
 from trimtab.tables import INGESTED
 
 #: Rows that travel together.
@@ -139,7 +140,7 @@ def _rest(seen: _Seen) -> Iterator[pa.RecordBatch]:
     for batch in parse_split(seen.piece.number, rest):
         row = batch.to_pylist()[0]
         if row["account"] is None:
-            rows = pa.ipc.open_stream(row["rows"]).read_all()
+            rows = unpacked(row["rows"])
             yield _envelope(seen.piece, row["table"], moved(rows, known["lines"]))
             continue
         new = row["account"]
@@ -186,8 +187,5 @@ def _account(seen: _Seen, account: Mapping[str, Any], known: Mapping[str, Any]) 
 
 
 def _envelope(piece: Piece, table: str, rows: pa.Table) -> pa.RecordBatch:
-    packed = pa.BufferOutputStream()
-    with pa.ipc.new_stream(packed, rows.schema) as stream:
-        stream.write_table(rows.combine_chunks())
-    row = {"split": piece.number, "table": table, "rows": packed.getvalue().to_pybytes()}
+    row = {"split": piece.number, "table": table, "rows": packed(rows)}
     return pa.RecordBatch.from_pylist([row], ENVELOPE)

@@ -26,6 +26,7 @@ import pyarrow as pa
 from trimtab.ingest.accounting import SplitAccount
 from trimtab.ingest.again import Group, moved, run_group
 from trimtab.ingest.worker import ENVELOPE
+from trimtab.packing import unpacked
 from trimtab.partitions import Part
 
 #: New objects after which Python looks for garbage in cycles; more than wait for a batch.
@@ -104,11 +105,6 @@ def write_waiting(place: Place, offsets: Mapping[int, int], number: int) -> Writ
         return Written(fault=str(fault))
 
 
-def unpacked(packed: bytes, lines_before: int) -> pa.Table:
-    """Return rows of one table that a worker packed, so many lines added to each one's."""
-    return moved(pa.ipc.open_stream(packed).read_all(), lines_before)
-
-
 def _write_part(place: Place, number: int, group: Group) -> Written:
     """Parse a group that begins with the beginning of a file, and write its rows."""
     continued = {piece.number for piece in group.pieces if piece.split.start}
@@ -176,7 +172,7 @@ def _account(row: Mapping[str, Any]) -> SplitAccount:
 
 
 def _add(part: Part, row: Mapping[str, Any], lines_before: int) -> None:
-    rows = unpacked(row["rows"], lines_before)
+    rows = moved(unpacked(row["rows"]), lines_before)
     with _writing():
         part.add(row["table"], rows)
 

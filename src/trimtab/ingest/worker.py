@@ -25,6 +25,7 @@ from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, re
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.ingest.zookeeper import StoreFile
+from trimtab.packing import packed
 from trimtab.tables import INGESTED
 from trimtab.zookeeper.bytestream import BrokenFileError
 
@@ -57,8 +58,6 @@ PARSED = tuple(name for name in INGESTED if name not in {"recording", "files", "
 CLASSES = ("rows", "other", "continuation", "rejected")
 #: Rows that wait for a batch: enough for Arrow to be cheap, few enough for memory.
 _BATCH_ROWS = 4096
-#: Java keeps the rows until all are counted: a sixth of the bytes is a sixth of that work.
-_PACKING = pa.ipc.IpcWriteOptions(compression="lz4")
 #: Characters of a rejected line that are kept.
 _REJECT_LENGTH = 500
 
@@ -158,10 +157,7 @@ class _Found:
                 self.events = None
             if made:
                 in_order = made[0] if len(made) == 1 else pa.concat_tables(made).sort_by("line")
-                packed = pa.BufferOutputStream()
-                with pa.ipc.new_stream(packed, schema, options=_PACKING) as stream:
-                    stream.write_table(in_order.combine_chunks())
-                yield self._envelope(table=table, rows=packed.getvalue().to_pybytes())
+                yield self._envelope(table=table, rows=packed(in_order))
         self.waiting_rows = 0
 
     def account(self) -> pa.RecordBatch:
