@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 from pyspark import inheritable_thread_target
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812  # the name that every Spark program uses
 
 from trimtab.diagnose.assembled import Beside, assembled
 from trimtab.diagnose.clock_skew import Clocks
@@ -33,7 +34,16 @@ from trimtab.diagnose.deployment import (
 )
 from trimtab.diagnose.document import findings_document, iso_time, picture
 from trimtab.diagnose.findings import found
-from trimtab.diagnose.frames import Held, clocks_of, heaviest, log_events, reports_of
+from trimtab.diagnose.held import (
+    Held,
+    among,
+    clocks_of,
+    heaviest,
+    log_events,
+    log_spans,
+    releases_of,
+    reports_of,
+)
 from trimtab.diagnose.logged import acquired
 from trimtab.diagnose.lookups import owners
 from trimtab.diagnose.night import Event, Usage
@@ -88,9 +98,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     reports = best_told_table(_reports(held), spans)
     clocks = clocks_of(held, names, reports)
     held = replace(held, ahead=clocks.ahead_of_logs(names))
-    lines = log_events(
-        held, F.col("logger").isin(*SHEDDER_LOGGERS) | F.col("kind").isin(*OF_LEADERS)
-    )
+    lines = log_events(held, among("logger", SHEDDER_LOGGERS) | among("kind", OF_LEADERS))
     leaders = best_told(held.rows("leaders"), spans)
     events = with_elections(lines, leaders, names)
     ran = _deployment(held, meta, events)
@@ -108,7 +116,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     with ThreadPoolExecutor(1) as pool:
         play = inheritable_thread_target(spark)(recompute)
         playing = pool.submit(play, spark, (tables, cluster), led.asked, spans)
-        (log_spans, logs), actions = _log_spans(held), held.rows("actions")
+        (spans_of_logs, logs), actions = log_spans(held), held.rows("actions")
         beside = _beside(held, basis, led.moved(), spans, logs)
         replayed = playing.result()
     write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
@@ -117,7 +125,7 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
-    document |= _of_clocks(document["warnings"], (log_spans, basis.usages), clocks, lines)
+    document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
     when = {"from": meta.get("from", _first(basis)), "to": meta.get("to", iso_time(led.end))}
     return Diagnosis(
         findings=_named(meta) | when | document,
@@ -148,12 +156,12 @@ def _beside(
     logs: frozenset[str],
 ) -> Beside:
     """Read the lines of no round, and what brokers and the store said."""
-    mine = F.col("bundle").isin(*sorted(moved))
-    own = F.col("kind") == "ownership-acquired"
+    mine = among("bundle", moved)
+    own = ds.field("kind") == "ownership-acquired"
     stored = held.rows("ownership", mine) if moved else []
     lines = log_events(held, own & mine) if moved else []
     return Beside(
-        events=tuple(log_events(held, F.col("kind").isin(*sorted(WATCHED)))),
+        events=tuple(log_events(held, among("kind", WATCHED))),
         reports=broker_reports(of_origin(basis.reports, "store")),
         bundles=reports_of(held, moved),
         owners=owners(best_told(stored, spans)),
@@ -163,34 +171,22 @@ def _beside(
     )
 
 
-def _log_spans(
-    held: Held,
-) -> tuple[dict[str, tuple[datetime, datetime]], frozenset[str]]:
-    """Return the first and the last time in each log, and whose logs there are."""
-    spans = held.frame("log_events").groupBy("file", "log_broker").agg(F.min("time"), F.max("time"))
-    rows = list(zip(*spans.toArrow().to_pydict().values(), strict=True))
-    return {file: (start, end) for file, _, start, end in rows}, frozenset(row[1] for row in rows)
-
-
 def _reports(held: Held) -> pa.Table:
     """Read what is asked of every report, as columns."""
-    found = held.frame("load_reports").select(*_REPORTED, F.size("bundles").alias("bundle_count"))
-    return found.toArrow().sort_by([("file", "ascending"), ("line", "ascending")])
+    columns = {name: ds.field(name) for name in _REPORTED}
+    columns["bundle_count"] = pc.list_value_length(ds.field("bundles"))
+    found = held.table("load_reports", columns)
+    return found.sort_by([("file", "ascending"), ("line", "ascending")])
 
 
 def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) -> Deployment:
-    releases = [
-        row["release"]
-        for row in held.frame("load_reports").select("release").distinct().collect()
-        if row["release"]
-    ]
     settings = held.rows("settings") or logged_settings(
-        log_events(held, F.col("kind") == "broker-ready")
+        log_events(held, ds.field("kind") == "broker-ready")
     )
     return deployment(
         meta,
         settings,
-        sorted(releases, reverse=True) or logged_releases(events),
+        releases_of(held) or logged_releases(events),
         logged_strategies(events),
     )
 
@@ -199,7 +195,7 @@ def _usages(
     held: Held, reports: pa.Table, names: Mapping[str, str], ran: Deployment
 ) -> tuple[Usage, ...]:
     def samples() -> list[dict[str, Any]]:
-        return held.rows("metrics", F.col("name").isin(*METRICS))
+        return held.rows("metrics", among("name", METRICS))
 
     return usages(reports, samples, names, ran.threshold_shedder.weights)
 

@@ -1,0 +1,193 @@
+"""Tables that ingest wrote, asked in Spark's workers: rows, lines, and what findings look at.
+
+No data frames: until Java has loaded and compiled what one query of its SQL needs, the workers
+have read a large night, and what is asked for comes as Arrow in either case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from pyspark.sql import SparkSession
+
+from trimtab.diagnose.assembled import HEAVIEST
+from trimtab.diagnose.clock_pairs import KINDS, pairs_of
+from trimtab.diagnose.clock_skew import Clocks, measured
+from trimtab.diagnose.logged import logged
+from trimtab.diagnose.night import Event, Heavy
+from trimtab.diagnose.reported import BundleReports, bundle_reports, of_origin
+from trimtab.diagnose.store_source import ZOOKEEPER
+from trimtab.packing import packed, unpacked
+from trimtab.partitions import part_files
+from trimtab.tables import INGESTED
+
+#: Bytes of a table that one task reads, at some 100 MB/s: less is not worth a task.
+_SHARE_BYTES = 32 << 20
+#: What is asked of each report of bundles that moved.
+_OF_BUNDLES = (
+    *("time", "written", "broker", "bundle", "topics"),
+    *("rate_in", "rate_out", "throughput_in", "throughput_out"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The tables of one cluster."""
+
+    spark: SparkSession
+    tables: Path
+    cluster: str
+    #: Log folder → what is taken off the times of its lines, since its clock is off.
+    ahead: Mapping[str, timedelta] = field(default_factory=dict)
+
+    def asked(self, name: str, ask: Callable[[ds.Dataset], pa.Table]) -> pa.Table:
+        """Ask each share of a table, and put the answers together in the order of its parts.
+
+        Args:
+            name: of the table, one of INGESTED.
+            ask: what to ask of a share; runs in a worker if there are several.
+        """
+        schema = INGESTED[name]
+        shares = _shares(part_files(self.tables, name, self.cluster))
+
+        def answer(files: Sequence[Path]) -> pa.Table:
+            return ask(ds.dataset(list(map(str, files)), schema=schema, format="parquet"))
+
+        if len(shares) == 1:
+            return answer(shares[0])
+        tasks = self.spark.sparkContext.parallelize(shares, len(shares))
+        answers = tasks.map(lambda files: packed(answer(files))).collect()
+        return pa.concat_tables(map(unpacked, answers))
+
+    def table(
+        self,
+        name: str,
+        columns: Sequence[str] | Mapping[str, ds.Expression],
+        condition: ds.Expression | None = None,
+    ) -> pa.Table:
+        """Return columns of the rows of a table for which a condition holds, or what they give."""
+        wanted = dict(columns) if isinstance(columns, Mapping) else list(columns)
+
+        def ask(share: ds.Dataset) -> pa.Table:
+            # A task has one core; the others are for other tasks.
+            return share.to_table(columns=wanted, filter=condition, use_threads=False)
+
+        return self.asked(name, ask)
+
+    def rows(self, name: str, condition: ds.Expression | None = None) -> list[dict[str, Any]]:
+        """Return rows of a table, by file and line where they have them."""
+        columns = INGESTED[name].names
+        rows: list[dict[str, Any]] = self.table(name, columns, condition).to_pylist()
+        if "line" in columns:
+            rows.sort(key=lambda row: (row["file"], row["line"]))
+        return rows
+
+
+def among(column: str, names: Iterable[str]) -> ds.Expression:
+    """Hold for the rows that have one of some names in a column; of none, for no row."""
+    return ds.field(column).isin(pa.array(sorted(names), pa.string()))
+
+
+def _shares(files: Sequence[Path]) -> list[list[Path]]:
+    """Share files out to tasks, in their order; the files alone decide, and not the cores."""
+    shares: list[list[Path]] = [[]]
+    room = _SHARE_BYTES
+    for file in files:
+        size = file.stat().st_size
+        if shares[-1] and size > room:
+            shares.append([])
+            room = _SHARE_BYTES
+        shares[-1].append(file)
+        room -= size
+    return shares
+
+
+def log_events(held: Held, wanted: ds.Expression) -> list[Event]:
+    """Read lines of the logs, in order of time, file and line."""
+    return logged(held.rows("log_events", wanted), held.ahead)
+
+
+def log_spans(held: Held) -> tuple[dict[str, tuple[datetime, datetime]], frozenset[str]]:
+    """Return the first and the last time in each log, and whose logs there are."""
+    of_log, times = ["file", "log_broker"], [("time", "min"), ("time", "max")]
+
+    def ask(share: ds.Dataset) -> pa.Table:
+        lines = share.to_table(columns=[*of_log, "time"], use_threads=False)
+        return lines.group_by(of_log, use_threads=False).aggregate(times)
+
+    found = held.asked("log_events", ask).group_by(of_log, use_threads=False)
+    spans = found.aggregate([("time_min", "min"), ("time_max", "max")]).to_pydict()
+    rows = list(zip(spans["file"], spans["time_min_min"], spans["time_max_max"], strict=True))
+    return {file: (start, end) for file, start, end in rows}, frozenset(spans["log_broker"])
+
+
+def clocks_of(held: Held, names: Mapping[str, str], reports: pa.Table) -> Clocks:
+    """Measure the brokers' clocks.
+
+    Args:
+        held: the tables.
+        names: log folder → broker id.
+        reports: rows of `load_reports`.
+    """
+    columns = ("time", "log_broker", "kind", "bundle", "broker")
+    lines = held.table("log_events", columns, among("kind", KINDS))
+    exact = held.rows("ownership", pc.starts_with(ds.field("file"), ZOOKEEPER))
+    stamped = of_origin(reports, "store").select(["broker", "updated", "written"]).to_pylist()
+    return measured(pairs_of(lines.to_pylist(), exact, stamped, names))
+
+
+def releases_of(held: Held) -> list[str]:
+    """List the releases that brokers report, the latest first."""
+
+    def ask(share: ds.Dataset) -> pa.Table:
+        found = share.to_table(columns=["release"], use_threads=False)
+        return found.group_by("release", use_threads=False).aggregate([])
+
+    found = held.asked("load_reports", ask)["release"].unique().to_pylist()
+    return sorted((release for release in found if release), reverse=True)
+
+
+def reports_of(held: Held, bundles: Collection[str]) -> dict[str, BundleReports]:
+    """Read what brokers told the store of some bundles."""
+    if not bundles:
+        return {}
+    wanted = (ds.field("origin") == "store") & among("bundle", bundles)
+    return bundle_reports(held.table("bundle_reports", _OF_BUNDLES, wanted))
+
+
+def heaviest(held: Held) -> tuple[Heavy, ...]:
+    """Find the bundles with the most traffic on average, heaviest first."""
+    in_store = ds.field("origin") == "store"
+    added = ds.field("throughput_in") + ds.field("throughput_out")
+    columns = {"bundle": ds.field("bundle"), "topics": ds.field("topics"), "throughput": added}
+
+    def ask(share: ds.Dataset) -> pa.Table:
+        reports = share.to_table(columns=columns, filter=in_store, use_threads=False)
+        sums = [("throughput", "sum"), ("throughput", "count"), ("topics", "max")]
+        return reports.group_by("bundle", use_threads=False).aggregate(sums)
+
+    sums = [("throughput_sum", "sum"), ("throughput_count", "sum"), ("topics_max", "max")]
+    found = held.asked("bundle_reports", ask).group_by("bundle", use_threads=False).aggregate(sums)
+    mean = pc.divide(found["throughput_sum_sum"], found["throughput_count_sum"].cast(pa.float64()))
+    order = [("throughput", "descending"), ("bundle", "ascending")]
+    first = found.append_column("throughput", mean).sort_by(order).slice(0, HEAVIEST).to_pylist()
+    mine = in_store & among("bundle", (row["bundle"] for row in first))
+    told = held.table("bundle_reports", ("time", "file", "line", "bundle", "broker"), mine)
+    order = [(column, "ascending") for column in ("time", "file", "line")]
+    last = {row["bundle"]: row["broker"] for row in told.sort_by(order).to_pylist()}
+    return tuple(
+        Heavy(
+            row["bundle"],
+            last[row["bundle"]],
+            row["throughput"] or 0.0,
+            row["topics_max_max"] or 0,
+        )
+        for row in first
+    )
