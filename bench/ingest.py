@@ -30,7 +30,7 @@ from bench.table import DifferenceError, Table
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.pipeline import ingest as ingest_recording
 from trimtab.ingest.recording import open_recording
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 
 _SEED = 7
 _SIZE = 1_000_000_000
@@ -144,7 +144,7 @@ def _medians(side: _Side) -> tuple[float, float]:
 
 def read_by_trimtab(connection: Connection) -> None:
     """Read recordings with trimtab, one after the other, in one session of Spark."""
-    with opened_session("trimtab bench", cores=_CORES, master=None) as spark:
+    with opened_spark("trimtab bench", cores=_CORES, master=None) as spark:
 
         def read(recording: Path, tables: Path) -> None:
             with open_recording(recording) as opened:

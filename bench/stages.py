@@ -22,7 +22,7 @@ from bench.process_tree import Shares, largest_worker_bytes, resident_bytes, sha
 from trimtab.diagnose import diagnose, diagnosis
 from trimtab.ingest import ingest, open_recording
 from trimtab.report import render
-from trimtab.spark import session
+from trimtab.spark import started
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -86,7 +86,7 @@ def main() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     output.mkdir(parents=True)
     log, watch = output / "spark.log", Watch()
-    spark = watch.stage("start", lambda: session("bench", cores=cores, log=log))
+    spark = watch.stage("start", lambda: started("bench", cores=cores, log=log))
     with open_recording(recording) as opened:
         watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
         cluster = opened.cluster

@@ -16,10 +16,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyspark
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from bench.table import DifferenceError, Table
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 from trimtab.sweep.grid import grid
 from trimtab.sweep.pipeline import Plan
 from trimtab.sweep.pipeline import sweep as swept
@@ -66,12 +66,12 @@ def sweep() -> Table:
     """Measure a sweep beside a pool."""
     asked = grid(_GRID, "the grid of this benchmark")
     plan = plan_of(asked, scenarios_of(asked.scenarios, Path()))
-    with opened_session("bench", cores=_CORES, master=None) as spark:
+    with opened_spark("bench", cores=_CORES, master=None) as spark:
         rows = tuple(_turns(spark, plan))
     return Table(_TEXT, (f"PySpark {pyspark.__version__}",), _HEADINGS, rows)
 
 
-def _turns(spark: SparkSession, plan: Plan) -> Iterator[tuple[str, ...]]:
+def _turns(spark: SparkContext, plan: Plan) -> Iterator[tuple[str, ...]]:
     for turn in range(1, _TURNS + 1):
         pool = _taken(partial(_pool, plan), _ended_cpu_s)
         ours = _taken(partial(_sweep, spark, plan), _running_cpu_s)
@@ -89,7 +89,7 @@ def _taken(run: Callable[[], pa.Table], cpu: Callable[[], float]) -> _Taken:
     return _Taken(time.perf_counter() - began, cpu() - cpu_s, outcomes)
 
 
-def _sweep(spark: SparkSession, plan: Plan) -> pa.Table:
+def _sweep(spark: SparkContext, plan: Plan) -> pa.Table:
     with tempfile.TemporaryDirectory() as folder:
         return swept(lambda: nullcontext(spark), plan, Path(folder) / "swept").outcomes
 

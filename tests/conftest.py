@@ -1,4 +1,4 @@
-"""What tests share: one Spark session a run, and how hard Hypothesis tries."""
+"""What tests share: one Spark a run, and how hard Hypothesis tries."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
-from trimtab.spark import session
+from trimtab.spark import started
 
 # The same examples on every run where a failure must be the change's fault; new ones
 # on a desk, where a failure is a find.  No deadline: the machine is shared.
@@ -41,11 +41,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
-    """The run's Spark session: a second Java would cost seconds and half a gigabyte."""
-    started = session("trimtab tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
-    yield started
-    started.stop()
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkContext]:
+    """The run's Spark: a second Java would cost seconds and half a gigabyte."""
+    ours = started("trimtab tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
+    yield ours
+    ours.stop()
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import trimtab.sweep.kept
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 from trimtab.sweep.pipeline import Plan, sweep
 from trimtab.sweep.task import Ran, Task, Work
 
@@ -73,12 +73,12 @@ def main(master: str, folder: str, n: str, kept_max: str = "") -> None:
         _die_after(int(kept_max))
     log = Path(f"{folder}-log")
     log.mkdir(exist_ok=True)
-    with opened_session("alone", cores=2, master=master) as spark:
+    with opened_spark("alone", cores=2, master=master) as spark:
         started = partial(nullcontext, spark)
         swept = sweep(started, Plan(tasks(int(n)), toy(log), {}, 60.0), Path(folder))
         asked = Plan(tasks(4), lambda task: where(), {}, 60.0)
         copies = sweep(started, asked, Path(f"{folder}-where")).outcomes["unloads"].to_pylist()
-        cores = spark.sparkContext.defaultParallelism
+        cores = spark.defaultParallelism
     said = {"statuses": swept.statuses, "kept": swept.n_kept, "cores": cores, "zip": copies}
     sys.stdout.write(json.dumps(said))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from bench.ingest import compare
 from bench.ingest_duckdb import ingest_duckdb
@@ -33,7 +33,7 @@ def written(recording: Path) -> list[Path]:
 
 
 @pytest.mark.spark
-def test_all_sides_write_the_same(spark: SparkSession, recording: Path, tmp_path: Path) -> None:
+def test_all_sides_write_the_same(spark: SparkContext, recording: Path, tmp_path: Path) -> None:
     with open_recording(recording) as opened:
         found = ingest(spark, opened, tmp_path / "trimtab").totals
     ingest_polars(written(recording), tmp_path / "polars")
@@ -47,7 +47,7 @@ def test_all_sides_write_the_same(spark: SparkSession, recording: Path, tmp_path
 
 
 @pytest.mark.spark
-def test_a_difference_is_an_error(spark: SparkSession, recording: Path, tmp_path: Path) -> None:
+def test_a_difference_is_an_error(spark: SparkContext, recording: Path, tmp_path: Path) -> None:
     with open_recording(recording) as opened:
         ingest(spark, opened, tmp_path / "trimtab")
     ingest_polars(written(recording), tmp_path / "polars")

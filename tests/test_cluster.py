@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from spark_cluster import cluster
 from trimtab.explain import explain
@@ -29,12 +29,12 @@ from pathlib import Path
 from trimtab.diagnose import held
 from trimtab.explain import explain
 from trimtab.ingest import open_recording
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 
 # Each file of a table is a share of its own, so that the workers are asked.
 held._SHARE_BYTES = 1
 master, night, output = sys.argv[1], *map(Path, sys.argv[2:])
-with opened_session("alone", cores=1, master=master) as spark:
+with opened_spark("alone", cores=1, master=master) as spark:
     with open_recording(night) as recording:
         explain(spark, recording, output)
 """
@@ -96,7 +96,7 @@ def running(
 
 
 def test_tables_findings_and_report_are_the_same_wherever_they_are_made(
-    running: tuple[str, list[subprocess.Popen[str]], Path], spark: SparkSession, tmp_path: Path
+    running: tuple[str, list[subprocess.Popen[str]], Path], spark: SparkContext, tmp_path: Path
 ) -> None:
     url, _, folder = running
     with open_recording(NIGHT) as recording:

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from sweep_rows import KEYS, row, rows
 from trimtab.cli import main
@@ -193,7 +193,7 @@ def test_a_grid_that_is_not_there_is_told_in_a_line(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def compared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def compared(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A comparison of two strategies on a scenario that trimtab brings."""
     output = tmp_path_factory.mktemp("compared")
     question = Question(("S01",), ("AvgShedder", "none"), n_seeds=3, command="trimtab compare S01")
@@ -229,13 +229,13 @@ def test_what_a_scenario_expects_is_judged_over_its_seeds(compared: Path) -> Non
     assert all(each["because"] in page for each in avg["expectations"])
 
 
-def test_what_is_not_met_is_said_and_the_exit_code_too(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_not_met_is_said_and_the_exit_code_too(spark: SparkContext, tmp_path: Path) -> None:
     (tmp_path / "idle.toml").write_text(
         "# Does a balanced cluster stay as it is?\n[run]\nminutes = 20\n"
         "[[machines]]\ncount = 3\n[[bundles]]\ncount = 12\n[traffic]\ncpu_percent = 30\n"
         '[[expect]]\noutcome = "unloads"\nat_least = 1\nof = "median"\nbecause = "a slip"\n'
     )
-    master = ("--master", str(spark.sparkContext.master))
+    master = ("--master", str(spark.master))
     asked = ("compare", str(tmp_path / "idle.toml"), "--seeds", "2", *master)
     conf = ("--set", "loadBalancerOverrideBrokerNicSpeedGbps=10")
 
@@ -264,7 +264,7 @@ def test_what_was_compared_is_compared_again_without_spark(compared: Path) -> No
     assert 2 == len(lines)
 
 
-def test_both_commands_run_what_is_missing(spark: SparkSession, tmp_path: Path) -> None:
+def test_both_commands_run_what_is_missing(spark: SparkContext, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         "# Nothing happens.\n[run]\nminutes = 20\n"
         "[[machines]]\ncount = 3\n[[bundles]]\ncount = 12\n[traffic]\ncpu_percent = 30\n"
@@ -273,7 +273,7 @@ def test_both_commands_run_what_is_missing(spark: SparkSession, tmp_path: Path) 
         'scenarios = ["mine.toml"]\nstrategies = ["none"]\nseeds = 2\n'
     )
     # The commands use the session that runs, if its master is the same.
-    master = ("--master", str(spark.sparkContext.master))
+    master = ("--master", str(spark.master))
     output = str(tmp_path / "out")
 
     swept = invoked("sweep", str(tmp_path / "grid.toml"), "-o", output, *master, "--json")

@@ -16,7 +16,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from tests.follow_kills import SOURCE
 from trimtab.cli import main
@@ -36,7 +36,7 @@ GROWING_S = 1000.0
 
 
 def followed(
-    spark: SparkSession, recording: Path, tables: Path, rest_s: float = 0.0
+    spark: SparkContext, recording: Path, tables: Path, rest_s: float = 0.0
 ) -> list[Stored]:
     """Read what is there, in batches so small that the mixed recording takes several."""
     pace = Pace(is_until_idle=True, rest_s=rest_s, batch_size=8192)
@@ -80,7 +80,7 @@ def rows(tables: Path, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def both(
-    spark: SparkSession, whole: Path, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkContext, whole: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Path, Path, list[Stored]]]:
     """The mixed recording, ingested at once, and followed while it grew in three steps."""
     folder = tmp_path_factory.mktemp("follow")
@@ -148,7 +148,7 @@ def test_rows_lie_where_a_plain_ingest_puts_them(both: tuple[Path, Path, list[St
 
 
 def test_diagnosis_is_that_of_a_plain_ingest(
-    spark: SparkSession, both: tuple[Path, Path, list[Stored]], tmp_path: Path
+    spark: SparkContext, both: tuple[Path, Path, list[Stored]], tmp_path: Path
 ) -> None:
     found = []
     for tables in both[:2]:
@@ -191,7 +191,7 @@ def test_running_state_is_the_fold_over_all_rows(both: tuple[Path, Path, list[St
 
 
 def test_nothing_new_adds_nothing(
-    spark: SparkSession, both: tuple[Path, Path, list[Stored]]
+    spark: SparkContext, both: tuple[Path, Path, list[Stored]]
 ) -> None:
     tables = both[1]
     before = {path: path.read_bytes() for path in tables.glob("[a-z]*/**/*.parquet")}
@@ -202,7 +202,7 @@ def test_nothing_new_adds_nothing(
 
 @pytest.mark.parametrize("renamed", [0, 1])
 def test_batch_that_broke_off_while_its_parts_were_shown_is_finished(
-    spark: SparkSession,
+    spark: SparkContext,
     whole: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -284,7 +284,7 @@ def test_only_one_recording_is_followed(recordings: Path, tmp_path: Path) -> Non
 
 
 def test_plain_ingest_does_not_replace_tables_that_follow(
-    spark: SparkSession, recordings: Path, tmp_path: Path
+    spark: SparkContext, recordings: Path, tmp_path: Path
 ) -> None:
     with opened_tables(recordings / "mixed", tmp_path / "tables"):
         pass

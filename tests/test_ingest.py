@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest import Accounting, IngestError, ingest, open_recording, pipeline, splits, worker
 from trimtab.ingest.recording import UnusedFile
@@ -252,14 +252,14 @@ def read(tables: Path, name: str) -> list[dict[str, Any]]:
     ]
 
 
-def run(spark: SparkSession, recording: Path, tables: Path) -> Accounting:
+def run(spark: SparkContext, recording: Path, tables: Path) -> Accounting:
     with open_recording(recording) as opened:
         return ingest(spark, opened, tables)
 
 
 @pytest.fixture(scope="module")
 def mixed(
-    spark: SparkSession, recordings: Path, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkContext, recordings: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Accounting, Path]:
     tables = tmp_path_factory.mktemp("mixed") / "tables"
     return run(spark, recordings / "mixed", tables), tables
@@ -315,7 +315,7 @@ def test_accounting_adds_up_and_is_written_down(mixed: tuple[Accounting, Path]) 
 
 
 def test_second_run_replaces_the_first(
-    spark: SparkSession, recordings: Path, tmp_path: Path
+    spark: SparkContext, recordings: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/b.log").write_text(LINE)
@@ -329,7 +329,7 @@ def test_second_run_replaces_the_first(
 
 
 def test_folder_of_something_else_is_left_alone(
-    spark: SparkSession, recordings: Path, tmp_path: Path
+    spark: SparkContext, recordings: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "thesis.txt").write_text("years of work")
 
@@ -341,7 +341,7 @@ def test_folder_of_something_else_is_left_alone(
 
 
 def test_interruption_leaves_the_earlier_tables(
-    spark: SparkSession, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkContext, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(spark, recordings / "mixed", tmp_path / "tables")
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -357,7 +357,7 @@ def test_interruption_leaves_the_earlier_tables(
 
 
 def test_cut_file_counts_its_lines_through(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Splits of 100 bytes in many tasks: the rows are those of the whole file."""
     entry = '{{"time": {0}000, "event": "e{0}"}}'
@@ -379,7 +379,7 @@ def test_cut_file_counts_its_lines_through(
     assert len(part_files(tmp_path / "tables", "actions", "recording")) > 1
 
 
-def test_file_that_breaks_off_costs_one_line(spark: SparkSession, tmp_path: Path) -> None:
+def test_file_that_breaks_off_costs_one_line(spark: SparkContext, tmp_path: Path) -> None:
     entries = b"".join(b'{"time": %d, "event": "e"}\n' % i for i in range(1000))
     (tmp_path / "recording").mkdir()
     (tmp_path / "recording/actions.jsonl.gz").write_bytes(gzip.compress(entries)[:-200])
@@ -400,7 +400,7 @@ def test_file_that_breaks_off_costs_one_line(spark: SparkSession, tmp_path: Path
 
 
 def test_lost_row_is_noticed(
-    spark: SparkSession, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkContext, recordings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     count = pipeline._row_count
     monkeypatch.setattr(

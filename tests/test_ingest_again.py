@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest import (
     Accounting,
@@ -44,7 +44,7 @@ def inodes(folder: Path) -> dict[str, int]:
 class Place:
     """A recording, and its tables."""
 
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
+    def __init__(self, spark: SparkContext, folder: Path) -> None:
         self.spark, self.folder = spark, folder
         self.recording, self.tables = folder / "night", folder / "tables"
 
@@ -62,7 +62,7 @@ class Place:
 
 
 @pytest.fixture
-def place(spark: SparkSession, recordings: Path, tmp_path: Path) -> Place:
+def place(spark: SparkContext, recordings: Path, tmp_path: Path) -> Place:
     """The mixed recording, which has been read once."""
     made = Place(spark, tmp_path)
     shutil.copytree(recordings / "mixed", made.recording)
@@ -171,7 +171,7 @@ def test_whatever_changes_the_tables_are_as_anew(place: Place) -> None:
 
 
 def test_of_zookeepers_files_what_counts_is_asked_again_if_one_changed(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkContext, tmp_path: Path
 ) -> None:
     place = Place(spark, tmp_path)
     shutil.copytree(RECORDINGS / "uniform", place.recording)
@@ -198,7 +198,7 @@ def pieces(tables: Path) -> list[dict[str, int]]:
 
 
 def test_any_history_gives_the_same_tables(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Splits of 200 bytes in many parts; files grow, are cut, edited and renamed."""
     monkeypatch.setattr(
@@ -247,7 +247,7 @@ def changed(path: Path, rng: random.Random) -> None:
 
 
 def test_lines_before_that_were_joined_number_the_rest_anew(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         pipeline, "cut", lambda path, origin, source: splits.cut(path, origin, source, size=200)
@@ -270,7 +270,7 @@ def test_lines_before_that_were_joined_number_the_rest_anew(
 
 
 def test_nights_and_clusters_stand_beside_each_other(
-    place: Place, spark: SparkSession, recordings: Path
+    place: Place, spark: SparkContext, recordings: Path
 ) -> None:
     tables = place.folder / "all"
     one, two = place.folder / "one", place.folder / "two"
@@ -312,7 +312,7 @@ def test_nights_and_clusters_stand_beside_each_other(
     assert now == tree(tables)
 
 
-def test_two_recordings_of_one_name_are_refused(place: Place, spark: SparkSession) -> None:
+def test_two_recordings_of_one_name_are_refused(place: Place, spark: SparkContext) -> None:
     (place.folder / "other").mkdir()
     shutil.copytree(place.recording, place.folder / "other/night")
 

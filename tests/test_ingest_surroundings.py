@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest import IngestError, folder, ingest, open_recording, pipeline
 from trimtab.ingest.folder import rewritten
@@ -37,13 +37,13 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def run(spark: SparkSession, recording: Path, tables: Path) -> None:
+def run(spark: SparkContext, recording: Path, tables: Path) -> None:
     with open_recording(recording) as opened:
         ingest(spark, opened, tables)
 
 
 @pytest.fixture
-def night(spark: SparkSession, recordings: Path, tmp_path: Path) -> Path:
+def night(spark: SparkContext, recordings: Path, tmp_path: Path) -> Path:
     """A recording whose tables were written once."""
     shutil.copytree(recordings / "mixed", tmp_path / "night")
     run(spark, tmp_path / "night", tmp_path / "tables")
@@ -62,7 +62,7 @@ def night(spark: SparkSession, recordings: Path, tmp_path: Path) -> Path:
     ids=["vanishes", "shrinks"],
 )
 def test_a_file_that_goes_while_it_is_read_is_named(
-    spark: SparkSession, night: Path, monkeypatch: pytest.MonkeyPatch, harm: object, said: str
+    spark: SparkContext, night: Path, monkeypatch: pytest.MonkeyPatch, harm: object, said: str
 ) -> None:
     before = tree(night.parent / "tables")
     plan = pipeline.plan
@@ -80,7 +80,7 @@ def test_a_file_that_goes_while_it_is_read_is_named(
 
 
 def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(
-    spark: SparkSession, night: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkContext, night: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = pipeline.plan
 
@@ -137,7 +137,7 @@ def test_a_full_disk_is_said_by_the_driver_and_by_workers(tmp_path: Path) -> Non
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_disk_that_takes_nothing_is_said_by_the_driver(spark: SparkSession, night: Path) -> None:
+def test_a_disk_that_takes_nothing_is_said_by_the_driver(spark: SparkContext, night: Path) -> None:
     before = tree(night.parent / "tables")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -218,7 +218,7 @@ def test_without_an_exchange_of_folders_a_killed_run_is_mended(
 # ------------------------------------------------------------------------- kills
 
 
-def test_whoever_is_killed_leaves_the_tables_whole(spark: SparkSession, tmp_path: Path) -> None:
+def test_whoever_is_killed_leaves_the_tables_whole(spark: SparkContext, tmp_path: Path) -> None:
     """Driver, Java and Python are killed at any moment; TRIMTAB_KILLS=100 kills longer."""
     nights = [tmp_path / "a" / "night", tmp_path / "b" / "night"]
     shutil.copytree(NIGHT, nights[0])

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.cli import main
 from trimtab.fields import FieldError
@@ -190,7 +190,7 @@ def test_a_file_that_is_no_rating_is_told_in_a_line(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_end_to_end(spark: SparkSession, tmp_path: Path) -> None:
+def test_end_to_end(spark: SparkContext, tmp_path: Path) -> None:
     rates = planned(rating(SMALL, "small.toml"), 2, "trimtab rate")
 
     found = rate(lambda: nullcontext(spark), rates, tmp_path / "out")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.cli import main
 from trimtab.diagnose import diagnose
@@ -53,7 +53,7 @@ def truth(root: Path, what: str) -> list[dict[str, Any]]:
 @pytest.mark.spark
 @pytest.mark.parametrize("strategy", [THRESHOLD, "UniformLoadShedder", "AvgShedder"])
 def test_every_round_of_a_recording_is_decided_again(
-    spark: SparkSession, tmp_path: Path, strategy: str
+    spark: SparkContext, tmp_path: Path, strategy: str
 ) -> None:
     """No line is left over, and each number that was printed comes out to its last digit."""
     root = recorded(tmp_path / "night", strategy)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from sweep_rows import row
 from trimtab.cli import main
@@ -267,7 +267,7 @@ def test_an_experiment_that_is_not_there_is_told_in_a_line(tmp_path: Path) -> No
     assert not (tmp_path / "out").exists()
 
 
-def test_end_to_end(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_end_to_end(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Somebody may be writing at the program while this runs; that rows of another program
     # are not taken up is a test of the sweep's.
     monkeypatch.setattr("trimtab.sweep.pipeline.digest", lambda: "this program")

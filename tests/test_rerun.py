@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from tools import fidelity
 from trimtab.cli import main
@@ -46,7 +46,7 @@ def test_the_simulated_leader_decides_as_the_real_one_did(
 
 
 @pytest.mark.spark
-def test_the_page_shows_what_the_commands_say(spark: SparkSession) -> None:
+def test_the_page_shows_what_the_commands_say(spark: SparkContext) -> None:
     page = fidelity.PAGE.read_text(encoding="utf-8")
     shown = fidelity.commands(page)
     assert {command.partition(" ")[0] for command in shown} == {

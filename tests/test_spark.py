@@ -1,4 +1,4 @@
-"""The session factory: which Java it takes, that it is quiet, and how it fails."""
+"""How Spark is started: which Java it takes, that it is quiet, and how it fails."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 import trimtab.java
 import trimtab.spark
 from trimtab.java import JavaError, find_java
-from trimtab.spark import SparkError, plain_faults, progress, session
+from trimtab.spark import SparkError, plain_faults, progress, started
 
 #: Runs in a process of its own, since Java starts once a process.
 ALONE = """
 import json, sys
 from pathlib import Path
 from trimtab.ingest import ingest, open_recording
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 
 for _ in range(2):  # Java ends with the block, and must be found again
-    with opened_session("alone", cores=1, master=None) as spark:
+    with opened_spark("alone", cores=1, master=None) as spark:
         with open_recording(Path(sys.argv[1])) as recording:
             ingest(spark, recording, Path(sys.argv[2]))
-        java = spark.sparkContext._jvm.java.lang.System
-        said = {"java": java.getProperty("java.home"), "master": spark.sparkContext.master}
+        java = spark._jvm.java.lang.System
+        said = {"java": java.getProperty("java.home"), "master": spark.master}
 print(json.dumps(said))
 """
 
@@ -164,7 +164,7 @@ def test_session_starts_without_a_java_on_the_machine(
 @pytest.mark.spark
 def test_output_is_the_same_for_any_number_of_cores(
     alone: tuple[subprocess.CompletedProcess[str], Path],
-    spark: SparkSession,
+    spark: SparkContext,
     recordings: Path,
     tmp_path: Path,
 ) -> None:
@@ -183,46 +183,44 @@ def test_output_is_the_same_for_any_number_of_cores(
     assert one_core == files
 
 
-def test_session_is_one(spark: SparkSession) -> None:
-    assert spark is session("again") or spark.sparkContext is session("again").sparkContext
-    assert "UTC" == spark.conf.get("spark.sql.session.timeZone")
+def test_there_is_one_spark(spark: SparkContext) -> None:
+    assert spark is started("again")
+    assert "UTC" == SparkSession(spark).conf.get("spark.sql.session.timeZone")
 
 
-def test_failed_task_is_one_line(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
-    def fail(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from batches
+def test_failed_task_is_one_line(spark: SparkContext, capfd: pytest.CaptureFixture[str]) -> None:
+    def fail(number: int) -> None:
         raise ValueError("line 7: found x, expected y")
 
     with pytest.raises(SparkError) as error, plain_faults():
-        spark.range(0, 1, 1, 1).mapInArrow(fail, "id long").collect()
+        spark.parallelize(range(1), 1).map(fail).collect()
 
     assert "ValueError: line 7: found x, expected y" == str(error.value)
     assert error.value.__cause__ is None
     assert ("", "") == capfd.readouterr()
 
 
-def test_wrong_query_is_one_line(spark: SparkSession) -> None:
+def test_wrong_query_is_one_line(spark: SparkContext) -> None:
     with pytest.raises(SparkError) as error, plain_faults():
-        spark.sql("select nothing from nowhere").collect()
+        SparkSession(spark).sql("select nothing from nowhere").collect()
 
     assert "nowhere" in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def work(spark: SparkSession, tasks: int) -> None:
+def work(spark: SparkContext, tasks: int) -> None:
     """Run tasks of two seconds each, two at a time."""
 
     # Workers cannot import this file; a function within one travels whole.
-    def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            time.sleep(2)
-            yield batch
+    def wait(number: int) -> int:
+        time.sleep(2)
+        return number
 
-    assert tasks == len(spark.range(0, tasks, 1, tasks).mapInArrow(wait, "id long").collect())
+    assert list(range(tasks)) == spark.parallelize(range(tasks), tasks).map(wait).collect()
 
 
 def test_long_work_shows_how_far_it_is(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    spark: SparkContext, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     # Rich takes any stream for a terminal where this is set.
     monkeypatch.setenv("FORCE_COLOR", "1")
@@ -237,18 +235,19 @@ def test_long_work_shows_how_far_it_is(
 
 
 def test_short_work_shows_nothing(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    spark: SparkContext, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
+    assert 4 == spark.parallelize(range(4)).count()  # starts the workers, which takes its time
 
     with progress(spark, "reading the night"):
-        assert 4 == spark.range(4).count()
+        assert 4 == spark.parallelize(range(4)).count()
 
     assert ("", "") == capfd.readouterr()
 
 
 def test_nothing_is_shown_where_nobody_looks(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    spark: SparkContext, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("FORCE_COLOR", raising=False)
 

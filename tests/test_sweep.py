@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 
 import trimtab
 from trimtab.outcomes import MEASURES
+from trimtab.packing import unpacked
 from trimtab.program import digest, packed
 from trimtab.scores import mean_in_order
 from trimtab.sweep.jobs import sizes_of_job
 from trimtab.sweep.kept import SweepError, opened
 from trimtab.sweep.task import Ran, Task, shuffled
-from trimtab.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partitions
+from trimtab.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partition
 from trimtab.tables import SWEPT
 
 TASK = Task("s", "A", "B", "4.0", "{}", 1)
@@ -142,15 +143,14 @@ def test_an_outcome_without_a_column_is_an_error() -> None:
     assert "ValueError: no column of the outcomes table: moves" == row["error"]
 
 
-def test_partitions_give_a_batch_each() -> None:
+def test_partitions_give_a_table_each() -> None:
     partitions: list[Partition] = [tuple(tasks(2)), tuple(tasks(4)[2:])]
-    numbers = [pa.RecordBatch.from_pydict({"id": [1]}), pa.RecordBatch.from_pydict({"id": [0]})]
     call = Call(lambda task: Ran({"unloads": float(task.seed)}), 60.0)
 
-    batches = list(run_partitions(call, partitions, numbers))
+    tables = [unpacked(run_partition(call, partitions, number)) for number in (1, 0)]
 
-    assert [[2, 3], [0, 1]] == [batch["seed"].to_pylist() for batch in batches]
-    assert {ROWS} == {batch.schema for batch in batches}
+    assert [[2, 3], [0, 1]] == [table["seed"].to_pylist() for table in tables]
+    assert all(ROWS == table.schema for table in tables)
 
 
 # ------------------------------------------------------------------- partitions

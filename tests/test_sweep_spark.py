@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from spark_cluster import two_workers
 from sweep_alone import tasks, toy
@@ -50,7 +50,7 @@ def said(run: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def unbroken(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def unbroken(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """The outcomes of a sweep on two cores that nobody stopped."""
     folder = tmp_path_factory.mktemp("unbroken") / "swept"
     swept = sweep(lambda: nullcontext(spark), Plan(tasks(N), toy(), {}, 60.0), folder)
@@ -81,7 +81,7 @@ def test_two_workers_give_the_same_bytes_and_run_the_program_they_are_sent(
 
 
 def test_a_sweep_whose_driver_was_killed_goes_on_with_what_is_missing(
-    spark: SparkSession, unbroken: bytes, tmp_path: Path
+    spark: SparkContext, unbroken: bytes, tmp_path: Path
 ) -> None:
     folder, log = tmp_path / "swept", tmp_path / "swept-log"
     killed = alone("local[2,4]", folder, "2")
@@ -109,7 +109,7 @@ def test_a_sweep_whose_driver_was_killed_goes_on_with_what_is_missing(
 
 
 def test_a_sweep_that_is_done_is_not_done_again_and_may_grow(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkContext, tmp_path: Path
 ) -> None:
     log = tmp_path / "log"
     log.mkdir()
@@ -126,7 +126,7 @@ def test_a_sweep_that_is_done_is_not_done_again_and_may_grow(
 
 
 def test_whatever_a_run_does_the_others_have_their_rows(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkContext, tmp_path: Path
 ) -> None:
     def work(task: Task) -> Ran:
         if task.seed == 1:
@@ -154,7 +154,7 @@ def test_whatever_a_run_does_the_others_have_their_rows(
     assert [None] * 4 == [row["unloads"] for row in rows if row["error"]]
 
 
-def test_what_is_no_runs_fault_ends_the_sweep(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_no_runs_fault_ends_the_sweep(spark: SparkContext, tmp_path: Path) -> None:
     class Broken:
         def __call__(self, task: Task) -> Ran:
             raise AssertionError("never called")
@@ -176,7 +176,7 @@ def _not_there() -> None:
     """Stands for something that a worker cannot import: this file."""
 
 
-def test_rows_of_another_scenario_are_not_mixed_in(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_of_another_scenario_are_not_mixed_in(spark: SparkContext, tmp_path: Path) -> None:
     folder = tmp_path / "swept"
     sweep(lambda: nullcontext(spark), Plan(tasks(3), toy(), {"scenario s0": "old"}, 60.0), folder)
     asked = Plan(tasks(3), toy(), {"scenario s0": "new"}, 60.0)
@@ -188,7 +188,7 @@ def test_rows_of_another_scenario_are_not_mixed_in(spark: SparkSession, tmp_path
 
 
 def test_progress_counts_runs(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+    spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
 ) -> None:
     def work(task: Task) -> Ran:
         time.sleep(0.5)
@@ -206,7 +206,7 @@ def test_progress_counts_runs(
 
 
 @pytest.fixture(autouse=True)
-def nothing_is_left_running(spark: SparkSession) -> Iterator[None]:
+def nothing_is_left_running(spark: SparkContext) -> Iterator[None]:
     """No job outlives its sweep."""
     yield
-    assert [] == list(spark.sparkContext.statusTracker().getActiveJobsIds())
+    assert [] == list(spark.statusTracker().getActiveJobsIds())

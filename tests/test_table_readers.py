@@ -13,7 +13,7 @@ import duckdb
 import pandas as pd
 import polars as pl
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest import ingest_all, open_recording
 from trimtab.tables import INGESTED
@@ -24,7 +24,7 @@ BUNDLE = "public/default/0x00000000_0x80000000"
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession, recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tables(spark: SparkContext, recordings: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two clusters; one has a name that a path must not have as it is."""
     folder = tmp_path_factory.mktemp("readers")
     for name in ("mixed", "other"):
@@ -102,7 +102,7 @@ def test_values_of_every_type_come_out(tables: Path, reader: str) -> None:
     assert (1, "unload", "10.0.0.2:8080") == (event["line"], event["kind"], event["target"])
 
 
-def test_snippets_of_the_docs_do_as_they_say(tables: Path, spark: SparkSession) -> None:
+def test_snippets_of_the_docs_do_as_they_say(tables: Path, spark: SparkContext) -> None:
     text = (DOCS / "tables.md").read_text("utf-8")
     found = {}
     for i, snippet in enumerate(re.findall(r"(?ms)^```python\n(.*?)^```", text)):

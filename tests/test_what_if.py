@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from tools import what_if as page
 from trimtab.cli import main
@@ -25,7 +25,7 @@ FEW = Question(strategies=("UniformLoadShedder", "none"), n_seeds=2)
 
 
 @pytest.fixture(scope="module")
-def answer(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Answered:
+def answer(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Answered:
     folder = tmp_path_factory.mktemp("compare") / "out"
     with open_recording(AVG) as opened:
         return what_if(spark, opened, FEW, folder, anew=False)
@@ -61,7 +61,7 @@ def test_a_recorded_night_is_reproduced_and_then_replayed_otherwise(answer: Answ
 
 @pytest.mark.spark
 def test_an_explained_night_holds_what_a_replay_advises(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkContext, tmp_path: Path
 ) -> None:
     more = partial(advice, spark, tmp_path / "what-if", FEW)
     with open_recording(AVG) as opened:
@@ -76,7 +76,7 @@ def test_an_explained_night_holds_what_a_replay_advises(
 
 @pytest.mark.spark
 def test_of_a_log_alone_it_is_said_why_nothing_is_advised(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkContext, tmp_path: Path
 ) -> None:
     more = partial(advice, spark, tmp_path / "what-if", FEW)
     with open_recording(ROOT / "recordings" / "seed-001") as opened:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.diagnose.busy_leader import looks, unloading
 from trimtab.diagnose.diagnosis import diagnose
@@ -202,7 +202,7 @@ def test_what_is_written_in_a_round_is_heard_of_at_its_end_and_together() -> Non
 
 
 def diagnosed(
-    spark: SparkSession, folder: Path, ahead_s: Mapping[str, float]
+    spark: SparkContext, folder: Path, ahead_s: Mapping[str, float]
 ) -> tuple[dict[str, Any], Path]:
     """Diagnose a cluster of which nobody recorded the store: logs, settings, ZooKeeper's log.
 
@@ -234,7 +234,7 @@ def shifted(text: str, by: timedelta) -> str:
 
 @pytest.fixture(scope="module")
 def alone(
-    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+    spark: SparkContext, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[dict[str, Any], Path]:
     return diagnosed(spark, tmp_path_factory.mktemp("alone"), {})
 
@@ -274,7 +274,7 @@ def test_every_placement_of_the_run_is_recomputed(
 
 
 def test_polling_beside_the_log_changes_nothing(
-    spark: SparkSession, alone: tuple[dict[str, Any], Path], tmp_path: Path
+    spark: SparkContext, alone: tuple[dict[str, Any], Path], tmp_path: Path
 ) -> None:
     with open_recording(UNIFORM) as recording:
         ingest(spark, recording, tmp_path / "tables")
@@ -288,7 +288,7 @@ def test_polling_beside_the_log_changes_nothing(
 
 
 def test_clocks_that_are_off_are_measured_and_change_nothing(
-    spark: SparkSession, alone: tuple[dict[str, Any], Path], tmp_path: Path
+    spark: SparkContext, alone: tuple[dict[str, Any], Path], tmp_path: Path
 ) -> None:
     """The leader is 1.25 s ahead, one broker 3.7 s and one 2 s behind."""
     ahead_s = {"broker1": 1.25, "broker3": 3.7, "broker4": -2.0}

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest import Accounting, RecordingError, ingest, open_recording
 from trimtab.ingest.outcome import Origin
@@ -52,7 +52,7 @@ def parsed(path: Path, source: str, name: str) -> Tables:
     return tables
 
 
-def run(spark: SparkSession, folder: Path) -> tuple[Accounting, Path]:
+def run(spark: SparkContext, folder: Path) -> tuple[Accounting, Path]:
     tables = folder.with_name(folder.name + "-tables")
     with open_recording(folder) as recording:
         return ingest(spark, recording, tables), tables
@@ -67,7 +67,7 @@ def rows(tables: Path, name: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def uniform(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def uniform(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tables of a cluster that was polled, and whose ZooKeeper's log was kept."""
     tables = tmp_path_factory.mktemp("uniform") / "tables"
     with open_recording(UNIFORM) as recording:
@@ -174,7 +174,7 @@ def report(rate: float) -> bytes:
 
 
 def test_two_servers_and_a_snapshot_give_each_write_once(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkContext, tmp_path: Path
 ) -> None:
     """A session begins in one file and ends in another that does not list its nodes."""
     owner = b'{"nativeUrl": "pulsar://b1:6650", "httpUrl": "http://b1:8080", "disabled": false}'
@@ -232,7 +232,7 @@ def test_two_servers_and_a_snapshot_give_each_write_once(
     ]
 
 
-def test_broken_files_cost_their_rest_and_nothing_else(spark: SparkSession, tmp_path: Path) -> None:
+def test_broken_files_cost_their_rest_and_nothing_else(spark: SparkContext, tmp_path: Path) -> None:
     whole = log(record(1, create(BROKER, report(1.0))), record(2, put(BROKER, report(2.0), 1)))
     taken = snapshot(node(LEADER, b'{"brokerId": "b1:8080"}', 1, 1))
     folder = tmp_path / "night" / "store" / "zookeeper"
@@ -293,7 +293,7 @@ def test_a_time_that_is_none_costs_its_write(tmp_path: Path) -> None:
     assert [row["zxid"] for row in found["store_writes"]] == [1]
 
 
-def test_a_cluster_below_another_path_is_found_by_it(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_cluster_below_another_path_is_found_by_it(spark: SparkContext, tmp_path: Path) -> None:
     folder = tmp_path / "night"
     store = folder / "store" / "zookeeper"
     store.mkdir(parents=True)

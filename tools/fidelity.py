@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from difflib import unified_diff
 from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from tools.catalogue import code, table
 from trimtab.cli.rerun import rerun
@@ -21,7 +21,7 @@ from trimtab.rerun.command import Rerun, reconstructed, simulated_again
 from trimtab.rerun.lines import lines
 from trimtab.rerun.plot import plot
 from trimtab.rerun.question import Question
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "fidelity.md"
@@ -35,7 +35,7 @@ def commands(text: str) -> tuple[str, ...]:
     return tuple(found.group(1) for found in _BLOCK.finditer(text))
 
 
-def measured(spark: SparkSession, text: str) -> dict[str, Rerun]:
+def measured(spark: SparkContext, text: str) -> dict[str, Rerun]:
     """Run the commands that a page shows, each recording read once; pictures are not drawn."""
     found, known = {}, {}
     for command in commands(text):
@@ -99,7 +99,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.fidelity [--check]")
         return 2
     text = PAGE.read_text(encoding="utf-8")
-    with opened_session("fidelity", cores=2, master=None) as spark:
+    with opened_spark("fidelity", cores=2, master=None) as spark:
         found = measured(spark, text)
     new = rewritten(text, found)
     if is_check:

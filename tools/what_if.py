@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 from scipy.stats import spearmanr
 
 from tools.catalogue import code, table
@@ -41,7 +41,7 @@ from trimtab.rerun.command import reconstructed, simulated_again
 from trimtab.rerun.question import Question as Rerun
 from trimtab.simulate.balancer import Balancer
 from trimtab.simulate.run import simulated
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 from trimtab.sweep.strategies import USUAL, pair
 from trimtab.sweep.task import NOBODY, Task
 
@@ -99,7 +99,7 @@ def commands(text: str) -> tuple[str, ...]:
     return tuple(found.group(1) for found in _BLOCK.finditer(text))
 
 
-def answers(spark: SparkSession, text: str) -> dict[str, list[str]]:
+def answers(spark: SparkContext, text: str) -> dict[str, list[str]]:
     """Run the commands that a page shows; their files go to a folder that is thrown away."""
     found = {}
     for command in commands(text):
@@ -119,13 +119,13 @@ def answers(spark: SparkSession, text: str) -> dict[str, list[str]]:
     return found
 
 
-def nights(spark: SparkSession) -> list[Night]:
+def nights(spark: SparkContext) -> list[Night]:
     """Make all nights that are not done yet."""
     KEPT.mkdir(parents=True, exist_ok=True)
     return [_kept(spark, *asked) for asked in NIGHTS]
 
 
-def _kept(spark: SparkSession, scenario: str, steered: str, seed: int) -> Night:
+def _kept(spark: SparkContext, scenario: str, steered: str, seed: int) -> Night:
     path = KEPT / f"{scenario}-{seed}.json"
     if path.is_file():
         known = json.loads(path.read_text(encoding="utf-8"))
@@ -137,7 +137,7 @@ def _kept(spark: SparkSession, scenario: str, steered: str, seed: int) -> Night:
     return made
 
 
-def night(spark: SparkSession, scenario: str, steered: str, seed: int) -> Night:
+def night(spark: SparkContext, scenario: str, steered: str, seed: int) -> Night:
     """Record a simulated cluster, replay it under every strategy, and simulate those, too."""
     asked = posed(Simulated(scenario, strategy=steered, seed=seed))
     options = Options(noise_per_hour=60.0, metrics_s=0.0)
@@ -267,7 +267,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.what_if")
         return 2
     text = PAGE.read_text(encoding="utf-8")
-    with opened_session("what-if", cores=2, master=None) as spark:
+    with opened_spark("what-if", cores=2, master=None) as spark:
         new = rewritten(text, answers(spark, text), nights(spark))
     PAGE.write_text(new, encoding="utf-8")
     return 0

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
 from trimtab.ingest import Accounting, Recording, ingest
@@ -36,7 +36,7 @@ More: TypeAlias = Callable[[Path, Mapping[str, Any]], Mapping[str, Any]]
 
 
 def explain(
-    spark: SparkSession, recording: Recording, output: Path, more: More | None = None
+    spark: SparkContext, recording: Recording, output: Path, more: More | None = None
 ) -> Explained:
     """Explain a recording.
 
@@ -44,7 +44,7 @@ def explain(
     appears whole or not at all.
 
     Args:
-        spark: a session of `trimtab.spark.session`.
+        spark: of `trimtab.spark.started`.
         recording: an open recording.
         output: folder to write into; made if need be.
         more: adds to the findings before they are written; None for nothing.

@@ -1,4 +1,4 @@
-"""The one Spark session factory, with its Java, its progress bar and its clear errors.
+"""The one place where Spark is started, with its Java, its progress bar and its clear errors.
 
 No table and no path of a recording belongs here.
 """
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -24,7 +25,6 @@ from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
-from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
 
@@ -42,6 +42,8 @@ _JAVA_ENDS_WITHIN_S = 15.0
 #: to start a parallel collector would never be earned back.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
+#: Spark's property of a thread that says which job group its jobs are of.
+_GROUP = "spark.jobGroup.id"
 _groups = itertools.count()
 
 
@@ -49,21 +51,22 @@ class SparkError(Exception):
     """A Spark job failed; the message is the last line of what went wrong."""
 
 
-def session(
+def started(
     app: str,
     *,
     cores: int = 2,
     master: str | None = None,
     log: Path | None = None,
     inherited: Sequence[int] = (),
-) -> SparkSession:
-    """Start a quiet Spark session, or return the one that runs on the same master.
+) -> SparkContext:
+    """Start a quiet Spark, or return the one that runs on the same master.
 
-    Nothing of Spark's reaches the terminal.  A session on another master is stopped
-    first: there is one at a time in a process.
+    Nothing of Spark's reaches the terminal.  One on another master is stopped first: there
+    is one at a time in a process.  Its SQL is not loaded, which takes Java a third of the
+    whole start; whoever asks for a `SparkSession` gets one on this.
 
     Args:
-        app: name that Spark shows for the session.
+        app: name that Spark shows for it.
         cores: tasks that run at a time; of no effect when `master` is given.
         master: a Spark master's URL; without it Spark runs in this process's machine.
         log: file for what Java prints; by default `spark.log` in the user's cache folder.
@@ -83,8 +86,8 @@ def session(
     running = SparkContext._active_spark_context
     if running is not None:
         if running.master == master:
-            return SparkSession.builder.getOrCreate()
-        SparkSession.builder.getOrCreate().stop()
+            return running
+        running.stop()
     log = log or _cache_folder() / "spark.log"
     # Otherwise Python itself prints what PySpark and py4j log, traces and all.
     logging.getLogger().addHandler(logging.NullHandler())
@@ -95,7 +98,7 @@ def session(
         context = SparkContext(conf=conf, gateway=gateway)
         if is_cluster(master):
             prepare(context)
-        return SparkSession.builder.config(conf=conf).getOrCreate()
+        return context
     except WorkersError as fault:
         raise SparkError(str(fault)) from None
     except (PySparkException, Py4JError) as fault:
@@ -103,12 +106,12 @@ def session(
 
 
 @contextmanager
-def opened_session(
+def opened_spark(
     app: str, *, cores: int, master: str | None, inherited: Sequence[int] = ()
-) -> Iterator[SparkSession]:
-    """Give a block its session, and end it with its Java when the block ends.
+) -> Iterator[SparkContext]:
+    """Give a block its Spark, and end it with its Java when the block ends.
 
-    A session that ran before the block is used and left running.
+    One that ran before the block is used and left running.
     Java keeps the `inherited` file descriptors open.
 
     Raises:
@@ -116,7 +119,7 @@ def opened_session(
         SparkError: Java or Spark did not start; the message names the log.
     """
     is_ours = SparkContext._active_spark_context is None
-    spark = session(app, cores=cores, master=master, inherited=inherited)
+    spark = started(app, cores=cores, master=master, inherited=inherited)
     try:
         yield spark
     finally:
@@ -131,7 +134,7 @@ def opened_session(
 def plain_faults() -> Iterator[None]:
     """Turn what Spark raises into one line.
 
-    The whole story, Python's and Java's stack traces, stands in the session's log.
+    The whole story, Python's and Java's stack traces, stands in its log.
 
     Raises:
         SparkError: a job in the block failed.
@@ -146,14 +149,14 @@ def plain_faults() -> Iterator[None]:
 
 @contextmanager
 def progress(
-    spark: SparkSession, label: str, *, counted: Callable[[], tuple[int, int]] | None = None
+    spark: SparkContext, label: str, *, counted: Callable[[], tuple[int, int]] | None = None
 ) -> Iterator[None]:
     """Show how far the block's Spark jobs are, on a terminal and after two seconds.
 
     Where stderr is not a terminal nothing is shown and nothing is polled.
 
     Args:
-        spark: the session that runs the jobs.
+        spark: runs the jobs.
         label: what is done, in a word or two.
         counted: says how much is done, and of how much; by default Spark's tasks are counted
             of the jobs that the block's own thread starts.
@@ -162,11 +165,10 @@ def progress(
     if not console.is_terminal:
         yield
         return
-    context = spark.sparkContext
     group = f"trimtab-{next(_groups)}"
-    context.setJobGroup(group, label, interruptOnCancel=True)
+    spark.setJobGroup(group, label, interruptOnCancel=True)
     done = threading.Event()
-    counted = counted or partial(finished_tasks, context, group)
+    counted = counted or partial(finished_tasks, spark, group)
     watcher = threading.Thread(
         target=_watch, args=(counted, Progress(console=console, transient=True), label, done)
     )
@@ -177,12 +179,19 @@ def progress(
         done.set()
         watcher.join()
         # A group that outlived its block would claim the next command's jobs.
-        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # null ends it
+        spark.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]  # null ends it
 
 
-def finished_tasks(context: SparkContext, group: str) -> tuple[int, int]:
+def second_thread(spark: SparkContext) -> ThreadPoolExecutor:
+    """Make one more thread for jobs, which `progress` counts with those of this thread."""
+    group = spark.getLocalProperty(_GROUP)
+    join = partial(spark.setLocalProperty, _GROUP, group)  # type: ignore[arg-type]  # or of none
+    return ThreadPoolExecutor(1, initializer=join)
+
+
+def finished_tasks(spark: SparkContext, group: str) -> tuple[int, int]:
     """Count Spark's tasks of a job group: completed, and all that are known so far."""
-    tracker = context.statusTracker()
+    tracker = spark.statusTracker()
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = [
         stage
@@ -208,7 +217,7 @@ def _watch(
 
 
 def _configuration(app: str, cores: int, master: str) -> SparkConf:
-    """Make the session's configuration; each line says why it departs from Spark's own."""
+    """Make the configuration; each line says why it departs from Spark's own."""
     return (
         SparkConf()
         .setAppName(app)

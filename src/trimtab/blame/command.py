@@ -18,7 +18,7 @@ from trimtab.report.given import Given, entries, shown_name, text
 from trimtab.report.journeys import Journey, Kind, journeys_of
 from trimtab.report.moves import moves_of
 from trimtab.report.words import interval, spans_days
-from trimtab.spark import opened_session
+from trimtab.spark import opened_spark
 
 #: What `explain` leaves in its folder.
 _FINDINGS = "findings.json"
@@ -67,7 +67,7 @@ def blame(given: Path, question: Question) -> tuple[Journey, str]:
         with (
             open_recording(given) as opened,
             tempfile.TemporaryDirectory(prefix="trimtab-blame-") as made,
-            opened_session("trimtab", cores=question.cores, master=question.master) as spark,
+            opened_spark("trimtab", cores=question.cores, master=question.master) as spark,
         ):
             explained = explain(spark, opened, Path(made) / "explained")
             findings = explained.document

@@ -103,7 +103,7 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
     """
     from trimtab.compare import Question, planned
     from trimtab.compare import compare as compared
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     with clear_errors():
         recording = _recording(asked)
@@ -121,7 +121,7 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
             command=_command(asked, output),
         )
         comparing = planned(question)
-        start = partial(opened_session, "trimtab", cores=cores, master=master)
+        start = partial(opened_spark, "trimtab", cores=cores, master=master)
         found = compared(start, comparing, output, anew=asked["anew"])
     if asked["as_json"]:
         click.echo(found.comparison.read_text(encoding="utf-8"), nl=False)
@@ -156,7 +156,7 @@ def _on_recording(
     """Replay a recording, and tell what came of it."""
     from trimtab.counterfactual.command import Question, what_if
     from trimtab.ingest import open_recording
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     question = Question(
         strategies=_pairs(asked),
@@ -169,7 +169,7 @@ def _on_recording(
     cores, master = where
     with (
         open_recording(recording) as opened,
-        opened_session("trimtab", cores=cores, master=master) as spark,
+        opened_spark("trimtab", cores=cores, master=master) as spark,
     ):
         found = what_if(spark, opened, question, output, anew=asked["anew"])
     if asked["as_json"]:

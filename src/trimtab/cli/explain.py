@@ -73,7 +73,7 @@ def explain(
     from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
     from trimtab.remote_metrics import Remote, with_metrics
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     url = asked["prometheus"]
     if url is None and (asked["begin"] or asked["end"]):
@@ -85,7 +85,7 @@ def explain(
         with_metrics(found, remote) as opened,
     ):
         folder = output or Path("explained") / opened.name
-        with opened_session("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
+        with opened_spark("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
             more = partial(advice, spark, folder / "what-if", Question())
             result = explained(spark, opened, folder, more if what_if else None)
     if as_json:

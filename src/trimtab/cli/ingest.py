@@ -98,11 +98,11 @@ def ingest(
 
 def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | None]) -> None:
     from trimtab.ingest import ingest_all, open_recording
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
-        spark = stack.enter_context(opened_session("trimtab", cores=where[0], master=where[1]))
+        spark = stack.enter_context(opened_spark("trimtab", cores=where[0], master=where[1]))
         accountings = ingest_all(spark, opened, output)
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
@@ -113,14 +113,14 @@ def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | No
 
 def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
     from trimtab.follow import Live, Pace, follow, opened_tables, unfollowed
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     for unused in unfollowed(recording):
         complain(f"not used: {unused.name}: {unused.reason}")
     pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
     with (
         opened_tables(recording, output) as (batches, lock),
-        opened_session(
+        opened_spark(
             "trimtab", cores=where[0], master=where[1], inherited=(lock.descriptor,)
         ) as spark,
     ):

@@ -68,13 +68,13 @@ def rate(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) 
     from trimtab.rate.docs import write_docs
     from trimtab.rate.pipeline import planned
     from trimtab.rate.pipeline import rate as rated
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     with clear_errors():
         file = asked["definition"]
         rating = built_in_rating() if file is None else read_rating(file)
         rates = planned(rating, asked["seeds"], _command(asked, output))
-        start = partial(opened_session, "trimtab", cores=cores, master=master)
+        start = partial(opened_spark, "trimtab", cores=cores, master=master)
         found = rated(start, rates, output, anew=asked["anew"])
         if asked["docs"] is not None:
             write_docs(found.document, asked["docs"])

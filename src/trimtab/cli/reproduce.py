@@ -73,7 +73,7 @@ def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Ask
     from trimtab.reproduce.docs import write_docs
     from trimtab.reproduce.pipeline import planned
     from trimtab.reproduce.pipeline import reproduce as reproduced
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     with clear_errors():
         definitions = chosen(asked["only"])
@@ -81,7 +81,7 @@ def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Ask
             click.echo("\n".join(f"{each.name:<24} {each.head.title}" for each in definitions))
             return
         reproducing = planned(definitions, asked["seeds"], _command(asked, output))
-        start = partial(opened_session, "trimtab", cores=cores, master=master)
+        start = partial(opened_spark, "trimtab", cores=cores, master=master)
         found = reproduced(start, reproducing, output, anew=asked["anew"])
         if asked["docs"] is not None:
             write_docs(found.document, asked["docs"])

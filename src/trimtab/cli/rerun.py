@@ -72,13 +72,13 @@ def rerun(
     from trimtab.rerun.lines import lines
     from trimtab.rerun.plot import plot
     from trimtab.rerun.question import Question
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
 
     with clear_errors():
         question = Question(**asked)
         with (
             open_recording(recording) as opened,
-            opened_session("trimtab", cores=cores, master=master) as spark,
+            opened_spark("trimtab", cores=cores, master=master) as spark,
         ):
             found = rerun_(spark, opened, question)
         if question.plot is not None:

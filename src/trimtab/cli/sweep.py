@@ -49,7 +49,7 @@ def sweep(grid: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -
       trimtab sweep grid.toml -o swept
       trimtab sweep grid.toml -o swept --master spark://host:7077
     """
-    from trimtab.spark import opened_session
+    from trimtab.spark import opened_spark
     from trimtab.sweep.grid import read_grid
     from trimtab.sweep.pipeline import sweep as swept
     from trimtab.sweep.simulation import plan_of, scenarios_of
@@ -57,7 +57,7 @@ def sweep(grid: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -
     with clear_errors():
         read = read_grid(grid)
         plan = plan_of(read, scenarios_of(read.scenarios, grid.parent))
-        start = partial(opened_session, "trimtab", cores=cores, master=master)
+        start = partial(opened_spark, "trimtab", cores=cores, master=master)
         found = swept(start, plan, asked["output"], anew=asked["anew"])
     outcomes = str(asked["output"] / "outcomes.parquet")
     if asked["as_json"]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.counterfactual.command import Question, answered, posed
 from trimtab.reconstruct.cluster import NothingToSimulateError
@@ -14,7 +14,7 @@ from trimtab.recorded import recorded
 
 
 def advice(
-    spark: SparkSession,
+    spark: SparkContext,
     folder: Path,
     question: Question,
     tables: Path,
@@ -23,7 +23,7 @@ def advice(
     """Replay a recording that was explained, and say what should be changed.
 
     Args:
-        spark: a session of `trimtab.spark.session`.
+        spark: of `trimtab.spark.started`.
         folder: for the tables of the sweep; what it holds of an earlier one is thrown away.
         question: what is tried.
         tables: that ingest and diagnosis have written.

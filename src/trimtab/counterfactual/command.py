@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab import __version__
 from trimtab.comparison import CONFIDENCE, StrategyKey
@@ -97,7 +97,7 @@ class Answered:
 
 
 def what_if(
-    spark: SparkSession, recording: Recording, question: Question, output: Path, *, anew: bool
+    spark: SparkContext, recording: Recording, question: Question, output: Path, *, anew: bool
 ) -> Answered:
     """Replay a recording under other strategies.
 
@@ -106,7 +106,7 @@ def what_if(
     not reproduce what really happened, it says so and runs nothing.
 
     Args:
-        spark: a session of `trimtab.spark.session`.
+        spark: of `trimtab.spark.started`.
         recording: an open recording.
         question: what is asked of it.
         output: folder to write into; made if need be.
@@ -172,7 +172,7 @@ def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) ->
 
 
 def answered(
-    spark: SparkSession, asked: Posed, output: Path, *, anew: bool = False
+    spark: SparkContext, asked: Posed, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
     """Run what was planned, if the replay may be believed, and sum it up."""
     if not asked.head["fidelity"]["is_trusted"]:

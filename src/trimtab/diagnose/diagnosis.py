@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from pyspark import inheritable_thread_target
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.diagnose.assembled import Beside, assembled
 from trimtab.diagnose.clock_skew import Clocks
@@ -58,6 +56,7 @@ from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.watched import WATCHED
 from trimtab.model import RESOURCES
 from trimtab.partitions import write_rows
+from trimtab.spark import second_thread
 
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
@@ -83,11 +82,11 @@ class Diagnosis:
     picture: dict[str, Any]
 
 
-def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
+def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     """Explain a night from its tables.
 
     Args:
-        spark: session.
+        spark: of `trimtab.spark.started`.
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
         cluster: whose rows to read: those of one recording.
     """
@@ -113,9 +112,8 @@ def diagnose(spark: SparkSession, tables: Path, cluster: str) -> Diagnosis:
     )
     led = course(basis)
     # A replay is one task that nothing else waits for: what else is asked of Spark runs beside.
-    with ThreadPoolExecutor(1) as pool:
-        play = inheritable_thread_target(spark)(recompute)
-        playing = pool.submit(play, spark, (tables, cluster), led.asked, spans)
+    with second_thread(spark) as pool:
+        playing = pool.submit(recompute, spark, (tables, cluster), led.asked, spans)
         (spans_of_logs, logs), actions = log_spans(held), held.rows("actions")
         beside = _beside(held, basis, led.moved(), spans, logs)
         replayed = playing.result()

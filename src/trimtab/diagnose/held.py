@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.diagnose.assembled import HEAVIEST
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
@@ -41,7 +41,7 @@ _OF_BUNDLES = (
 class Held:
     """The tables of one cluster."""
 
-    spark: SparkSession
+    spark: SparkContext
     tables: Path
     cluster: str
     #: Log folder → what is taken off the times of its lines, since its clock is off.
@@ -62,7 +62,7 @@ class Held:
 
         if len(shares) == 1:
             return answer(shares[0])
-        tasks = self.spark.sparkContext.parallelize(shares, len(shares))
+        tasks = self.spark.parallelize(shares, len(shares))
         answers = tasks.map(lambda files: packed(answer(files))).collect()
         return pa.concat_tables(map(unpacked, answers))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.diagnose.replay import replay
 from trimtab.diagnose.script import script
@@ -17,7 +17,7 @@ from trimtab.packing import packed, unpacked
 
 
 def recompute(
-    spark: SparkSession,
+    spark: SparkContext,
     held: tuple[Path, str],
     tenures: Sequence[Tenure],
     spans: Sequence[Span],
@@ -25,7 +25,7 @@ def recompute(
     """Decide every tenure again, one task a tenure.
 
     Args:
-        spark: session.
+        spark: of `trimtab.spark.started`.
         held: folder of the ingested tables, readable by every executor, and the cluster.
         tenures: what to replay.
         spans: when ZooKeeper's logs tell of every write.
@@ -42,6 +42,6 @@ def recompute(
         return {name: packed(table) for name, table in found.items()}
 
     # No data frame: Java would take millions of brokers' states apart and lay them out again.
-    tasks = spark.sparkContext.parallelize(range(len(listed)), len(listed))
+    tasks = spark.parallelize(range(len(listed)), len(listed))
     played = tasks.map(play).collect()
     return in_order([{name: unpacked(table) for name, table in each.items()} for each in played])

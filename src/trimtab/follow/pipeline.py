@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from py4j.protocol import Py4JNetworkError
+from pyspark import SparkContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -90,7 +91,7 @@ def opened_tables(recording: Path, tables: Path) -> Iterator[tuple[Batches, Lock
 
 
 def follow(
-    spark: SparkSession,
+    spark: SparkContext,
     recording: Path,
     batches: Batches,
     pace: Pace,
@@ -99,7 +100,7 @@ def follow(
     """Add what is new in a recording to its tables, until told to stop.
 
     Args:
-        spark: a session of `trimtab.spark.session`.
+        spark: of `trimtab.spark.started`.
         recording: folder that grows.
         batches: what `opened_tables` gave.
         pace: how.
@@ -130,16 +131,17 @@ def follow(
     if batches.totals.through < (last := batches.last()):
         batches.finish(last)
     with plain_faults(), _java_may_end():
+        streams = SparkSession(spark)
         try:
             if pace.is_until_idle:
-                _finished([_started(spark, root, batches, pace, store)], faults)
-                _finished([started_state(spark, batches, leader.rhythm, _at_once)], faults)
+                _finished([_started(streams, root, batches, pace, store)], faults)
+                _finished([started_state(streams, batches, leader.rhythm, _at_once)], faults)
             else:
-                query = _started(spark, root, batches, pace, store)
+                query = _started(streams, root, batches, pace, store)
                 every = partial(_every, max(pace.every_s, _STATE_EVERY_S))
-                _finished([query, started_state(spark, batches, leader.rhythm, every)], faults)
+                _finished([query, started_state(streams, batches, leader.rhythm, every)], faults)
         finally:
-            for query in spark.streams.active:
+            for query in streams.streams.active:
                 query.stop()
     return batches.totals
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest.accounting import (
     Accounting,
@@ -58,7 +58,7 @@ from trimtab.tables import INGESTED
 _SAMPLE_SIZE = 20
 
 
-def ingest(spark: SparkSession, recording: Recording, tables: Path) -> Accounting:
+def ingest(spark: SparkContext, recording: Recording, tables: Path) -> Accounting:
     """Write a recording's tables, and account for every line.
 
     The same recording gives the same bytes, whatever the number of cores or the master,
@@ -67,7 +67,7 @@ def ingest(spark: SparkSession, recording: Recording, tables: Path) -> Accountin
     wrote of other recordings goes.
 
     Args:
-        spark: a session of `trimtab.spark.session`.
+        spark: of `trimtab.spark.started`.
         recording: an open recording; on a cluster, on a disk that all workers see.
         tables: folder to write, as `trimtab.partitions` has it.
 
@@ -83,7 +83,7 @@ def ingest(spark: SparkSession, recording: Recording, tables: Path) -> Accountin
 
 
 def ingest_all(
-    spark: SparkSession, recordings: Sequence[Recording], tables: Path
+    spark: SparkContext, recordings: Sequence[Recording], tables: Path
 ) -> list[Accounting]:
     """Bring a folder of tables up to date with recordings; what it holds of others stays.
 
@@ -136,7 +136,7 @@ class _Read:
 
 
 def _bring(
-    spark: SparkSession, recording: Recording, folder: Rewriting
+    spark: SparkContext, recording: Recording, folder: Rewriting
 ) -> tuple[Accounting, dict[str, Any]]:
     """Write a recording's tables into the new folder.
 
@@ -181,7 +181,7 @@ def _bring(
 
 
 def _read(
-    spark: SparkSession, recording: Recording, folder: Rewriting, place: Place, known: Earlier
+    spark: SparkContext, recording: Recording, folder: Rewriting, place: Place, known: Earlier
 ) -> _Read | None:
     """Parse what is not known, and write the rows that the workers give.
 
@@ -238,7 +238,7 @@ def _without_torn_line(split: Split) -> list[Split]:
 
 
 def _shared(
-    spark: SparkSession, recording: Recording, folder: Rewriting, known: Earlier
+    spark: SparkContext, recording: Recording, folder: Rewriting, known: Earlier
 ) -> tuple[list[Split], list[dict[str, Any]], Earlier]:
     """Say what of ZooKeeper's files counts, unless an earlier run did for the very same."""
     splits = _splits(recording)
@@ -254,7 +254,7 @@ def _shared(
 
 
 def _run(
-    spark: SparkSession, folder: Rewriting, task: Callable[[int], Written], numbers: Sequence[int]
+    spark: SparkContext, folder: Rewriting, task: Callable[[int], Written], numbers: Sequence[int]
 ) -> list[Written]:
     """Run a task of `parts` for each of some groups, in Spark's workers.
 
@@ -262,7 +262,7 @@ def _run(
         IngestError: the disk does not take what they write.
     """
     # No data frame: to plan one and compile its code takes longer than to carry its few rows.
-    tasks = spark.sparkContext.parallelize(numbers, max(len(numbers), 1))
+    tasks = spark.parallelize(numbers, max(len(numbers), 1))
     done: list[Written] = tasks.map(task).collect()
     for fault in (each.fault for each in done if each.fault):
         raise IngestError(f"{folder.now}: cannot be written: {fault}")

@@ -6,14 +6,12 @@ each file by itself, on whichever core, and every write comes once.
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.ingest.fingerprint import Fingerprint, fingerprint
 from trimtab.ingest.splits import Split
@@ -21,16 +19,15 @@ from trimtab.ingest.zookeeper import SOURCE, StoreFile
 from trimtab.zookeeper.writes import Survey, shares
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SURVEYED = pa.schema([("file", pa.int64()), ("survey", pa.binary())])
 
 
 def shared_out(
-    spark: SparkSession, splits: Sequence[Split]
+    spark: SparkContext, splits: Sequence[Split]
 ) -> tuple[list[Split], list[dict[str, Any]]]:
     """Say what of each file of ZooKeeper's counts.
 
     Args:
-        spark: session.
+        spark: of `trimtab.spark.started`.
         splits: of all files; those of other sources stay as they are.
 
     Returns:
@@ -46,12 +43,12 @@ def shared_out(
 
 
 def are_unchanged(
-    spark: SparkSession, splits: Sequence[Split], known: Mapping[str, Fingerprint]
+    spark: SparkContext, splits: Sequence[Split], known: Mapping[str, Fingerprint]
 ) -> bool:
     """Say whether the files of ZooKeeper's are those that are known, so that as much counts.
 
     Args:
-        spark: session.
+        spark: of `trimtab.spark.started`.
         splits: of all files; those of other sources do not matter.
         known: file → by what its bytes are known.
     """
@@ -59,29 +56,20 @@ def are_unchanged(
     if {split.origin.file for split in files} != set(known):
         return False
 
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            numbers = batch.column(0).to_pylist()
-            same = [fingerprint(files[i]) == known[files[i].origin.file] for i in numbers]
-            yield pa.RecordBatch.from_pydict({"same": same})
+    def is_same(number: int) -> bool:
+        return fingerprint(files[number]) == known[files[number].origin.file]
 
-    numbered = spark.range(0, len(files), 1, len(files))
-    return all(row.same for row in numbered.mapInArrow(read, "same boolean").collect())
+    return all(spark.parallelize(range(len(files)), len(files)).map(is_same).collect())
 
 
-def _surveys(spark: SparkSession, files: Sequence[Split]) -> list[Survey]:
+def _surveys(spark: SparkContext, files: Sequence[Split]) -> list[Survey]:
     """Survey each file, a task a file."""
 
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for i in batch.column(0).to_pylist():
-                found = pickle.dumps(StoreFile(files[i]).survey())
-                yield pa.RecordBatch.from_pylist([{"file": i, "survey": found}], _SURVEYED)
+    def surveyed(number: int) -> Survey:
+        return StoreFile(files[number]).survey()
 
-    numbered = spark.range(0, len(files), 1, len(files))
-    rows = numbered.mapInArrow(read, "file long, survey binary").collect()
-    packed = {row.file: row.survey for row in rows}
-    return [pickle.loads(packed[i]) for i in range(len(files))]
+    found: list[Survey] = spark.parallelize(range(len(files)), len(files)).map(surveyed).collect()
+    return found
 
 
 def _row(file: str, found: Survey) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
 from trimtab.ingest import Recording, ingest
@@ -40,7 +40,7 @@ class Rerun:
     free: tuple[Freed, ...]
 
 
-def rerun(spark: SparkSession, recording: Recording, question: Question) -> Rerun:
+def rerun(spark: SparkContext, recording: Recording, question: Question) -> Rerun:
     """Simulate a recorded cluster again, and put it beside what happened.
 
     Raises:
@@ -52,7 +52,7 @@ def rerun(spark: SparkSession, recording: Recording, question: Question) -> Reru
     return simulated_again(*reconstructed(spark, recording), question)
 
 
-def reconstructed(spark: SparkSession, recording: Recording) -> tuple[Recorded, Mapping[str, Any]]:
+def reconstructed(spark: SparkContext, recording: Recording) -> tuple[Recorded, Mapping[str, Any]]:
     """Read a recording and rebuild its cluster; what the diagnosis found comes with it.
 
     Raises:

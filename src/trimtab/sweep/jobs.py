@@ -18,13 +18,13 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
 
+from trimtab.packing import unpacked
 from trimtab.spark import finished_tasks, plain_faults, progress
 from trimtab.sweep.task import Task
-from trimtab.sweep.worker import ROWS, Call, Partition, lost_row, run_partitions
+from trimtab.sweep.worker import ROWS, Call, Partition, lost_row, run_partition
 
 #: Jobs that Spark has at a time: while the last partition of one runs, cores take up the next.
 _JOBS_AT_ONCE = 4
@@ -65,7 +65,7 @@ class _Job:
 class _Sweep:
     """Tasks that wait, jobs that run, and rows that are done."""
 
-    spark: SparkSession
+    spark: SparkContext
     call: Call
     keep: Keep
     waiting: deque[Task]
@@ -102,7 +102,7 @@ class _Sweep:
                     self._fill(pool)
             except BaseException:
                 for job in self.running.values():
-                    self.spark.sparkContext.cancelJobGroup(job.group)
+                    self.spark.cancelJobGroup(job.group)
                 raise
 
     def counted(self) -> tuple[int, int]:
@@ -115,14 +115,14 @@ class _Sweep:
         n_done = float(self.n_done)
         for job in tuple(self.running.values()):
             n_running += len(job.tasks)
-            finished, _ = finished_tasks(self.spark.sparkContext, job.group)
+            finished, _ = finished_tasks(self.spark, job.group)
             n_done += len(job.tasks) * finished / len(job.partitions)
         n_all = self.n_done + n_running + len(self.waiting) + len(self.suspected)
         return int(n_done), n_all
 
     def cores(self) -> int:
         """Ask how many tasks Spark runs at a time; on a cluster it may grow."""
-        return max(1, self.spark.sparkContext.defaultParallelism)
+        return max(1, self.spark.defaultParallelism)
 
     def _fill(self, pool: ThreadPoolExecutor) -> None:
         """Give Spark jobs until it has enough of them."""
@@ -146,11 +146,11 @@ class _Sweep:
         self.wall_s += pc.sum(rows["wall_s"]).as_py() or 0.0
 
 
-def run_all(spark: SparkSession, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
+def run_all(spark: SparkContext, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
     """Run tasks on Spark, and hand on their rows as they come.
 
     Args:
-        spark: a session of `trimtab.spark.session`.
+        spark: of `trimtab.spark.started`.
         call: what to do with each task.
         tasks: in the order in which they are to be begun.
         keep: takes rows of `ROWS`, each of which it is given once.
@@ -185,12 +185,12 @@ def _job(partitions: tuple[Partition, ...]) -> _Job:
     return _Job(f"trimtab-sweep-{next(_jobs)}", partitions)
 
 
-def _rows(spark: SparkSession, call: Call, job: _Job) -> pa.Table:
+def _rows(spark: SparkContext, call: Call, job: _Job) -> pa.Table:
     """Run a job and wait for its rows; in a thread of its own."""
     # A group belongs to the thread that asks for the job.
-    spark.sparkContext.setJobGroup(job.group, "trimtab sweep", interruptOnCancel=True)
+    spark.setJobGroup(job.group, "trimtab sweep", interruptOnCancel=True)
     n = len(job.partitions)
-    # A row a partition: what is to be run travels with the function.
-    numbered = spark.range(0, n, 1, n)
-    run = partial(run_partitions, call, job.partitions)
-    return numbered.mapInArrow(run, from_arrow_schema(ROWS)).toArrow()
+    # What is to be run travels with the function.
+    run = partial(run_partition, call, job.partitions)
+    found = spark.parallelize(range(n), n).map(run).collect()
+    return pa.concat_tables(map(unpacked, found))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from trimtab.program import digest
 from trimtab.sweep.jobs import run_all
@@ -18,8 +18,8 @@ from trimtab.sweep.kept import opened
 from trimtab.sweep.task import Task, Work, shuffled
 from trimtab.sweep.worker import Call
 
-#: Gives a block a session of `trimtab.spark`.
-Start: TypeAlias = Callable[[], AbstractContextManager[SparkSession]]
+#: Gives a block Spark, of `trimtab.spark.started`.
+Start: TypeAlias = Callable[[], AbstractContextManager[SparkContext]]
 
 
 @dataclass(frozen=True, slots=True)

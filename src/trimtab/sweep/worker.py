@@ -11,7 +11,7 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from trimtab.packing import packed
 from trimtab.sweep.task import Ran, Status, Task, Work
 from trimtab.tables import SWEPT
 
@@ -52,27 +53,20 @@ class Call:
     time_limit_s: float
 
 
-def run_partitions(
-    call: Call, partitions: Sequence[Partition], batches: Iterable[pa.RecordBatch]
-) -> Iterator[pa.RecordBatch]:
-    """Run the partitions whose numbers Spark sends.
+def run_partition(call: Call, partitions: Sequence[Partition], number: int) -> bytes:
+    """Run a partition, and return its rows of `ROWS`, packed.
 
     Args:
         call: what to do with each task.
         partitions: all partitions of the Spark job.
-        batches: numbers of partitions, in the first column.
-
-    Yields:
-        One batch of `ROWS` a partition.
+        number: the partition's place among them.
     """
     # Spark collects garbage after every partition, and would walk through all that numpy and
     # scipy are made of: half of what a partition costs.
     if not gc.get_freeze_count():
         gc.freeze()
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            rows = [row_of(call, task) for task in partitions[number]]
-            yield pa.RecordBatch.from_pylist(rows, ROWS)
+    rows = [row_of(call, task) for task in partitions[number]]
+    return packed(pa.Table.from_pylist(rows, ROWS))
 
 
 def row_of(call: Call, task: Task) -> dict[str, Any]:
