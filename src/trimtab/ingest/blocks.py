@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
@@ -21,7 +20,8 @@ import pyarrow as pa
 
 from trimtab.ingest.events import Form, Hits, Source, forms_of
 from trimtab.ingest.layouts import simple_class_name, thread_name
-from trimtab.ingest.splits import count_lines, lines_of
+from trimtab.ingest.sifted import Sifted
+from trimtab.ingest.splits import lines_of
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
 _Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -43,29 +43,6 @@ _NEWLINE, _BLANK = b"\n "
 #: A blank and a dash, as one number of this machine.
 _DASH = np.frombuffer(b" -", np.uint16)[0]
 _SEPARATOR = len(" - ")
-
-
-@dataclass(slots=True)
-class Sifted:
-    """What is known of a block's lines; what is none of it stands in `left`."""
-
-    #: Counted by their ends.
-    lines: int
-    other: int = 0
-    continuation: int = 0
-    #: Lines that may be messages, not counted yet.
-    hits: Hits = field(default_factory=Hits)
-    #: Number of a line, from 1, and its text.
-    left: Iterable[tuple[int, str]] = ()
-
-
-#: Tells what it can of the lines of a block, before which stand so many others.
-Sieve: TypeAlias = Callable[[bytes, int], Sifted]
-
-
-def every_line(block: bytes, before: int) -> Sifted:
-    """Leave all lines to the parser of lines."""
-    return Sifted(count_lines(block), left=enumerate(lines_of(block), before + 1))
 
 
 def log_lines(block: bytes, before: int) -> Sifted:

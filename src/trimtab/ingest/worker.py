@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from trimtab.ingest.actions import action
-from trimtab.ingest.blocks import Sieve, every_line, log_lines
+from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
@@ -21,6 +21,7 @@ from trimtab.ingest.events import Hits, event_rows
 from trimtab.ingest.load_reports import load_report
 from trimtab.ingest.metrics import prom_line, query_range
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
+from trimtab.ingest.sifted import Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER

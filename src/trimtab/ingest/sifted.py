@@ -1,0 +1,33 @@
+"""What is told of the lines of a block at once, and what of them is left to their parser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from trimtab.ingest.events import Hits
+from trimtab.ingest.splits import count_lines, lines_of
+
+
+@dataclass(slots=True)
+class Sifted:
+    """What is known of a block's lines; what is none of it stands in `left`."""
+
+    #: Counted by their ends.
+    lines: int
+    other: int = 0
+    continuation: int = 0
+    #: Lines that may be messages, not counted yet.
+    hits: Hits = field(default_factory=Hits)
+    #: Number of a line, from 1, and its text.
+    left: Iterable[tuple[int, str]] = ()
+
+
+#: Tells what it can of the lines of a block, before which stand so many others.
+Sieve: TypeAlias = Callable[[bytes, int], Sifted]
+
+
+def every_line(block: bytes, before: int) -> Sifted:
+    """Leave all lines to the parser of lines."""
+    return Sifted(count_lines(block), left=enumerate(lines_of(block), before + 1))
