@@ -22,7 +22,7 @@ from trimtab.program import packed
 
 #: Libraries that a task imports, in the very release that the driver has: another may give
 #: other bytes, or other last digits.
-LIBRARIES = ("isal", "numpy", "pandas", "pyarrow", "scipy")
+LIBRARIES = ("isal", "msgspec", "numpy", "pandas", "pyarrow", "scipy")
 #: s that a master has to take a connection.
 _ANSWERS_WITHIN_S = 5.0
 #: s without any worker after which there is nothing to wait for.

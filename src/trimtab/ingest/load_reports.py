@@ -9,7 +9,7 @@ from trimtab.ingest.entries import Entry, Row, read_entry
 from trimtab.ingest.outcome import Origin, Outcome
 
 #: Key in a report → column prefix in `load_reports`.
-_RESOURCES = {
+RESOURCES = {
     "cpu": "cpu",
     "memory": "memory",
     "directMemory": "direct_memory",
@@ -17,14 +17,14 @@ _RESOURCES = {
     "bandwidthOut": "bandwidth_out",
 }
 #: Key in a report, and in each of its bundles' statistics → column.
-_TRAFFIC = {
+TRAFFIC = {
     "msgRateIn": "rate_in",
     "msgRateOut": "rate_out",
     "msgThroughputIn": "throughput_in",
     "msgThroughputOut": "throughput_out",
 }
 #: Key in a bundle's statistics → column.
-_COUNTS = {
+COUNTS = {
     "topics": "topics",
     "producerCount": "producers",
     "consumerCount": "consumers",
@@ -61,16 +61,16 @@ def report_rows(report: Entry, seen: dict[str, Any]) -> Iterator[Row]:
         "updated": _known(report, "lastUpdate", report.moment),
         "started": _known(report, "startTimestamp", report.moment),
         "release": _release(report),
-        "load_manager": _simple_name(_known(report, "loadManagerClassName", report.text)),
+        "load_manager": simple_name(_known(report, "loadManagerClassName", report.text)),
     }
-    if not any(report.has(resource) for resource in _RESOURCES):
+    if not any(report.has(resource) for resource in RESOURCES):
         yield "load_reports", row
         return
-    for resource, column in _RESOURCES.items():
+    for resource, column in RESOURCES.items():
         usage = report.entry(resource)
         row[f"{column}_usage"] = usage.number("usage")
         row[f"{column}_limit"] = usage.number("limit")
-    row |= zip(_TRAFFIC.values(), report.numbers(_TRAFFIC), strict=True)
+    row |= zip(TRAFFIC.values(), report.numbers(TRAFFIC), strict=True)
     row["topics"] = report.count("numTopics")
     row["bundles"] = report.texts("bundles")
     yield "load_reports", row
@@ -93,8 +93,8 @@ def _bundle(name: str, stats: Entry) -> dict[str, Any]:
     """Give the columns of one bundle's statistics."""
     return {
         "bundle": name,
-        **dict(zip(_TRAFFIC.values(), stats.numbers(_TRAFFIC), strict=True)),
-        **dict(zip(_COUNTS.values(), stats.counts(_COUNTS), strict=True)),
+        **dict(zip(TRAFFIC.values(), stats.numbers(TRAFFIC), strict=True)),
+        **dict(zip(COUNTS.values(), stats.counts(COUNTS), strict=True)),
     }
 
 
@@ -111,5 +111,6 @@ def _known(report: Entry, key: str, read: Callable[[str], Any]) -> Any:
     return read(key) if report.has(key) else None
 
 
-def _simple_name(class_name: str | None) -> str | None:
+def simple_name(class_name: str | None) -> str | None:
+    """Return what stands behind the last dot of a class's name."""
     return class_name.rsplit(".", 1)[-1] if class_name else None

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+import numpy.typing as npt
+import pyarrow as pa
 
 from trimtab.ingest.events import Hits
 from trimtab.ingest.splits import count_lines, lines_of
+
+#: Column → its values.  Columns that are not there are null; `file` is never there.
+Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any] | pa.Array]
 
 
 @dataclass(slots=True)
@@ -18,6 +24,9 @@ class Sifted:
     lines: int
     other: int = 0
     continuation: int = 0
+    #: Lines that gave rows, and the rows: table → columns.
+    rows: int = 0
+    columns: dict[str, Columns] = field(default_factory=dict)
     #: Lines that may be messages, not counted yet.
     hits: Hits = field(default_factory=Hits)
     #: Number of a line, from 1, and its text.

@@ -14,13 +14,13 @@ from trimtab.ingest.entries import Entry, Row, read_entry
 from trimtab.ingest.load_reports import report_rows
 from trimtab.ingest.outcome import Origin, Outcome
 
-_BUNDLE_DATA = "/loadbalance/bundle-data/"
-_BROKER_AVERAGE = "/loadbalance/broker-time-average/"
+BUNDLE_DATA = "/loadbalance/bundle-data/"
+BROKER_AVERAGE = "/loadbalance/broker-time-average/"
 #: Every namespace that ever had an owner is a node too; only a name that ends in a
 #: range is a bundle.  Example: public/default/0x40000000_0x80000000
 BUNDLE = re.compile(r".+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+")
 #: The four measures of an average: the tail of their key → the tail of their column.
-_MEASURES = {
+MEASURES = {
     "sgRateIn": "rate_in",
     "sgRateOut": "rate_out",
     "sgThroughputIn": "throughput_in",
@@ -123,15 +123,15 @@ def _average_rows(entry: Entry) -> Iterator[Row]:
     time = entry.moment("time")
     nodes = entry.entry("nodes")
     for path in nodes.values:
-        if path.startswith(_BUNDLE_DATA) and BUNDLE.fullmatch(path):
+        if path.startswith(BUNDLE_DATA) and BUNDLE.fullmatch(path):
             node = nodes.entry(path)
             seen = {"time": time, "written": node.moment("mtime")}
-            bundle = path.removeprefix(_BUNDLE_DATA)
+            bundle = path.removeprefix(BUNDLE_DATA)
             yield bundle_averages(node.entry("v"), seen | {"bundle": bundle})
-        elif path.startswith(_BROKER_AVERAGE):
+        elif path.startswith(BROKER_AVERAGE):
             node = nodes.entry(path)
             seen = {"time": time, "written": node.moment("mtime")}
-            broker = path.removeprefix(_BROKER_AVERAGE)
+            broker = path.removeprefix(BROKER_AVERAGE)
             yield broker_averages(node.entry("v"), seen | {"broker": broker})
 
 
@@ -164,8 +164,8 @@ def _measures(averages: Entry, head: str, column_head: str) -> dict[str, float]:
 @cache
 def _named(head: str, column_head: str) -> tuple[list[str], list[str]]:
     """Name the keys of four measures, and their columns."""
-    return [head + key for key in _MEASURES], [
-        f"{column_head}_{column}" for column in _MEASURES.values()
+    return [head + key for key in MEASURES], [
+        f"{column_head}_{column}" for column in MEASURES.values()
     ]
 
 

@@ -5,7 +5,7 @@ Runs in Spark's Python workers and, without Spark, in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -13,15 +13,19 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from trimtab.ingest.actions import action
+from trimtab.ingest.average_columns import listed_averages
 from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
+from trimtab.ingest.columns import laid_out
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
 from trimtab.ingest.events import Hits, event_rows
 from trimtab.ingest.load_reports import load_report
 from trimtab.ingest.metrics import prom_line, query_range
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
-from trimtab.ingest.sifted import Sieve, every_line
+from trimtab.ingest.report_columns import answered_reports, stored_reports
+from trimtab.ingest.sample_columns import exported_samples
+from trimtab.ingest.sifted import Columns, Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
@@ -45,12 +49,21 @@ LINE_PARSERS: dict[str, Parser] = {
     "actions": action,
 }
 #: Source → what tells most of its lines a block at a time; their parser would say the same.
-SIEVES: dict[str, Sieve] = {"log": log_lines}
+SIEVES: dict[str, Sieve] = {
+    "log": log_lines,
+    "load-reports": answered_reports,
+    "store-brokers": stored_reports,
+    "store-bundles": listed_averages,
+}
 #: Source → the parser of a whole document; its rows say their line within it.
 DOCUMENT_PARSERS: dict[str, Parser] = {
     "helm-values": helm_values,
     "runtime-config": runtime_config,
     "metrics-export": query_range,
+}
+#: Source → what tells a document as a whole, or nothing; its parser would say the same.
+DOCUMENT_SIEVES: dict[str, Callable[[bytes, Origin], Mapping[str, Columns]]] = {
+    "metrics-export": exported_samples
 }
 
 #: Tables whose rows come from the workers; the driver writes the others itself.
@@ -105,17 +118,21 @@ class _Found:
     #: Table → rows that wait for a batch.
     waiting: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     waiting_rows: int = 0
-    #: Rows of `log_events` that wait for a batch as a table.
-    events: pa.Table | None = None
+    #: Table → rows that wait for a batch as tables.
+    tables: dict[str, list[pa.Table]] = field(default_factory=dict)
 
-    def see(self, events: pa.Table) -> None:
-        """Take rows of `log_events`, each from a line of its own."""
-        if not len(events):
+    def see(self, table: str, rows: pa.Table) -> None:
+        """Take rows of a table that are laid out."""
+        if not len(rows):
             return
-        self.events = events
-        self.classes["rows"] += len(events)
-        self.table_rows["log_events"] = self.table_rows.get("log_events", 0) + len(events)
-        self.waiting_rows += len(events)
+        self.tables.setdefault(table, []).append(rows)
+        self.table_rows[table] = self.table_rows.get(table, 0) + len(rows)
+        self.waiting_rows += len(rows)
+
+    def tell(self, columns: Mapping[str, Columns]) -> None:
+        """Take rows of some tables in columns."""
+        for table, those in columns.items():
+            self.see(table, laid_out(table, those, self.origin.file))
 
     def take(self, outcome: Outcome, text: str, line: int) -> None:
         """Take what became of a line."""
@@ -149,15 +166,15 @@ class _Found:
         """Give what waits, a row of the envelope for each table."""
         for table in PARSED:
             schema = INGESTED[table]
-            made = []
+            made = self.tables.pop(table, [])
+            is_mixed = bool(made) and table in self.waiting
             if rows := self.waiting.pop(table, None):
                 columns = [_array(rows, column) for column in schema]
                 made.append(pa.Table.from_arrays(columns, schema=schema))
-            if table == "log_events" and self.events:
-                made.append(self.events)
-                self.events = None
             if made:
-                in_order = made[0] if len(made) == 1 else pa.concat_tables(made).sort_by("line")
+                joined = pa.concat_tables(made)
+                # Arrow's sort is stable: rows of one line keep their order.
+                in_order = joined.sort_by("line") if is_mixed else joined
                 yield self._envelope(table=table, rows=packed(in_order))
         self.waiting_rows = 0
 
@@ -217,6 +234,8 @@ def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterato
             found.lines += sifted.lines
             found.classes["other"] += sifted.other
             found.classes["continuation"] += sifted.continuation
+            found.classes["rows"] += sifted.rows
+            found.tell(sifted.columns)
             hits.add(sifted.hits)
             for number, text in sifted.left:
                 found.take(_outcome(parser, text, origin), text, number)
@@ -236,7 +255,8 @@ def _read_hits(found: _Found, hits: Hits, parser: Parser) -> None:
     if not hits.lines:
         return
     events, left = event_rows(hits, found.origin)
-    found.see(events)
+    found.see("log_events", events)
+    found.classes["rows"] += len(events)
     for line, written in left:
         [text] = lines_of(written + b"\n")
         found.take(_outcome(parser, text, found.origin), text, line)
@@ -261,6 +281,12 @@ def _parse_document(found: _Found, source: str, blocks: Iterable[bytes]) -> None
     lines = [line for block in read for line in lines_of(block)]
     if not any(line.strip() for line in lines) and outcome is None:
         outcome = Other()
+    if outcome is None and (sieve := DOCUMENT_SIEVES.get(source)):
+        columns = sieve(b"".join(read), found.origin)
+        if columns:
+            found.classes["rows"] = len(lines)
+            found.tell(columns)
+            return
     parser = DOCUMENT_PARSERS[source]
     match outcome or _outcome(parser, "\n".join(lines), found.origin):
         case Rows(made):

@@ -1,0 +1,125 @@
+"""JSON in columns: rows that come by the thousand, without an object for each of their values.
+
+Read here is what is as it usually is, told by types and decoded against them.  Whatever is
+odd, be it in one value, is left to the parser of its line or document, the authority: what is
+said of a line here, it would say too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from typing import Annotated, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from msgspec import Meta, MsgspecError
+
+from trimtab.ingest.sifted import Columns, Sifted, every_line
+from trimtab.ingest.splits import lines_of
+from trimtab.tables import INGESTED, TIME
+
+_Read = TypeVar("_Read")
+
+#: A text that is not empty.
+Text = Annotated[str, Meta(min_length=1)]
+#: A whole number that is a float, too.
+Count = Annotated[int, Meta(ge=-(2**53), le=2**53)]
+#: A whole number of 32 bits.
+Small = Annotated[int, Meta(ge=1 - 2**31, le=2**31 - 1)]
+#: A moment in epoch milliseconds, of the years 1 to 9999.
+Milliseconds = Annotated[int, Meta(ge=-62_135_596_800_000, le=253_402_300_799_999)]
+
+#: What is raised for JSON that is not as it usually is, be it no JSON at all.
+ODD = (MsgspecError, ValueError, ArithmeticError, RecursionError)
+
+#: Digits that Python reads a whole number of.
+_DIGITS_MAX = 4300
+#: Every so many bytes is looked at for longer ones.  A prime, for rows of equal length have
+#: the same at other distances.
+_LOOK_EVERY = 61
+
+
+def usual_lines(
+    block: bytes, before: int, read: Callable[[bytes], _Read]
+) -> tuple[list[int], list[_Read], Sifted]:
+    """Read the lines of a block that are as usual.
+
+    Args:
+        block: whole lines.
+        before: lines that stand before it.
+        read: reads a line, and raises one of `ODD` where it is not as usual.
+
+    Returns:
+        The numbers of those lines, what they hold, and the account of the block, in which
+        all others are left.
+    """
+    if may_hold_endless_number(block):
+        return [], [], every_line(block, before)
+    lines = block.split(b"\n")
+    if not lines[-1]:
+        del lines[-1]
+    numbers, found, left = [], [], []
+    for number, line in enumerate(lines, before + 1):
+        try:
+            found.append(read(line))
+        except ODD:
+            left.append(number)
+        else:
+            numbers.append(number)
+    sifted = Sifted(len(lines), rows=len(numbers))
+    if left:
+        # As the parser of lines gets them: decoded, and without their ends.
+        texts = lines_of(block)
+        sifted.left = [(number, texts[number - before - 1]) for number in left]
+    return numbers, found, sifted
+
+
+def may_hold_endless_number(text: bytes) -> bool:
+    """Tell whether JSON may hold a whole number that is too long for Python's decoder.
+
+    Wherever one stands, Python refuses the document; a decoder that passes over what is not
+    asked for does not see it.
+
+    >>> may_hold_endless_number(b"[" + b"1" * 4301 + b"]"), may_hold_endless_number(b"[1]")
+    (True, False)
+    """
+    looked = np.frombuffer(text, np.uint8)[::_LOOK_EVERY]
+    # What is below "0" wraps round.
+    others = np.flatnonzero(looked - ord("0") > 9)
+    digits = np.diff(others, prepend=-1, append=looked.size) - 1
+    return bool(digits.max() >= _DIGITS_MAX // _LOOK_EVERY)
+
+
+def gathered(name: str, things: Sequence[object], kind: type) -> npt.NDArray[Any]:
+    """Gather an attribute of many things; one behind a dot is the attribute's own."""
+    return np.fromiter(map(attrgetter(name), things), kind, len(things))
+
+
+def moments(milliseconds: Iterable[int | None]) -> pa.Array:
+    """Lay out moments."""
+    return pa.array(milliseconds, pa.timestamp("ms", "UTC")).cast(TIME)
+
+
+def repeated(columns: Mapping[str, pa.Array], counts: Sequence[int]) -> dict[str, pa.Array]:
+    """Repeat each row as often as is said for it."""
+    places = pa.array(np.repeat(np.arange(len(counts)), counts))
+    return {column: values.take(places) for column, values in columns.items()}
+
+
+def laid_out(table: str, columns: Columns, file: str) -> pa.Table:
+    """Lay out columns as the rows of a table that come from one file."""
+    schema = INGESTED[table]
+    n = len(columns["line"])
+    arrays = []
+    for column in schema:
+        if column.name == "file":
+            arrays.append(pa.repeat(pa.scalar(file, column.type), n))
+        elif column.name not in columns:
+            arrays.append(pa.nulls(n, column.type))
+        else:
+            values = columns[column.name]
+            is_laid_out = isinstance(values, pa.Array)
+            arrays.append(values if is_laid_out else pa.array(values, column.type))
+    return pa.Table.from_arrays(arrays, schema=schema)
