@@ -100,6 +100,7 @@ ODD = (
     *("0.1000000000000000055511151231257827021181583404541015625", "9007199254740993.0"),
     *("-62135596800001", "-62135596800000", "253402300799999", "253402300800000", "1.5e12"),
     *('"2026-11-21T06:37:26Z"', '"2026-11-21T06:37:26"', '"2026-11-21"', '"1795243037519"'),
+    *(r'"\ud800"', r'["\udfff"]', r'{"\ud800": 1}', r'{"a": "\udc00"}'),
     *(r'"\ud83d\ude00"', r'"\u0000"', r'"\q"', r'"\u12"'),
     *('"\x01"', '"\t"', '"\x7f"', '"é"', '"\ufffd"', '"\ufeff"', '"\u2028"', '"', "'a'", "nul"),
     *("[" * 3000 + "]" * 3000, '{"a":' * 3000 + "1" + "}" * 3000, "[1,]", '{"a":1,}', "[,1]"),
@@ -290,6 +291,16 @@ def test_what_is_no_text_is_replaced(
     _, rows = agreed(path, source)
 
     assert "rejects" not in rows
+
+
+def test_a_name_that_is_no_text_is_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    line = changed(USUAL["store-brokers"][0], ("report", "lastStats"), "odd", '{"@name": {}}')
+    path.write_text(line.replace('"@name": {}', rf'"\ud83d\ude00\ude00": {json.dumps(STATS)}'))
+
+    _, rows = agreed(path, "store-brokers")
+
+    assert "'bundle': '😀?'" in rows
 
 
 @given(st.lists(st.floats(width=64) | st.integers(-(2**70), 2**70), min_size=8, max_size=8))

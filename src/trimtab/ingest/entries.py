@@ -6,6 +6,7 @@ What a key means stands in the parser of its file, not here.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,8 @@ _INT64_MAX = 2**63 - 1
 #: Whole numbers up to here are floats, too.
 _EXACT_MAX = 2**53
 _FLOAT, _INT = {float}, {int}
+#: A character beyond 16 bits is written as two halves, such as \ud83d\ude00.
+_HALF = re.compile(r"\\u[dD][89a-fA-F]")
 #: How Java's JSON writes what JSON has no numbers for.
 _NOT_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -54,8 +57,7 @@ class Entry:
         found = self._at(key)
         if not isinstance(found, str) or not found:
             raise self.wrong(key, found, "text")
-        # A lone half of a surrogate pair is valid JSON and no valid text.
-        return found.encode("utf-8", "replace").decode("utf-8")
+        return found
 
     def number(self, key: str) -> float:
         """Return the number at the key; Java's "NaN" and "Infinity" are numbers."""
@@ -142,14 +144,20 @@ def decode(text: str) -> Any:
 
     Raises:
         MalformedError: it is not JSON; the message says at which column.
+
+    Quirks:
+        A lone half of a surrogate pair is valid JSON and no valid text; it becomes a `?`.
     """
     try:
-        return json.loads(text)
+        found = json.loads(text)
+        if _HALF.search(text):
+            found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column" if error.lineno > 1 else "column"
         raise MalformedError(f"not JSON at {place} {error.colno}: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise MalformedError(f"not JSON: {error}") from None
+    return found
 
 
 def read_entry(text: str, rows: Callable[[Entry], Iterable[Row]]) -> Outcome:

@@ -1,0 +1,53 @@
+"""How much more two cores of this machine do than one, of work that waits for nothing."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import statistics
+import time
+from datetime import UTC
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+
+from trimtab.ingest.outcome import Origin
+from trimtab.ingest.splits import Split, cut
+from trimtab.ingest.worker import parse_split
+
+_TIMES = 3
+
+
+def two_cores(recording: Path) -> float:
+    """Parse the beginning of a recording's load reports in one process, and in two at a time.
+
+    It is what Spark's tasks do, without Spark, each process on a core of its own.
+
+    Returns:
+        How many times as much two do in the same time; the median of a few tries.
+    """
+    origin = Origin("store/brokers.jsonl", "", UTC, None, "")
+    split = cut(recording / "store" / "brokers.jsonl", origin, "store-brokers")[0]
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    ratios = [2 * _took_s(split, cores[:1]) / _took_s(split, cores) for _ in range(_TIMES)]
+    return statistics.median(ratios)
+
+
+def _took_s(split: Split, cores: list[int]) -> float:
+    barrier = multiprocessing.Barrier(len(cores) + 1)
+    processes = [
+        multiprocessing.Process(target=_parse, args=(split, core, barrier)) for core in cores
+    ]
+    for process in processes:
+        process.start()
+    barrier.wait()
+    began = time.monotonic()
+    for process in processes:
+        process.join()
+    return time.monotonic() - began
+
+
+def _parse(split: Split, core: int, barrier: Barrier) -> None:
+    os.sched_setaffinity(0, {core})
+    barrier.wait()
+    for _ in parse_split(0, split):
+        pass
