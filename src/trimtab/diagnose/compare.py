@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 from trimtab.diagnose.night import BrokerState, Draw, Event, Move, Recomputed, Round
-from trimtab.diagnose.printed import printed_differences
+from trimtab.diagnose.printed import printed_differences, told_of
 
 #: Lines that name a bundle which the shedder chose, whatever became of it.
 _CHOSEN_KINDS = frozenset({"unload", "no-broker-available", "same-destination", "unload-failed"})
@@ -22,7 +23,7 @@ def compared(
 
     Args:
         logged: the round as logged.
-        replayed: its row of `replayed_rounds`.
+        replayed: its row of `replayed_rounds`, with `brokers` as columns.
         placements: rows of `replayed_placements` by (file, line).
         threshold: fraction above the average at which ThresholdShedder sheds.
 
@@ -38,7 +39,7 @@ def compared(
     return replace(
         logged,
         moves=moves,
-        brokers={row["broker"]: _state(row, is_smoothed) for row in replayed["brokers"]},
+        brokers=_states(replayed),
         average=replayed["average"] if is_smoothed else None,
         threshold=threshold if is_smoothed else None,
         recomputed=_verdict(differences | chosen, replayed, {}),
@@ -86,7 +87,7 @@ def _compared_move(
     differences: Mapping[str, str],
     placements: Mapping[tuple[str, int], Row],
 ) -> Move:
-    state = next((row for row in replayed["brokers"] if row["broker"] == move.source), None)
+    state = told_of(replayed, move.source)
     throughput = next(
         (
             row["throughput"]
@@ -153,12 +154,9 @@ def _lines(events: Sequence[Event]) -> list[tuple[str, int]]:
     return [(event.file, event.line) for event in events]
 
 
-def _state(row: Row, is_smoothed: bool) -> BrokerState:
-    return BrokerState(
-        usage=row["usage"],
-        smoothed=row["score"] if is_smoothed else None,
-        throughput=row["throughput"],
-        offload=row["offload"],
-        bundles=row["bundles"],
-        reason=row["reason"],
-    )
+def _states(replayed: Row) -> dict[str, BrokerState]:
+    told = replayed["brokers"]
+    smoothed = told["score"] if replayed["is_smoothed"] else repeat(None)
+    others = (told[name] for name in ("throughput", "offload", "bundles", "reason"))
+    states = map(BrokerState, told["usage"], smoothed, *others)
+    return dict(zip(told["broker"], states, strict=True))

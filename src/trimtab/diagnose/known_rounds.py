@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from trimtab.diagnose.arithmetic import checked_against_print
+from trimtab.diagnose.columns import Numbers, lists, words
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Event, Recomputed, Round, Undecidable
@@ -42,17 +43,27 @@ class _Replayed:
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         """Note where each row is."""
-        self._rounds, self._placements = (tables[name] for name in DIAGNOSED)
-        self._round_at = {n: i for i, n in enumerate(self._rounds["round"].to_pylist()) if n}
+        rounds, self._placements = (tables[name] for name in DIAGNOSED)
+        self._round_at = {n: i for i, n in enumerate(rounds["round"].to_pylist()) if n}
+        self._rounds, states = rounds.drop(["brokers"]), lists(rounds["brokers"])
+        self._offsets = states.offsets.tolist()
+        self._states = {
+            name: words(values) if pa.types.is_string(values.type) else Numbers(values)
+            for name, values in states.fields.items()
+        }
         lines = zip(
             self._placements["file"].to_pylist(), self._placements["line"].to_pylist(), strict=True
         )
         self._placement_at = {line: i for i, line in enumerate(lines)}
 
     def round(self, number: int) -> dict[str, Any] | None:
-        """Return the row of a round."""
+        """Return the row of a round, what is said of its brokers as columns."""
         at = self._round_at.get(number)
-        return None if at is None else self._rounds.slice(at, 1).to_pylist()[0]
+        if at is None:
+            return None
+        start, end = self._offsets[at : at + 2]
+        row: dict[str, Any] = self._rounds.slice(at, 1).to_pylist()[0]
+        return row | {"brokers": {name: it.part(start, end) for name, it in self._states.items()}}
 
     def placements(self, events: Sequence[Event]) -> dict[tuple[str, int], dict[str, Any]]:
         """Return the rows of the selections that some lines tell of."""

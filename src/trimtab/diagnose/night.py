@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,8 +39,7 @@ class Event:
     brokers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerState:
+class BrokerState(NamedTuple):
     """One broker in one round, as far as it is known."""
 
     #: Weighted usage of the latest report, fraction; None if no report is there.
@@ -122,8 +121,7 @@ class Round:
     recomputed: Recomputed = field(default_factory=lambda: Recomputed(None, ""))
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """What a broker reported at a time, by the weights of the shedder."""
 
     time: datetime

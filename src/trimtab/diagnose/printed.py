@@ -17,7 +17,7 @@ def printed_differences(logged: Round, replayed: Row, threshold: float) -> dict[
 
     Args:
         logged: the round as logged.
-        replayed: its row of `replayed_rounds`.
+        replayed: its row of `replayed_rounds`, with `brokers` as columns.
         threshold: fraction above the average at which ThresholdShedder sheds.
 
     Returns:
@@ -46,7 +46,7 @@ def _left_alone(logged: Round, replayed: Row) -> dict[str, str]:
 
 def _threshold_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged
-    state = _state(replayed, event.broker)
+    state = told_of(replayed, event.broker)
     if state is None or state["offload"] is None:
         return f"{event.broker} was shed, recomputed it is not above the bar"
     carried, offload = state["throughput"], state["offload"]
@@ -64,7 +64,7 @@ def _threshold_shedder(event: Event, logged: Round, replayed: Row, threshold: fl
 
 def _avg_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged, threshold
-    hot, cold = _state(replayed, event.broker), _state(replayed, event.target)
+    hot, cold = told_of(replayed, event.broker), told_of(replayed, event.target)
     if hot is None or cold is None:
         return f"{event.broker} or {event.target} has no report"
     return _first_difference(
@@ -82,7 +82,8 @@ def _avg_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -
 
 def _ranking(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged, threshold
-    scores = {row["broker"]: row["score"] for row in replayed["brokers"]}
+    told = replayed["brokers"]
+    scores = dict(zip(told["broker"], told["score"], strict=True))
     if set(event.brokers) != set(scores):
         return f"brokers were {_names(event.brokers)}, recomputed {_names(scores)}"
     ranked = [scores[broker] for broker in event.brokers]
@@ -128,8 +129,13 @@ _COMPARE: Mapping[str, Callable[[Event, Round, Row, float], str | None]] = {
 }
 
 
-def _state(replayed: Row, broker: str | None) -> Row | None:
-    return next((row for row in replayed["brokers"] if row["broker"] == broker), None)
+def told_of(replayed: Row, broker: str | None) -> Row | None:
+    """Return what a row of `replayed_rounds` says of one broker; None if it is not there."""
+    told = replayed["brokers"]
+    if broker not in told["broker"]:
+        return None
+    at = told["broker"].index(broker)
+    return {name: values[at] for name, values in told.items()}
 
 
 def _first_difference(event: Event, recomputed: Mapping[str, float]) -> str | None:

@@ -6,13 +6,12 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.diagnose.columns import beside, heard
+from trimtab.diagnose.columns import beside, heard, moments, stamps, words
 from trimtab.model import RESOURCES, Floats, Ints
 
 
@@ -22,8 +21,6 @@ class BrokerReports:
 
     #: (n,) when the store took each.
     times: tuple[datetime, ...]
-    #: (n,) when the broker's process had started; None where it is not said.
-    started: tuple[datetime | None, ...]
     #: (n, 5) as reported, RESOURCES; NaN where it is absent.
     usage: Floats
     limit: Floats
@@ -76,47 +73,62 @@ def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
     """
     told = told.filter(pc.invert(pc.fill_null(told["is_gone"], False)))
     # Equal ones stay in the order of their lines.
-    return {broker: _broker(mine) for broker, mine in _by(told, "broker")}
-
-
-def bundle_reports(told: pa.Table) -> dict[str, BundleReports]:
-    """Lay out rows of `bundle_reports` by bundle."""
-    return {bundle: _bundle(mine) for bundle, mine in _by(told, "bundle", "broker")}
-
-
-def _by(told: pa.Table, name: str, *then: str) -> Iterator[tuple[str, pa.Table]]:
-    """Yield the rows of each name, in order of the name; each one's in order of time."""
-    told = told.append_column("heard", heard(told))
-    order = [(column, "ascending") for column in (name, "heard", *then)]
-    told = told.take(pc.sort_indices(told, order))
-    names = told[name].to_pylist()
-    starts = [i for i, each in enumerate(names) if not i or each != names[i - 1]]
-    for start, end in pairwise([*starts, len(names)]):
-        yield names[start], told.slice(start, end - start)
-
-
-def _broker(told: pa.Table) -> BrokerReports:
+    told = _ordered(told, "broker")
+    times = moments(stamps(told["heard"]))
     usage, limit = (
         beside(told, [f"{resource}_{which}" for resource in RESOURCES], np.nan)
         for which in ("usage", "limit")
     )
-    managers = pc.unique(told["load_manager"]).to_pylist()
-    return BrokerReports(
-        times=tuple(told["heard"].to_pylist()),
-        started=tuple(told["started"].to_pylist()),
-        usage=usage,
-        limit=limit,
-        rate=beside(told, ["rate_in", "rate_out"], np.nan).sum(axis=1),
-        throughput=beside(told, ["throughput_in", "throughput_out"], np.nan).sum(axis=1),
-        bundles=pc.fill_null(told["bundle_count"], 0).to_numpy().astype(np.int64),
-        managers=frozenset(manager for manager in managers if manager),
-    )
+    rate, throughput = _both_ways(told, "rate"), _both_ways(told, "throughput")
+    bundles = pc.fill_null(told["bundle_count"], 0).to_numpy().astype(np.int64)
+    managers = words(told["load_manager"])
+    return {
+        broker: BrokerReports(
+            times=tuple(times[mine]),
+            usage=usage[mine],
+            limit=limit[mine],
+            rate=rate[mine],
+            throughput=throughput[mine],
+            bundles=bundles[mine],
+            managers=frozenset(name for name in managers.part(mine.start, mine.stop) if name),
+        )
+        for broker, mine in _runs(told["broker"])
+    }
 
 
-def _bundle(told: pa.Table) -> BundleReports:
-    return BundleReports(
-        times=tuple(told["heard"].to_pylist()),
-        rate=beside(told, ["rate_in", "rate_out"], np.nan).sum(axis=1),
-        throughput=beside(told, ["throughput_in", "throughput_out"], np.nan).sum(axis=1),
-        topics=pc.fill_null(told["topics"], 0).to_numpy(),
-    )
+def bundle_reports(told: pa.Table) -> dict[str, BundleReports]:
+    """Lay out rows of `bundle_reports` by bundle."""
+    told = _ordered(told, "bundle", "broker")
+    times = moments(stamps(told["heard"]))
+    rate, throughput = _both_ways(told, "rate"), _both_ways(told, "throughput")
+    topics = pc.fill_null(told["topics"], 0).to_numpy()
+    return {
+        bundle: BundleReports(
+            times=tuple(times[mine]),
+            rate=rate[mine],
+            throughput=throughput[mine],
+            topics=topics[mine],
+        )
+        for bundle, mine in _runs(told["bundle"])
+    }
+
+
+def _ordered(told: pa.Table, name: str, *then: str) -> pa.Table:
+    """Put rows in order of a name, and each name's in order of time; adds when each was `heard`."""
+    told = told.append_column("heard", heard(told))
+    order = [(column, "ascending") for column in (name, "heard", *then)]
+    return told.take(pc.sort_indices(told, order))
+
+
+def _runs(ordered: pa.ChunkedArray) -> Iterator[tuple[str, slice]]:
+    """Yield each name of a column in order, and where it stands."""
+    runs = pc.run_end_encode(ordered.combine_chunks())
+    names, ends = runs.values.to_pylist(), runs.run_ends.to_pylist()
+    for name, start, end in zip(names, [0, *ends], ends, strict=False):
+        yield name, slice(start, end)
+
+
+def _both_ways(told: pa.Table, what: str) -> Floats:
+    """Sum what comes in and what goes out."""
+    sums: Floats = beside(told, [f"{what}_in", f"{what}_out"], np.nan).sum(axis=1)
+    return sums

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.diagnose.columns import beside, heard
+from trimtab.diagnose.columns import beside, heard, moments, stamps, words
 from trimtab.diagnose.night import Usage
 from trimtab.diagnose.reported import of_origin
 from trimtab.model import RESOURCES, ClusterLoad, Floats
@@ -73,11 +73,15 @@ def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Us
         beside(known, [f"{resource}_{which}" for resource in RESOURCES], -1.0)
         for which in ("usage", "limit")
     )
-    times, brokers = heard(known).to_pylist(), known["broker"].to_pylist()
-    found = list(map(Usage, times, brokers, _weighed(usage, limit, weights)))
-    left = zip(gone["time"].to_pylist(), gone["broker"].to_pylist(), strict=True)
-    found += [Usage(time, broker, None) for time, broker in left]
-    return tuple(sorted(found, key=lambda usage: (usage.time, usage.broker)))
+    parts = (
+        (heard(known), known["broker"], pa.array(_weighed(usage, limit, weights), pa.float64())),
+        (gone["time"], gone["broker"], pa.nulls(len(gone), pa.float64())),
+    )
+    told = pa.concat_tables(
+        pa.table(dict(zip(("time", "broker", "usage"), part, strict=True))) for part in parts
+    ).sort_by([("time", "ascending"), ("broker", "ascending")])
+    times, brokers = moments(stamps(told["time"])), words(told["broker"]).part(0, len(told))
+    return tuple(map(Usage, times, brokers, told["usage"].to_pylist()))
 
 
 def usages_from_metrics(
