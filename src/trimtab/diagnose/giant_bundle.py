@@ -29,15 +29,18 @@ def giant_bundle(night: Night) -> list[Finding]:
     """
     told = [_mean(each.times, each.throughput, night.end) for each in night.reports.values()]
     carried = [each for each in told if not math.isnan(each)]
-    stood = _mean_usage(night)
-    if len(carried) < 3 or len(stood) < 3:
+    if len(carried) < 3:
         return []
     even = math.fsum(carried) / len(carried)
+    giants = [heavy for heavy in night.heaviest if heavy.throughput >= _SHARES * even > 0]
+    stood = _mean_usage(night) if giants else {}
+    if len(stood) < 3:
+        return []
     bar = math.fsum(stood.values()) / len(stood) + night.threshold
     return [
         _finding(night, heavy, even, stood[heavy.broker])
-        for heavy in night.heaviest
-        if heavy.throughput >= _SHARES * even > 0 and stood.get(heavy.broker, 0.0) >= bar
+        for heavy in giants
+        if stood.get(heavy.broker, 0.0) >= bar
     ]
 
 

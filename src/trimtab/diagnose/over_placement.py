@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, reported_usage, standing
@@ -23,6 +23,9 @@ _MOVE_LESS = "Lower maxUnloadPercentage: a smaller share of the difference moves
 #: Rounds within which a destination that is shed itself counts as a wrong one.
 _SHED_AGAIN_ROUNDS = 3
 
+#: Broker → usage.
+_Usage = Mapping[str, float]
+
 
 def over_placement(night: Night) -> list[Finding]:
     """Find destinations that became the next hot spot, or got several bundles at once.
@@ -37,16 +40,23 @@ def over_placement(night: Night) -> list[Finding]:
     found: list[Finding] = []
     for logged in night.rounds:
         targets = dict.fromkeys(move.target for move in logged.moves if move.target)
+        if not targets:
+            continue
+        settled = logged.end + timedelta(seconds=night.interval_s * _SETTLED_INTERVALS)
+        reported = _sampled(night, logged.time), _sampled(night, settled)
         for target in targets:
             moves = [move for move in logged.moves if move.target == target]
-            finding = _finding(night, logged, target, moves)
+            finding = _finding(night, logged, moves, reported)
             if finding is not None:
                 found.append(finding)
     return found
 
 
-def _finding(night: Night, logged: Round, target: str, moves: Sequence[Move]) -> Finding | None:
-    signs, numbers, is_hot = _signs(night, logged, target)
+def _finding(
+    night: Night, logged: Round, moves: Sequence[Move], reported: tuple[_Usage, _Usage]
+) -> Finding | None:
+    target = moves[0].target or ""
+    signs, numbers, is_hot = _signs(night, logged, target, reported)
     is_planned = logged.strategy in _PLANNING
     if len(moves) > 1 and not is_planned:
         signs.insert(0, f"{len(moves)} bundles of one round went to it")
@@ -74,8 +84,16 @@ def _finding(night: Night, logged: Round, target: str, moves: Sequence[Move]) ->
     )
 
 
-def _signs(night: Night, logged: Round, target: str) -> tuple[list[str], dict[str, float], bool]:
+def _signs(
+    night: Night, logged: Round, target: str, reported: tuple[_Usage, _Usage]
+) -> tuple[list[str], dict[str, float], bool]:
     """Collect what shows that a destination was overfilled.
+
+    Args:
+        night: the night.
+        logged: the round.
+        target: the destination.
+        reported: usage before the round, and when its moves had settled.
 
     Returns:
         The signs in words, their numbers, and whether it was, or became, hot.
@@ -89,9 +107,7 @@ def _signs(night: Night, logged: Round, target: str) -> tuple[list[str], dict[st
             signs.append(f"{minutes:.0f} min later it was shed itself (round {later.number})")
             numbers["shed_after_min"] = minutes
             break
-    settled = logged.end + timedelta(seconds=night.interval_s * _SETTLED_INTERVALS)
-    before = _sampled(reported_usage(night, logged.time))
-    after = _sampled(reported_usage(night, settled))
+    before, after = reported
     if target in before and len(before) > 1:
         bar = sum(before.values()) / len(before) + night.threshold
         numbers |= {"usage_before": before[target], "bar_before": bar}
@@ -110,7 +126,8 @@ def _signs(night: Night, logged: Round, target: str) -> tuple[list[str], dict[st
     return signs, numbers, bool(signs)
 
 
-def _sampled(usage: Mapping[str, float]) -> dict[str, float]:
+def _sampled(night: Night, time: datetime) -> dict[str, float]:
+    usage = reported_usage(night, time)
     return {broker: value for broker, value in usage.items() if value >= _SAMPLED_MIN}
 
 

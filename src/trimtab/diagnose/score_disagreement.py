@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
 import numpy as np
 
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, points
+from trimtab.model import Floats
 
 #: Of more brokers than this only those are named whose scores are furthest apart.
 _NAMED_MAX = 100
@@ -27,34 +29,36 @@ def score_disagreement(night: Night) -> list[Finding]:
     """
     found = []
     for logged in night.rounds:
+        held = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
         for move in logged.moves:
-            finding = _finding(night, logged, move)
+            finding = _finding(night, logged, move, held)
             if finding is not None:
                 found.append(finding)
                 break
     return found
 
 
-def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
+def _finding(night: Night, logged: Round, move: Move, held: Mapping[str, float]) -> Finding | None:
     if move.draw is None:
         return None
-    pairs = {
-        broker: (state.smoothed, move.draw.scores[broker])
-        for broker, state in logged.brokers.items()
-        if state.smoothed is not None and broker in move.draw.scores
-    }
-    if len(pairs) < 2:
+    placed = move.draw.scores
+    brokers = [broker for broker in held if broker in placed]
+    if len(brokers) < 2:
         return None
-    swapped, count = _swapped(pairs)
-    widest = max(pairs, key=lambda broker: abs(pairs[broker][0] - pairs[broker][1]))
-    gap = abs(pairs[widest][0] - pairs[widest][1])
+    shedder = np.array([held[broker] for broker in brokers])
+    placer = np.array([placed[broker] for broker in brokers])
+    swapped, count = _swapped(shedder, placer)
+    gaps = np.abs(shedder - placer)
+    at = int(np.argmax(gaps))
+    widest, gap = brokers[at], float(gaps[at])
     if not swapped and gap <= night.margin:
         return None
-    order = "".join(
-        f" The shedder holds {a if pairs[a][0] > pairs[b][0] else b} for the hotter of "
-        f"{a} and {b}, the placer the other."
-        for a, b in swapped
-    )
+    order = ""
+    if swapped:
+        a, b = (brokers[i] for i in swapped)
+        hotter = a if held[a] > held[b] else b
+        order = f" The shedder holds {hotter} for the hotter of {a} and {b}, the placer the other."
+    named = [brokers[i] for i in _named(gaps)]
     return Finding(
         code="score-disagreement",
         severity="medium" if swapped else "low",
@@ -62,41 +66,46 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
         round=logged.number,
         title="Shedder and placer disagree about who is hot",
         text=(
-            f"For {widest} the shedder's score is {percent(pairs[widest][0])} and the placer's "
-            f"{percent(pairs[widest][1])}, {points(gap)} apart in the same second.{order}"
+            f"For {widest} the shedder's score is {percent(held[widest])} and the placer's "
+            f"{percent(placed[widest])}, {points(gap)} apart in the same second.{order}"
         ),
         better="one score for both decisions",
         advice="Use AvgShedder for both roles: one object, one score.",
-        brokers=tuple(_named(pairs)),
+        brokers=tuple(named),
         bundles=(move.bundle,),
         evidence=move.evidence,
         numbers={
             "scores": {
-                broker: {"shedder": shedder, "placer": placer}
-                for broker, (shedder, placer) in _named(pairs).items()
+                broker: {"shedder": held[broker], "placer": placed[broker]} for broker in named
             },
             "swapped_pairs": count,
         },
     )
 
 
-def _swapped(pairs: Mapping[str, tuple[float, float]]) -> tuple[list[tuple[str, str]], int]:
-    """Find the first pair of brokers that the two rank differently, and count all of them."""
-    brokers = list(pairs)
-    shedder, placer = np.array(list(pairs.values())).T
-    with np.errstate(all="ignore"):
-        turned = np.subtract.outer(shedder, shedder) * np.subtract.outer(placer, placer) < 0
-    turned = np.triu(turned)
-    if not turned.any():
-        return [], 0
-    a, b = np.unravel_index(int(np.argmax(turned)), turned.shape)
-    return [(brokers[int(a)], brokers[int(b)])], int(np.count_nonzero(turned))
+def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, int]:
+    """Find the first pair of brokers that the two rank differently, and count all of them.
+
+    In the shedder's order a broker is swapped with each before it to which the placer gives
+    more.  Brokers that are equal to the shedder stand in the placer's order: they are not.
+    """
+    before: list[float] = []
+    count = 0
+    for score in placer[np.lexsort((placer, shedder))].tolist():
+        place = bisect_right(before, score)
+        count += len(before) - place
+        before.insert(place, score)
+    if not count:
+        return None, 0
+    turned = (
+        np.sign(shedder - one) * np.sign(placer - other) < 0
+        for one, other in zip(shedder, placer, strict=True)
+    )
+    return next((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any()), count
 
 
-def _named(pairs: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+def _named(gaps: Floats) -> list[int]:
     """Choose the brokers that are named: all, or of very many those furthest apart."""
-    if len(pairs) <= _NAMED_MAX:
-        return dict(pairs)
-    ranked = sorted(pairs, key=lambda broker: -abs(pairs[broker][0] - pairs[broker][1]))
-    kept = set(ranked[:_FURTHEST])
-    return {broker: scores for broker, scores in pairs.items() if broker in kept}
+    if len(gaps) <= _NAMED_MAX:
+        return list(range(len(gaps)))
+    return sorted(np.argsort(-gaps, kind="stable")[:_FURTHEST].tolist())

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
+from typing import Generic, TypeVar
 
 import numpy as np
 
 from trimtab.diagnose.night import Move, Night, Round, Usage
+
+Held = TypeVar("Held")
 
 #: Brokers closer together than half a point are alike to whoever places a bundle.
 _ALIKE = 0.005
@@ -41,8 +44,11 @@ class Standing:
 
     def coolest(self, *, but: str) -> str | None:
         """Return the least loaded broker other than one; the first of equals."""
-        others = {broker: usage for broker, usage in self.usage.items() if broker != but}
-        return min(others, key=others.__getitem__, default=None)
+        coolest = min(self.usage, key=self.usage.__getitem__, default=None)
+        if coolest != but:
+            return coolest
+        others = (broker for broker in self.usage if broker != but)
+        return min(others, key=self.usage.__getitem__, default=None)
 
 
 def reported_usage(night: Night, time: datetime) -> dict[str, float]:
@@ -58,7 +64,7 @@ class _Timeline:
         self._times = [usage.time for usage in usages]
         codes: dict[str, int] = {}
         broker = [codes.setdefault(usage.broker, len(codes)) for usage in usages]
-        self._brokers = list(codes)
+        self._brokers = np.array(list(codes), np.object_)
         self._usage = np.array([np.nan if u.usage is None else u.usage for u in usages])
         self._is_known = np.array([u.usage is not None for u in usages], np.bool_)
         # Broker by broker, and each one's in their order.
@@ -71,31 +77,40 @@ class _Timeline:
         starts = np.arange(len(self._brokers)) * self._size
         found = np.searchsorted(self._places, starts + end) - 1
         latest = np.where(found < 0, -1, self._places[found]) - starts
-        known = [(self._brokers[i], place) for i, place in enumerate(latest.tolist()) if place >= 0]
-        return {
-            broker: float(self._usage[place]) for broker, place in known if self._is_known[place]
-        }
+        # Before its first report, what is found is another broker's: it lies before its start.
+        is_known = (latest >= 0) & self._is_known[np.maximum(latest, 0)]
+        usages = self._usage[latest[is_known]].tolist()
+        return dict(zip(self._brokers[is_known].tolist(), usages, strict=True))
 
 
-class _Same:
-    """Usages by which object they are: to compare a hundred thousand takes too long."""
+class _Same(Generic[Held]):
+    """Something by which object it is: to compare a hundred thousand usages takes too long."""
 
-    def __init__(self, usages: Sequence[Usage]) -> None:
-        """Hold them, so that no other object can take their place."""
-        self.usages = usages
+    def __init__(self, held: Held) -> None:
+        """Hold it, so that no other object can take its place."""
+        self.held = held
 
     def __hash__(self) -> int:
         """Tell objects apart."""
-        return id(self.usages)
+        return id(self.held)
 
     def __eq__(self, other: object) -> bool:
         """Compare objects."""
-        return isinstance(other, _Same) and other.usages is self.usages
+        return isinstance(other, _Same) and other.held is self.held
 
 
 @lru_cache(maxsize=1)
-def _timeline(which: _Same) -> _Timeline:
-    return _Timeline(which.usages)
+def _timeline(which: _Same[Sequence[Usage]]) -> _Timeline:
+    return _Timeline(which.held)
+
+
+# Whoever looks at a round's moves asks for each of them.
+@lru_cache(maxsize=1)
+def _heard(which: _Same[Round]) -> Standing | None:
+    known = {b: s.usage for b, s in which.held.brokers.items() if s.usage is not None}
+    if len(known) < 2:
+        return None
+    return Standing(known, "usage in the reports that the leader had", True)
 
 
 def standing(night: Night, logged: Round, move: Move | None = None) -> Standing | None:
@@ -105,9 +120,9 @@ def standing(night: Night, logged: Round, move: Move | None = None) -> Standing 
     printed; then any report before the round; then the placer's scores; then the
     shedder's smoothed ones.
     """
-    known = {b: s.usage for b, s in logged.brokers.items() if s.usage is not None}
-    if len(known) > 1:
-        return Standing(known, "usage in the reports that the leader had", True)
+    heard = _heard(_Same(logged))
+    if heard is not None:
+        return heard
     found = reported_usage(night, logged.time)
     if len(found) > 1:
         return Standing(found, "usage in the latest reports", True)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.standing import percent
 from trimtab.diagnose.watched import told_in_rounds
@@ -24,8 +26,9 @@ _FLOORS = {
 
 @dataclass(frozen=True, slots=True)
 class _Spared:
-    """One round in which a broker was spared for its little traffic."""
+    """Rounds in which a broker was spared for its little traffic, and the first of them."""
 
+    rounds: int
     time: datetime
     round: int
     said: str
@@ -55,44 +58,47 @@ def throughput_floor(night: Night) -> list[Finding]:
     is_silent = night.shedder != "AvgShedder" and is_known
     spared = _decided(night) if is_silent else _told(night)
     return [
-        _finding(night, broker, rounds)
-        for broker, rounds in spared.items()
-        if len(rounds) >= _ROUNDS
+        _finding(night, broker, each) for broker, each in spared.items() if each.rounds >= _ROUNDS
     ]
 
 
-def _decided(night: Night) -> dict[str, list[_Spared]]:
-    decided, found = night.decided, dict[str, list[_Spared]]()
-    for i, time in enumerate(decided.times):
-        for j in range(int(decided.offsets[i]), int(decided.offsets[i + 1])):
-            usage, carried = float(decided.usage[j]), float(decided.throughput[j])
-            if decided.reasons[j] != Reason.LOW_THROUGHPUT or not carried > 0:
-                continue
-            said = f"it reported {percent(usage)} and carried {carried / 1e6:.1f} MB/s"
-            numbers = {"usage": usage, "throughput": carried}
-            found.setdefault(decided.brokers[j], []).append(
-                _Spared(time, decided.numbers[i], said, numbers)
-            )
+def _decided(night: Night) -> dict[str, _Spared]:
+    decided, carries = night.decided, (night.decided.throughput > 0).tolist()
+    places: dict[str, list[int]] = {}
+    for at, reason in enumerate(decided.reasons):
+        if reason == Reason.LOW_THROUGHPUT and carries[at]:
+            places.setdefault(decided.brokers[at], []).append(at)
+    found = {}
+    for broker, mine in places.items():
+        i = int(np.searchsorted(decided.offsets, mine[0], side="right")) - 1
+        usage, carried = float(decided.usage[mine[0]]), float(decided.throughput[mine[0]])
+        said = f"it reported {percent(usage)} and carried {carried / 1e6:.1f} MB/s"
+        numbers = {"usage": usage, "throughput": carried}
+        found[broker] = _Spared(len(mine), decided.times[i], decided.numbers[i], said, numbers)
     return found
 
 
-def _told(night: Night) -> dict[str, list[_Spared]]:
-    found: dict[str, list[_Spared]] = {}
+def _told(night: Night) -> dict[str, _Spared]:
+    lines: dict[str, list[tuple[int, Event]]] = {}
     for number, event in told_in_rounds(night, "too-little-to-shed"):
         offload = event.numbers.get("offload_mbyte_s", 0.0)
         if event.broker is None or max(offload, event.numbers.get("offload_rate", 0.0)) < 0:
             continue
-        least = event.numbers.get("minimum_mbyte_s", 0.0)
+        lines.setdefault(event.broker, []).append((number, event))
+    found = {}
+    for broker, mine in lines.items():
+        number, event = mine[0]
+        offload, least = (
+            event.numbers.get(f"{name}_mbyte_s", 0.0) for name in ("offload", "minimum")
+        )
         said = f"{offload:.2f} MB/s were to move, and the floor is {least:g} MB/s"
         numbers = {"offload_mbyte_s": offload, "minimum_mbyte_s": least}
-        found.setdefault(event.broker, []).append(
-            _Spared(event.time, number, said, numbers, (event,))
-        )
+        evidence = tuple(each for _, each in mine[:5])
+        found[broker] = _Spared(len(mine), event.time, number, said, numbers, evidence)
     return found
 
 
-def _finding(night: Night, broker: str, rounds: list[_Spared]) -> Finding:
-    first = rounds[0]
+def _finding(night: Night, broker: str, first: _Spared) -> Finding:
     floor = _FLOORS.get(night.shedder, "the floor of the shedder")
     return Finding(
         code="throughput-floor",
@@ -100,10 +106,10 @@ def _finding(night: Night, broker: str, rounds: list[_Spared]) -> Finding:
         time=first.time,
         round=first.round,
         title=f"{broker} was over the bar, and what should go was below the floor",
-        text=f"So it was in {len(rounds)} rounds. In the first of them {first.said}.",
+        text=f"So it was in {first.rounds} rounds. In the first of them {first.said}.",
         better="a bundle of it on a cooler broker",
         advice=f"Lower {floor}; where messages are small, few bytes are much work.",
         brokers=(broker,),
-        evidence=tuple(event for each in rounds[:5] for event in each.evidence),
-        numbers={"rounds": len(rounds), **first.numbers},
+        evidence=first.evidence,
+        numbers={"rounds": first.rounds, **first.numbers},
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reported import BrokerReports
@@ -57,10 +58,10 @@ def usage_zero(night: Night) -> list[Finding]:
 def _first_run(reports: BrokerReports) -> int | None:
     """Return where the first run of such reports begins."""
     is_odd = (reports.throughput >= _CARRIED) & (reports.shares().max(axis=1) <= 0)
-    for i in range(len(is_odd) - _REPORTS + 1):
-        if np.all(is_odd[i : i + _REPORTS]):
-            return i
-    return None
+    if np.count_nonzero(is_odd) < _REPORTS:
+        return None
+    is_run = sliding_window_view(is_odd, _REPORTS).all(axis=1)
+    return int(np.argmax(is_run)) if is_run.any() else None
 
 
 def _finding(broker: str, reports: BrokerReports, at: int) -> Finding:
