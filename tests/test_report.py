@@ -576,7 +576,8 @@ def test_thinning_keeps_every_peak() -> None:
     kept = thinned(series, span, 100)
     assert len(kept) <= 401
     assert max(usage or 0 for _, usage in kept) == 0.9
-    assert in_columns(series, span, 100).count(0.9) == 1
+    (columns,) = in_columns([series], span, 100).tolist()
+    assert columns.count(0.9) == 1
 
 
 def test_a_column_without_a_report_holds_the_last_until_the_broker_is_gone() -> None:
@@ -588,7 +589,8 @@ def test_a_column_without_a_report_holds_the_last_until_the_broker_is_gone() -> 
     (series,) = series_of(points)
     span = span_of(series.times)
     assert span is not None
-    columns = in_columns(series, span, 10)
+    (cells,) = in_columns([series], span, 10).tolist()
+    columns = [each if each >= 0 else None for each in cells]
     assert columns == [0.5] * 6 + [None] * 3 + [0.25]
     assert runs([None if each is None else 1 for each in columns]) == [(0, 6, 1), (9, 10, 1)]
 

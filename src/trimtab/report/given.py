@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from trimtab.visible import visible, visible_name
@@ -25,7 +26,8 @@ def entries(given: Given, key: str) -> list[Given]:
     value = given.get(key)
     if not isinstance(value, list | tuple):
         return []
-    return [each for each in value if isinstance(each, Mapping)]
+    # The type first: to ask an abstract class takes as long as all else that is done here.
+    return [each for each in value if type(each) is dict or isinstance(each, Mapping)]
 
 
 def part(given: Given, key: str) -> Given:
@@ -50,7 +52,13 @@ def texts(given: Given, key: str) -> tuple[str, ...]:
 
 def shown_name(value: Any) -> str:
     """Give the name of a bundle or broker as the page shows it: on one line, not too long."""
-    return "" if value is None else visible_name(str(value), NAME_MAX)
+    return "" if value is None else _shown_name(str(value))
+
+
+# A night tells a hundred thousand times of the same thousand brokers.
+@lru_cache(maxsize=1 << 14)
+def _shown_name(name: str) -> str:
+    return visible_name(name, NAME_MAX)
 
 
 def name(given: Given, key: str) -> str:

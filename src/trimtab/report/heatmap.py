@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+
+import numpy as np
 
 from trimtab.report.frame import (
     Arrow,
@@ -19,7 +22,7 @@ from trimtab.report.frame import (
 from trimtab.report.moves import Move
 from trimtab.report.raster import mark_pixels, usage_pixels
 from trimtab.report.scene import Scene
-from trimtab.report.series import Series, Span, ceiling, in_columns
+from trimtab.report.series import Floats, Series, Span, ceiling, in_columns
 
 #: Rows that can carry a name.  More brokers stand in order of their usage, without names.
 NAMED_MAX = 60
@@ -67,8 +70,8 @@ def heatmap_slots(scene: Scene, form: Format) -> dict[str, Any]:
     left = form.margin if form.name == "wide" else 60
     width = form.width - (left if chosen.has_names else 44)
     columns = max(1, width // COLUMN)
-    every = [in_columns(each, scene.span, columns) for each in chosen.brokers]
-    peak, mean = _highest(every), _mean(every)
+    every = in_columns(chosen.brokers, scene.span, columns)
+    peak, mean = _told(np.fmax.reduce(every, axis=0)), _told(_mean(every))
     row_of = {each.broker: at // chosen.per_row for at, each in enumerate(chosen.brokers)}
     return {
         **common_slots(scene, form),
@@ -101,13 +104,11 @@ def _names(scene: Scene, chosen: Rows) -> list[dict[str, Any]]:
     return [{"middle": (rank - 0.5) / chosen.per_row, "label": f"{rank:,}"} for rank in ranks]
 
 
-def _pictures(
-    scene: Scene, form: Format, drawn: tuple[Rows, Sequence[Sequence[float | None]], int]
-) -> list[dict[str, Any]]:
+def _pictures(scene: Scene, form: Format, drawn: tuple[Rows, Floats, int]) -> list[dict[str, Any]]:
     """Draw the cells, and the moves where they are too many for arrows: all, then the useless."""
     chosen, every, width = drawn
-    groups = [every[at : at + chosen.per_row] for at in range(0, len(every), chosen.per_row)]
-    pictures = [usage_pixels([_highest(group) for group in groups])]
+    groups = np.arange(0, len(every), chosen.per_row)
+    pictures = [usage_pixels(np.fmax.reduceat(every, groups, axis=0))]
     if not has_arrows(scene, form):
         for is_useless in (False, True):
             moves = [each for each in scene.moves if (each[1].tone == "useless") is is_useless]
@@ -134,19 +135,16 @@ def _short(label: str) -> str:
     return label if len(label) <= 20 else f"{label[:9]}…{label[-10:]}"
 
 
-def _highest(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
-    return [_of_column(column, sum_up=False) for column in zip(*rows, strict=True)]
+def _mean(rows: Floats) -> Floats:
+    """Give the mean of each column, of those of whom something is known."""
+    is_known = np.isfinite(rows)
+    with np.errstate(invalid="ignore"):
+        mean: Floats = np.where(is_known, rows, 0.0).sum(axis=0) / is_known.sum(axis=0)
+    return mean
 
 
-def _mean(rows: Sequence[Sequence[float | None]]) -> list[float | None]:
-    return [_of_column(column, sum_up=True) for column in zip(*rows, strict=True)]
-
-
-def _of_column(column: Sequence[float | None], *, sum_up: bool) -> float | None:
-    known = [usage for usage in column if usage is not None]
-    if not known:
-        return None
-    return sum(known) / len(known) if sum_up else max(known)
+def _told(values: Floats) -> list[float | None]:
+    return [None if math.isnan(each) else each for each in values.tolist()]
 
 
 def _when(span: Span, share: float) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -29,13 +29,12 @@ _DOT = ("·····", "·····", "··#··", "·····", "·····")
 _MARKS_MAX = 3000
 
 
-def usage_pixels(rows: Sequence[Sequence[float | None]]) -> str:
-    """Draw usage: grey from 0 (idle) to 255 (100 % and more); see-through where nothing is known.
+def usage_pixels(usage: npt.NDArray[np.float64]) -> str:
+    """Draw usage: grey from 0 (idle) to 255 (100 % and more); see-through where it is NaN.
 
     Returns:
         A PNG as an address (`data:`).
     """
-    usage = np.array([[np.nan if each is None else each for each in row] for row in rows])
     is_known = np.isfinite(usage)
     steps = np.rint(np.clip(np.where(is_known, usage, 0.0), 0.0, 1.0) * STEPS)
     grey = np.rint(steps * (255 / STEPS)).astype(np.uint8)

@@ -53,7 +53,7 @@ def scene_of(
     raw = _known(series_of(entries(picture, "usage")))
     smoothed = _known(series_of(entries(picture, "smoothed")))
     placed = _placed(picture, moves)
-    times = [time for each in (*raw, *smoothed) for time in each.times]
+    times = [time for each in (*raw, *smoothed) for time in (each.times[0], each.times[-1])]
     times += [time for time, _ in placed]
     span = span_of(times)
     if span is None or not (raw or smoothed):

@@ -13,10 +13,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from trimtab.report.given import shown_name
 from trimtab.report.words import moment, number
+
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 #: Between rounds that are further apart no line is drawn.
 SILENCE = timedelta(minutes=30)
@@ -79,8 +84,8 @@ def _series(broker: str, points: Mapping[datetime, float | None]) -> Series:
 
 def span_of(times: Iterable[datetime | None]) -> Span | None:
     """Give the time from the first to the last; None if there is no time at all."""
-    known = sorted(time for time in times if time is not None)
-    return Span(known[0], known[-1]) if known else None
+    known = [time for time in times if time is not None]
+    return Span(min(known), max(known)) if known else None
 
 
 def thinned(series: Series, span: Span, columns: int) -> list[tuple[datetime, float | None]]:
@@ -114,29 +119,33 @@ def stretches(times: Sequence[datetime]) -> list[range]:
     return [range(start, end) for start, end in pairwise([0, *cuts, len(times)]) if end > start]
 
 
-def in_columns(series: Series, span: Span, columns: int) -> list[float | None]:
-    """Give the highest usage in each of `columns` equal stretches of time.
+def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
+    """Give the highest usage in each of `columns` equal stretches of time, a row a series.
 
     A stretch without a report holds what was last reported; before the first report, and
-    after the broker was gone, there is nothing.
+    after the broker was gone, there is nothing (NaN).
     """
-    highest: list[float | None] = [None] * columns
-    last: list[float | None] = [None] * columns
-    touched = [False] * columns
-    for time, usage in zip(series.times, series.usages, strict=True):
-        column = min(columns - 1, max(0, int(span.share(time) * columns)))
-        touched[column] = True
-        last[column] = usage
-        if usage is not None:
-            highest[column] = max(usage, highest[column] or 0.0)
-    held: float | None = None
-    for column in range(columns):
-        if not touched[column]:
-            highest[column] = held
-        elif held is not None:
-            highest[column] = max(held, highest[column] or 0.0)
-        held = last[column] if touched[column] else held
-    return highest
+    row = np.repeat(np.arange(len(every)), [len(each.times) for each in every])
+    since = [(time - span.start).total_seconds() for each in every for time in each.times]
+    share = np.array(since, np.float64) / (span.seconds() or 1.0)
+    usage = np.array([usage for each in every for usage in each.usages], np.float64)
+    cell = row * columns + np.clip((share * columns).astype(np.int64), 0, columns - 1)
+    # Points stand in order of the cells: where each cell's begin, and where they end.
+    first = np.flatnonzero(np.diff(cell, prepend=-1))
+    end = np.append(first[1:], len(cell))
+    place = np.divmod(cell[first], columns)
+    highest, last = np.full((2, len(every), columns), np.nan)
+    highest[place] = np.fmax.reduceat(np.maximum(usage, 0.0), first)
+    last[place] = usage[end - 1]
+    is_told = np.zeros(highest.shape, np.bool_)
+    is_told[place] = True
+    told = np.maximum.accumulate(np.where(is_told, np.arange(columns), -1), axis=1)
+    before = np.insert(told[:, :-1], 0, -1, axis=1)
+    held = np.where(before < 0, np.nan, np.take_along_axis(last, before, axis=1))
+    # What was held when a stretch began counts in it, too.
+    both = np.fmax(highest, np.maximum(held, 0.0))
+    found: Floats = np.where(is_told, both, held)
+    return found
 
 
 def runs(levels: Sequence[int | None]) -> list[tuple[int, int, int]]:

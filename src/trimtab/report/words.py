@@ -62,6 +62,8 @@ def moment(stamp: Any) -> datetime | None:
         return None
     try:
         read = datetime.fromisoformat(stamp)
+        if read.tzinfo is UTC:
+            return read
         return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
@@ -103,7 +105,7 @@ def spans_days(start: Any, end: Any) -> bool:
 
 def number(value: Any) -> float | None:
     """Read a finite number; None for anything else, truth values included."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if type(value) is not float and (isinstance(value, bool) or not isinstance(value, int | float)):
         return None
     return float(value) if math.isfinite(value) else None
 
