@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -169,7 +170,7 @@ class _File:
     def close(self) -> None:
         """Write what waits."""
         if self.waiting_rows or self.writer is None:
-            self._write(pa.concat_tables([self.schema.empty_table(), *self.waiting]))
+            self._write(pa.concat_tables(self.waiting or [self.schema.empty_table()]))
         self.writer.close()
 
     def _write(self, rows: pa.Table) -> None:
@@ -188,5 +189,8 @@ def parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     days = rows.column(_TIME).cast(pa.date32(), safe=False)
     for day in sorted(pc.unique(days).to_pylist(), key=str):
         mine = pc.is_null(days) if day is None else pc.equal(days, pa.scalar(day, pa.date32()))
-        those = rows if pc.all(mine).as_py() else rows.filter(mine)
+        at = np.flatnonzero(pc.fill_null(mine, False).to_numpy())
+        # Rows in order of time are not copied: each may have a list of all brokers.
+        is_run = at[-1] - at[0] == len(at) - 1
+        those = rows.slice(at[0], len(at)) if is_run else rows.filter(mine)
         yield f"{_DAY}{NO_DAY if day is None else day.isoformat()}", those
