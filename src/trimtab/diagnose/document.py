@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,6 +21,8 @@ from trimtab.diagnose.verdicts import Verdict
 #: In a cluster of more brokers not all are told of in each round: these many at either end.
 _BROKERS_MAX = 100
 _EXTREMES = 3
+#: Types that JSON has, whatever the value.
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def findings_document(
@@ -87,8 +90,8 @@ def picture(
     ) or [(logged.time, logged.average) for logged in night.rounds if logged.average is not None]
     series = {
         "usage": [
-            {"time": usage.time, "broker": usage.broker, "usage": usage.usage, "kind": "raw"}
-            for usage in night.usages
+            {"time": time, "broker": broker, "usage": usage, "kind": "raw"}
+            for time, broker, usage in night.usages
         ],
         "smoothed": smoothed,
         "band": [
@@ -133,7 +136,11 @@ def _kept(scores: Mapping[str, float | None], concerned: Iterable[str | None]) -
     """Choose brokers to tell of: all, or in a large cluster who is concerned and the extremes."""
     if len(scores) <= _BROKERS_MAX:
         return set(scores)
-    ranked = sorted(scores, key=lambda broker: (scores[broker] or 0.0, broker))
+    values = np.array([score or 0.0 for score in scores.values()])
+    low, high = np.partition(values, (_EXTREMES - 1, -_EXTREMES))[[_EXTREMES - 1, -_EXTREMES]]
+    brokers = list(scores)
+    ends = [brokers[i] for i in np.flatnonzero((values <= low) | (values >= high))]
+    ranked = sorted(ends, key=lambda broker: (scores[broker] or 0.0, broker))
     return {*ranked[:_EXTREMES], *ranked[-_EXTREMES:], *(scores.keys() & set(concerned))}
 
 
@@ -164,8 +171,7 @@ def _round(logged: Round) -> dict[str, Any]:
                     and state.smoothed >= logged.average + logged.threshold
                 ),
             }
-            for broker, state in sorted(logged.brokers.items())
-            if broker in kept
+            for broker, state in sorted((name, logged.brokers[name]) for name in kept)
         ],
         "story": [event.text for event in logged.events],
         **({"brokers_left_out": len(usage) - len(kept)} if len(kept) < len(usage) else {}),
@@ -249,11 +255,15 @@ def _evidence(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 def iso_time(time: datetime) -> str:
     """Print a time as findings.json has it: ISO 8601 in UTC, to the millisecond."""
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    utc = time if time.tzinfo is UTC else time.astimezone(UTC)
+    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _plain(value: Any) -> Any:
     """Turn a tree into what JSON knows; a number that is none (NaN, infinite) into null."""
+    # Leaves are most of a tree, and to ask each whether it is a mapping most of the time.
+    if type(value) in _PLAIN:
+        return value
     if isinstance(value, Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
