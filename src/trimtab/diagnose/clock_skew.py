@@ -127,10 +127,10 @@ def measured(pairs: Iterable[Pair]) -> Clocks:
     known = list(pairs)
     counts = Counter(clock for it in known for clock in {it.earlier, it.later})
     tightest = _tightest(known)
-    jumped = {it for it in counts if it != STORE and _contradicts(tightest, it)}
-    still = [it for it in tightest if not {it.earlier, it.later} & jumped]
-    reference = _reference(still, counts, jumped)
-    jumps = [_told(tightest, broker) for broker in sorted(jumped)]
+    jumped = _jumped(tightest)
+    still = [it for it in tightest if not {it.earlier, it.later} & jumped.keys()]
+    reference = _reference(still, counts, set(jumped))
+    jumps = [_told(broker, *jumped[broker]) for broker in sorted(jumped)]
     between = _between(still, reference)
     if between is None:
         brokers = sorted({clock for it in still for clock in (it.earlier, it.later)} - {STORE})
@@ -180,27 +180,19 @@ def _tightest(pairs: Iterable[Pair]) -> list[Pair]:
     return [best[two] for two in sorted(best)]
 
 
-def _against(pairs: Sequence[Pair], broker: str) -> list[tuple[Pair, Pair]]:
-    """Find clocks that bound a broker's from either side."""
-    best = {(it.earlier, it.later): it for it in pairs}
-    return [
-        (it, best[it.later, broker])
-        for it in pairs
-        if it.earlier == broker and (it.later, broker) in best
-    ]
+def _jumped(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, Pair]]:
+    """Find brokers whose own times contradict those of the store, and two pairs that show it."""
+    taken = {it.later: it for it in pairs if it.earlier == STORE}
+    both = ((it, taken[it.earlier]) for it in pairs if it.later == STORE and it.earlier in taken)
+    return {
+        one.earlier: (one, other)
+        for one, other in both
+        if one.bound_s + other.bound_s + 2 * _SLACKS_S[-1] < 0
+    }
 
 
-def _contradicts(pairs: Sequence[Pair], broker: str) -> bool:
-    """Say whether a broker's own times contradict those of the store."""
-    return any(
-        one.later == STORE and one.bound_s + other.bound_s + 2 * _SLACKS_S[-1] < 0
-        for one, other in _against(pairs, broker)
-    )
-
-
-def _told(pairs: Sequence[Pair], broker: str) -> str:
+def _told(broker: str, one: Pair, other: Pair) -> str:
     """Say between when a clock jumped."""
-    one, other = next(two for two in _against(pairs, broker) if two[0].later == STORE)
     return (
         f"the clock of {broker} jumped: it was ahead of that of {STORE} by at least "
         f"{-one.bound_s:.3f} s at {_clock(one.later_time)}, and by at most {other.bound_s:.3f} s "
