@@ -190,7 +190,10 @@ def parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     for day in sorted(pc.unique(days).to_pylist(), key=str):
         mine = pc.is_null(days) if day is None else pc.equal(days, pa.scalar(day, pa.date32()))
         at = np.flatnonzero(pc.fill_null(mine, False).to_numpy())
-        # Rows in order of time are not copied: each may have a list of all brokers.
-        is_run = at[-1] - at[0] == len(at) - 1
-        those = rows.slice(at[0], len(at)) if is_run else rows.filter(mine)
+        span = at[0], at[-1] + 1 - at[0]
+        those = rows.slice(*span)
+        # Rows may have lists of all brokers: most of them, if they lie together, are not copied;
+        # a few are, or they would hold all others in memory until they are written.
+        if span[1] > len(at) or 2 * len(at) < len(rows):
+            those = those.filter(mine.slice(*span))
         yield f"{_DAY}{NO_DAY if day is None else day.isoformat()}", those

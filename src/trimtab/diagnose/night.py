@@ -40,7 +40,10 @@ class Event:
 
 
 class BrokerState(NamedTuple):
-    """One broker in one round, as far as it is known."""
+    """One broker in one round, as far as it is known.
+
+    A tuple, since a large night has some hundred thousand: they are made three times as fast.
+    """
 
     #: Weighted usage of the latest report, fraction; None if no report is there.
     usage: float | None = None
@@ -122,7 +125,7 @@ class Round:
 
 
 class Usage(NamedTuple):
-    """What a broker reported at a time, by the weights of the shedder."""
+    """What a broker reported at a time, by the weights of the shedder; many, so a tuple."""
 
     time: datetime
     broker: str

@@ -91,7 +91,8 @@ def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, i
     """
     before: list[float] = []
     count = 0
-    for score in placer[np.lexsort((placer, shedder))].tolist():
+    order = np.lexsort((placer, shedder))
+    for score in placer[order[~np.isnan(shedder - placer)[order]]].tolist():
         place = bisect_right(before, score)
         count += len(before) - place
         before.insert(place, score)
@@ -101,7 +102,8 @@ def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, i
         np.sign(shedder - one) * np.sign(placer - other) < 0
         for one, other in zip(shedder, placer, strict=True)
     )
-    return next((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any()), count
+    found = ((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any())
+    return next(found, None), count
 
 
 def _named(gaps: Floats) -> list[int]:
