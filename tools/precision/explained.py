@@ -126,7 +126,7 @@ def _clocks(tables: Tables, reports: pa.Table, names: Mapping[str, str]) -> Cloc
     lines = [row for row in tables.rows("log_events") if row["kind"] in KINDS]
     exact = [row for row in tables.rows("ownership") if row["file"].startswith(ZOOKEEPER)]
     stamped = of_origin(reports, "store").select(["broker", "updated", "written"])
-    return measured(pairs_of(lines, exact, stamped.to_pylist(), names))
+    return measured(pairs_of(lines, exact, stamped, names))
 
 
 def _reports(tables: Tables) -> pa.Table:

@@ -7,7 +7,12 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from trimtab.diagnose.clock_skew import STORE, Pair
+from trimtab.diagnose.columns import stamps, words
 
 #: Lines of the logs that are used.
 KINDS = frozenset(
@@ -37,7 +42,7 @@ class _Line(NamedTuple):
 
 
 def pairs_of(
-    lines: Iterable[Row], ownership: Iterable[Row], reports: Iterable[Row], names: Mapping[str, str]
+    lines: Iterable[Row], ownership: Iterable[Row], reports: pa.Table, names: Mapping[str, str]
 ) -> Iterator[Pair]:
     """Give everything of a recording whose order is known.
 
@@ -49,7 +54,7 @@ def pairs_of(
     Args:
         lines: rows of `log_events` of `KINDS`.
         ownership: rows of `ownership` whose times are the store's own.
-        reports: rows of `load_reports`.
+        reports: rows of `load_reports`: `broker`, `updated` and `written`.
         names: log folder → broker id.
 
     Quirks:
@@ -61,9 +66,22 @@ def pairs_of(
     yield from _around(told["ownership-tried"], taken, told["ownership-acquired"])
     yield from _around(told["ownership-disabled"], freed, told["bundle-lock-released"])
     yield from _unloads(told)
-    for row in reports:
-        if row["updated"] is not None and row["written"] is not None:
-            yield Pair(row["broker"], row["updated"], STORE, row["written"])
+    yield from _stamped(reports)
+
+
+def _stamped(reports: pa.Table) -> Iterator[Pair]:
+    """Pair the stamps of reports with their writes: of each broker's the tightest, for all."""
+    is_told = pc.and_(pc.is_valid(reports["updated"]), pc.is_valid(reports["written"]))
+    told = reports.filter(is_told)
+    late = stamps(told["written"]) - stamps(told["updated"])
+    brokers = words(told["broker"])
+    # Broker by broker; equal ones stay in the order of their lines.
+    order = np.lexsort((late, brokers.codes))
+    first = np.flatnonzero(np.diff(brokers.codes[order], prepend=-1))
+    pairs = np.diff(first, append=len(order))
+    rows = told.take(pa.array(order[first])).to_pylist()
+    for row, many in zip(rows, pairs.tolist(), strict=True):
+        yield Pair(row["broker"], row["updated"], STORE, row["written"], many)
 
 
 def _by_kind(lines: Iterable[Row], names: Mapping[str, str]) -> dict[str, list[_Line]]:

@@ -32,6 +32,8 @@ class Pair(NamedTuple):
     earlier_time: datetime
     later: str
     later_time: datetime
+    #: Pairs of these two that it is the tightest of.
+    pairs: int = 1
 
     @property
     def bound_s(self) -> float:
@@ -125,7 +127,9 @@ def measured(pairs: Iterable[Pair]) -> Clocks:
         More pairs never make a bound wider.
     """
     known = list(pairs)
-    counts = Counter(clock for it in known for clock in {it.earlier, it.later})
+    counts: Counter[str] = Counter()
+    for it in known:
+        counts.update(dict.fromkeys((it.earlier, it.later), it.pairs))
     tightest = _tightest(known)
     jumped = _jumped(tightest)
     still = [it for it in tightest if not {it.earlier, it.later} & jumped.keys()]

@@ -139,7 +139,7 @@ def clocks_of(held: Held, names: Mapping[str, str], reports: pa.Table) -> Clocks
     columns = ("time", "log_broker", "kind", "bundle", "broker")
     lines = held.table("log_events", columns, among("kind", KINDS))
     exact = held.rows("ownership", pc.starts_with(ds.field("file"), ZOOKEEPER))
-    stamped = of_origin(reports, "store").select(["broker", "updated", "written"]).to_pylist()
+    stamped = of_origin(reports.select(["origin", "broker", "updated", "written"]), "store")
     return measured(pairs_of(lines.to_pylist(), exact, stamped, names))
 
 
