@@ -62,7 +62,6 @@ from trimtab.spark import second_thread
 _REPORTED = (
     *("time", "broker", "origin", "version", "written", "is_gone", "file", "line"),
     "updated",
-    "started",
     "load_manager",
     "rate_in",
     "rate_out",
@@ -124,7 +123,7 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
-    when = {"from": meta.get("from", _first(basis)), "to": meta.get("to", iso_time(led.end))}
+    when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
     return Diagnosis(
         findings=_named(meta) | when | document,
         picture=picture(night, replayed["replayed_rounds"], actions),
