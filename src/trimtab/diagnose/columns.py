@@ -25,7 +25,10 @@ def floats(table: pa.Table, name: str, absent: float) -> Floats:
 
 def beside(table: pa.Table, names: Sequence[str], absent: float) -> Floats:
     """Return columns of numbers beside each other, (n_rows, n_names)."""
-    return np.stack([floats(table, name, absent) for name in names], axis=1)
+    values = np.empty((table.num_rows, len(names)))
+    for i, name in enumerate(names):
+        values[:, i] = floats(table, name, absent)
+    return values
 
 
 def heard(table: pa.Table) -> pa.ChunkedArray:

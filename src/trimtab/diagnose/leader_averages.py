@@ -38,7 +38,7 @@ class Average:
     #: Which objects they are: a bundle forgotten and met again has another.
     number: Ints
 
-    def part(self, rows: Ints) -> Average:
+    def part(self, rows: Ints | slice) -> Average:
         """Take some of them."""
         return Average(
             self.short_samples[rows],

@@ -148,9 +148,7 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         is forgotten at once.  A missed write (a gap in the store's versions) makes that
         broker doubtful from the first round that fell into the gap, until it leaves.
     """
-    asked = shedder(script.leading.shedder, script.leading.release), _placer(script.leading)
-    reads_long = any(entry.reads_long for entry in asked if entry is not None)
-    view = LeaderView(LeaderAverages(reads_long))
+    view = LeaderView(LeaderAverages(reads_long(script.leading)))
     now = replaying(script.leading, view, owners(script.ownership), script.reports.report)
     now.gaps = missed_writes(script.reports.rows)
     now.departures = tuple(
@@ -158,6 +156,12 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     )
     for event in _timeline(script):
         yield from taken(now, event)
+
+
+def reads_long(leading: Leading) -> bool:
+    """Tell whether a strategy of the leader's looks at long-term averages."""
+    asked = shedder(leading.shedder, leading.release), _placer(leading)
+    return any(entry.reads_long for entry in asked if entry is not None)
 
 
 def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

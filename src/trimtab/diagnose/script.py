@@ -8,9 +8,9 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.replay import Script
+from trimtab.diagnose.replay import Script, reads_long
 from trimtab.diagnose.store_source import Span, best_told
-from trimtab.diagnose.stored import stored_averages, stored_reports
+from trimtab.diagnose.stored import moments, stored_averages, stored_reports
 from trimtab.diagnose.tenures import Tenure
 from trimtab.partitions import cluster_folder
 
@@ -25,17 +25,16 @@ def script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Scr
     """
     reports = stored_reports(held, tenure.end, spans)
     ownership = _rows(held, "ownership", ds.field("time") <= tenure.end)
+    own = [row["at"] for row in reports.rows if row["broker"] == tenure.leading.leader_id]
     starts = [
-        row["started"] - tenure.ahead
-        for row in reports.rows
-        if row["broker"] == tenure.leading.leader_id
-        and row["started"] is not None
-        and (tenure.start is None or row["started"] - tenure.ahead <= tenure.start)
+        started - tenure.ahead
+        for started in moments(reports.started[own])
+        if started is not None and (tenure.start is None or started - tenure.ahead <= tenure.start)
     ]
     return Script(
         leading=tenure.leading,
         reports=reports,
-        averages=stored_averages(held, tenure.end, spans),
+        averages=stored_averages(held, tenure.end, spans, reads_long=reads_long(tenure.leading)),
         ticks=tenure.ticks,
         selections=_selections(held, tenure),
         unloads=tenure.unloads,

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from trimtab.model import Ints
 
 Row: TypeAlias = Mapping[str, Any]
 #: From a log's first transaction to its last.
@@ -75,14 +78,20 @@ def best_told(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dic
 
 def best_told_table(table: pa.Table, spans: Sequence[Span]) -> pa.Table:
     """Leave out of a table what `best_told` leaves out of its rows."""
+    kept = best_told_places(table, spans)
+    return table if kept.size == table.num_rows else table.take(pa.array(kept))
+
+
+def best_told_places(table: pa.Table, spans: Sequence[Span]) -> Ints:
+    """Say which rows of a table `best_told` keeps, as their positions."""
     files = pc.unique(table["file"]).to_pylist()
     if not spans and not any(is_logged({"file": file}) for file in files):
-        return table
+        return np.arange(table.num_rows)
     asked = [name for name in ("time", "file", *_WRITE) if name in table.column_names]
     rows = table.select(asked).to_pylist()
     for at, row in enumerate(rows):
         row["at"] = at
-    return table.take(pa.array([row["at"] for row in best_told(rows, spans)], pa.int64()))
+    return np.array([row["at"] for row in best_told(rows, spans)], np.int64)
 
 
 def _write(row: Row) -> tuple[Any, ...]:
