@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
 
 import numpy as np
 
 from trimtab.load_data.bundle_averages import averaged
 from trimtab.model import Flags, Floats, Ints
 
-#: New samples of some averages, as their places and (4, n_places) numbers; or None: each
-#: average takes the sample that it has by then.
-Step: TypeAlias = tuple[Ints, Floats] | None
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """New samples of some averages, in the order in which they came, and when all are fed."""
+
+    #: (n_told,) which average each is of.
+    places: Ints
+    #: (4, n_told) METRICS.
+    samples: Floats
+    #: How many had come by each feeding, one feeding after the other.
+    by: Sequence[int]
 
 
-def feed(average: Floats, taken: Ints, most: int, sample: Floats, steps: Sequence[Step]) -> Flags:
-    """Take steps, the last of which feeds.
+def feed(average: Floats, taken: Ints, most: int, sample: Floats, told: Told) -> Flags:
+    """Feed each average the newest sample that it has by then, time after time.
 
     Args:
         average: (4, n) METRICS so far; changed in place.
         taken: (n,) samples in each, never more than `most`; changed in place.
         most: the greatest number of samples.
         sample: (4, n) the newest of each; changed in place.
-        steps: in their order.
+        told: what comes meanwhile, with one feeding at least.
 
     Returns:
         (n,) is at rest: the same sample once more would change nothing.
@@ -34,14 +42,13 @@ def feed(average: Floats, taken: Ints, most: int, sample: Floats, steps: Sequenc
         and rounding does not turn it back.
     """
     young = np.flatnonzero(taken < most)
-    before = average
+    before, known = average, 0
     with np.errstate(all="ignore"):
-        for number, step in enumerate(steps, 1):
-            if step is not None:
-                places, numbers = step
-                sample[:, places] = numbers
-                continue
-            if number == len(steps):
+        for number, by in enumerate(told.by, 1):
+            if by > known:
+                sample[:, told.places[known:by]] = told.samples[:, known:by]
+                known = by
+            if number == len(told.by):
                 before = average.copy()
             early = average[:, young]
             # As `averaged` has it, in place; with one number for all in half the time.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from trimtab.model import Floats, Ints
 
@@ -13,6 +16,13 @@ class Listed:
 
     rows: Ints
     brokers: Ints
+
+
+def listed(rows: Sequence[Ints]) -> Listed:
+    """Lay out the rows of each broker's bundles, broker by broker in `LeaderView.order`."""
+    sizes = np.array([mine.size for mine in rows], np.int64)
+    empty = np.empty(0, np.int64)
+    return Listed(np.concatenate([empty, *rows]), np.repeat(np.arange(sizes.size), sizes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,3 +46,12 @@ class Told:
     totals: Floats
     #: (n_brokers,) how many they have.
     bundles: Ints
+
+    def but(self, at: Sequence[int], new: Told) -> Told:
+        """Return the same, but for what some brokers say anew."""
+        after = Told(
+            self.usage.copy(), self.limit.copy(), self.totals.copy(), self.bundles.copy()
+        )
+        after.usage[at], after.limit[at] = new.usage, new.limit
+        after.totals[at], after.bundles[at] = new.totals, new.bundles
+        return after

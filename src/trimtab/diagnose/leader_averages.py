@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from trimtab.bundles import namespace
-from trimtab.diagnose.feeding import feed
+from trimtab.diagnose.feeding import Told, feed
 from trimtab.load_data.bundle_averages import (
     DEFAULT_STATS,
     LONG_SAMPLES,
@@ -20,8 +20,8 @@ from trimtab.model import BundleData, Flags, Floats, Ints
 
 #: The four numbers averaged for each bundle.
 METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
-#: Steps that wait at most, if nobody looks: a report has a hundred bundles, or a thousand.
-_WAITING_MAX = 1024
+#: Feedings that wait at most, if nobody looks: a report has a hundred bundles, or a thousand.
+_WAITING_MAX = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +129,10 @@ class LeaderAverages:
     #: (4, n_rows) the newest sample of each row that it has been fed, and its topics.
     _sample: Floats = field(default_factory=lambda: np.zeros((4, 0)))
     _told_topics: Floats = field(default_factory=lambda: np.zeros(0))
-    #: What waits: rows with their new samples, (n, 5) with topics, or None for feeding all.
-    _waiting: list[tuple[Ints, Floats] | None] = field(default_factory=list)
-    _is_due: bool = False
+    #: What waits: rows with their new samples, (n, 5) with topics; and for each feeding of
+    #: all, how many of these had come by then.
+    _waiting: list[tuple[Ints, Floats]] = field(default_factory=list)
+    _feedings: list[int] = field(default_factory=list)
     #: (2, n_rows) the short and the long average may change when fed the sample that it has.
     _moving: Flags = field(default_factory=lambda: np.zeros((2, 0), np.bool_))
 
@@ -194,9 +195,8 @@ class LeaderAverages:
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
         self.version += 1
-        self._waiting.append(None)
-        self._is_due = True
-        if len(self._waiting) >= _WAITING_MAX:
+        self._feedings.append(len(self._waiting))
+        if len(self._feedings) >= _WAITING_MAX:
             self._settle()
 
     def feed_rows(self, rows: Ints, samples: Floats) -> None:
@@ -244,12 +244,17 @@ class LeaderAverages:
         now = self._now
         return Average(
             now.short_samples[rows],
-            now.short[:, rows].T,
+            now.short.take(rows, axis=1).T,
             now.long_samples[rows],
-            now.long[:, rows].T if self.keeps_long else np.full((rows.size, 4), np.nan),
+            now.long.take(rows, axis=1).T if self.keeps_long else np.full((rows.size, 4), np.nan),
             now.topics[rows],
             now.numbers[rows],
         )
+
+    def short(self, rows: Ints) -> Floats:
+        """Return the short-term averages of some rows, (n, 4) METRICS."""
+        self._settle()
+        return self._now.short.take(rows, axis=1).T
 
     def bundle_data(self) -> BundleData | None:
         """Lay out what is known, as strategies read it; None without long-term averages."""
@@ -279,38 +284,34 @@ class LeaderAverages:
 
     def _settle(self) -> None:
         """Feed what waits; samples that nobody has been fed yet go on waiting."""
-        if not self._is_due or not self.at:
+        if not self._feedings or not self.at:
             return
-        self._is_due = False
-        end = 1 + max(i for i, step in enumerate(self._waiting) if step is None)
-        steps, self._waiting = self._waiting[:end], self._waiting[end:]
-        told = [step for step in steps if step is not None]
-        for rows, samples in told:
-            self._moving[:, rows] = True
-            self._told_topics[rows] = samples[:, 4]
+        count = self._feedings[-1]
+        waited, self._waiting = self._waiting[:count], self._waiting[count:]
+        ends = np.cumsum([0, *(rows.size for rows, _ in waited)])
+        by, self._feedings = ends[self._feedings].tolist(), []
+        rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in waited)])
+        samples = np.concatenate([np.empty((0, 5)), *(samples for _, samples in waited)])
+        # What a row is told twice it has twice here, and the last counts.
+        told = Told(rows, np.ascontiguousarray(samples[:, :4].T), by)
+        self._moving[:, rows] = True
+        self._told_topics[rows] = samples[:, 4]
         is_fed = self.reported == 1
         for term, moving in zip(self._terms(), self._moving, strict=False):
-            self._feed(term, moving, np.flatnonzero(moving & is_fed), steps)
-        for rows, samples in told:
-            self._sample[:, rows] = samples[:, :4].T
-        self._now.topics[is_fed] = self._told_topics[is_fed]
+            self._feed(term, moving, np.flatnonzero(moving & is_fed), told)
+        self._sample[:, rows] = told.samples
+        np.copyto(self._now.topics, self._told_topics, where=is_fed)
 
-    def _feed(
-        self,
-        term: tuple[Floats, Ints, int],
-        moving: Flags,
-        rows: Ints,
-        steps: Sequence[tuple[Ints, Floats] | None],
-    ) -> None:
+    def _feed(self, term: tuple[Floats, Ints, int], moving: Flags, rows: Ints, told: Told) -> None:
         """Feed some rows alone: they lie together then, and all of them in a core's cache."""
         average, samples, most = term
         # What is told of others goes to a place of its own, which nobody looks at.
         place = np.full(moving.size, rows.size)
         place[rows] = np.arange(rows.size)
         here = np.append(rows, 0)
-        placed = [None if step is None else (place[step[0]], step[1][:, :4].T) for step in steps]
-        values, taken = average[:, here], samples[here]
-        is_at_rest = feed(values, taken, most, self._sample[:, here], placed)
+        values, taken = average.take(here, axis=1), samples[here]
+        sample = self._sample.take(here, axis=1)
+        is_at_rest = feed(values, taken, most, sample, replace(told, places=place[told.places]))
         moving[rows] = ~is_at_rest[:-1]
         average[:, rows], samples[rows] = values[:, :-1], taken[:-1]
 

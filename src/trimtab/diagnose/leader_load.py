@@ -62,7 +62,7 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
 
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
     averages, told = view.averages, view.told()
-    short = averages.of(rows).short
+    short = averages.short(rows)
     long_in, long_out = view.long_rates()
     return ClusterLoad(
         brokers=view.order(),

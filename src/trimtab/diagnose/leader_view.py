@@ -6,14 +6,14 @@ numbers that the leader's own maps held.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from trimtab.bundles import namespace
 from trimtab.candidates.fewest import fewest
-from trimtab.diagnose.laid_out import Listed, Told, Walked
+from trimtab.diagnose.laid_out import Listed, Told, Walked, listed
 from trimtab.diagnose.leader_averages import Average, LeaderAverages
 from trimtab.load_data.bundle_averages import DEFAULT_STATS
 from trimtab.map_order import concurrent_hash_map_order, hash_map_order
@@ -86,6 +86,8 @@ class LeaderView:
     _listed: Listed | None = None
     _measured: Listed | None = None
     _told: Told | None = None
+    #: Brokers that `order` has and whose reports are newer than what `told` gave last.
+    _retold: set[str] = field(default_factory=set)
     #: What `long_rates` gave last, and of which averages.
     _long: tuple[int, tuple[Floats, Floats]] | None = None
     #: Rows that several brokers report, turn by turn, with the samples of each turn.
@@ -118,7 +120,7 @@ class LeaderView:
         """Have a broker's report without looking at it yet."""
         broker, before = report.broker, self._reports.get(report.broker)
         if before is None:
-            self._order = self._set_order = None
+            self._order = self._set_order = self._told = None
         if before is None or before.measured != report.measured:
             self._let_go(broker, () if before is None else before.measured)
             self._measured_rows[broker] = self.averages.rows(report.measured)
@@ -128,7 +130,7 @@ class LeaderView:
             self._listed_rows[broker] = self.averages.rows(report.bundles)
         self.averages.tell(self._measured_rows[broker], report.samples)
         self._reports[broker] = report
-        self._told = None
+        self._retold.add(broker)
         self._turns = None if self._doubled else self._turns
 
     def drop(self, broker: str) -> None:
@@ -231,25 +233,23 @@ class LeaderView:
     def listed(self) -> Listed:
         """Return which bundles which brokers say that they have, broker by broker."""
         if self._listed is None:
-            self._listed = self._laid_out(self._listed_rows)
+            self._listed = listed([self._listed_rows[broker] for broker in self.order()])
         return self._listed
 
     def measured(self) -> Listed:
         """Return of which bundles which brokers give numbers, broker by broker."""
         if self._measured is None:
-            self._measured = self._laid_out(self._measured_rows)
+            self._measured = listed([self._measured_rows[broker] for broker in self.order()])
         return self._measured
 
     def told(self) -> Told:
         """Return what the brokers say of themselves."""
         if self._told is None:
-            reports = [self._reports[broker] for broker in self.order()]
-            self._told = Told(
-                usage=np.array([report.usage for report in reports]).reshape(-1, 5),
-                limit=np.array([report.limit for report in reports]).reshape(-1, 5),
-                totals=np.array([report.totals for report in reports]).reshape(-1, 4),
-                bundles=np.array([len(report.bundles) for report in reports], np.int64),
-            )
+            self._told = self._said(self.order())
+        elif self._retold:
+            at = [self.rank()[broker] for broker in self._retold]
+            self._told = self._told.but(at, self._said(self._retold))
+        self._retold.clear()
         return self._told
 
     def long_rates(self) -> tuple[Floats, Floats] | tuple[None, None]:
@@ -295,11 +295,15 @@ class LeaderView:
 
     # -------------------------------------------------------------- how it keeps it
 
-    def _laid_out(self, reported: Mapping[str, Ints]) -> Listed:
-        rows = [reported[broker] for broker in self.order()]
-        sizes = np.array([mine.size for mine in rows], np.int64)
-        empty = np.empty(0, np.int64)
-        return Listed(np.concatenate([empty, *rows]), np.repeat(np.arange(sizes.size), sizes))
+    def _said(self, brokers: Collection[str]) -> Told:
+        """Lay out what some brokers say of themselves, in their order."""
+        reports = [self._reports[broker] for broker in brokers]
+        return Told(
+            usage=np.array([report.usage for report in reports]).reshape(-1, 5),
+            limit=np.array([report.limit for report in reports]).reshape(-1, 5),
+            totals=np.array([report.totals for report in reports]).reshape(-1, 4),
+            bundles=np.array([len(report.bundles) for report in reports], np.int64),
+        )
 
     def _remove(self, broker: str) -> bool:
         self.given.pop(broker, None)

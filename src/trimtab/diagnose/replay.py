@@ -140,7 +140,7 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     Yields:
         (table, row): a row of `replayed_rounds` for each tick and a row of
         `replayed_placements` for each logged selection, as far as the strategies are
-        known for the release.
+        known for the release.  The brokers of a round are an Arrow array.
 
     Quirks:
         A silent round runs the shedder too: its smoothed usage moves on.  What is written
@@ -172,7 +172,7 @@ def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[st
     """
     time, what, thing = event
     if what == ROUND:
-        yield from decided(now, time, thing)
+        yield from _decide(now, time, thing)
     elif what == SELECTION:
         yield from _place(now, thing)
     elif what == STORED:
@@ -279,6 +279,14 @@ def decided(
     Yields:
         A row of `replayed_rounds`, if the strategy is known and there is something to ask it.
     """
+    for table, row in _decide(now, time, number):
+        yield table, row | {"brokers": row["brokers"].to_pylist()}
+
+
+def _decide(
+    now: Replaying, time: datetime, number: int | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Decide a round; the row that comes has its brokers as an Arrow array."""
     view, memory, leading, gaps = now.view, now.memory, now.leading, now.gaps
     shedding = shedder(leading.shedder, leading.release)
     # "Only 1 broker available": no shedder is asked.

@@ -6,31 +6,37 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from trimtab.model import AvgShedderMemory, ClusterLoad, Decision, Floats
+from trimtab.tables import DIAGNOSED
+
+#: What `brokers` of `replayed_rounds` holds of each broker.
+_STATE = list(DIAGNOSED["replayed_rounds"].field("brokers").type.value_type)
 
 
-def states(load: ClusterLoad, decision: Decision, usage: Floats) -> list[dict[str, Any]]:
+def states(load: ClusterLoad, decision: Decision, usage: Floats) -> pa.StructArray:
     """Lay out what a round went by, broker by broker.
+
+    It is columns from the start: a night of a large cluster has millions of these.
 
     Args:
         load: the round.
         decision: what was decided.
         usage: (n_brokers,) fraction, as the cluster weighs resources.
     """
-    offload = decision.offload.astype(object)
-    offload[np.isnan(decision.offload)] = None
+    is_asked = ~np.isnan(decision.offload)
     columns = {
-        "broker": load.brokers,
-        "usage": usage.tolist(),
-        "score": decision.scores.tolist(),
-        "throughput": (load.throughput_in + load.throughput_out).tolist(),
-        "rate": (load.rate_in + load.rate_out).tolist(),
-        "offload": offload.tolist(),
-        "bundles": load.bundle_count.tolist(),
-        "reason": list(map(str, decision.reasons)),
+        "broker": pa.array(load.brokers, pa.string()),
+        "usage": pa.array(usage),
+        "score": pa.array(decision.scores),
+        "throughput": pa.array(load.throughput_in + load.throughput_out),
+        "rate": pa.array(load.rate_in + load.rate_out),
+        "offload": pa.array(np.where(is_asked, decision.offload, 0.0), mask=~is_asked),
+        "bundles": pa.array(load.bundle_count),
+        "reason": pa.array(decision.reasons, pa.string()),
     }
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return pa.StructArray.from_arrays([columns[each.name] for each in _STATE], fields=_STATE)
 
 
 def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
@@ -40,13 +46,12 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     throughput = load.bundle_throughput_in + load.bundle_throughput_out
     rate = load.bundle_rate_in + load.bundle_rate_out
     place = {broker: i for i, broker in enumerate(load.brokers)}
-    unloaded = {unload.bundle for unload in decision.unloads}
-    at = {
-        (load.bundle_broker[i], bundle): i
-        for i, bundle in enumerate(load.bundles)
-        if bundle in unloaded
-    }
-    found = [at[place[unload.source], unload.bundle] for unload in decision.unloads]
+    sources = [place[unload.source] for unload in decision.unloads]
+    mine = np.flatnonzero(np.isin(load.bundle_broker, sources)).tolist()
+    at = {(load.bundle_broker[i], load.bundles[i]): i for i in mine}
+    found = [
+        at[source, unload.bundle] for source, unload in zip(sources, decision.unloads, strict=True)
+    ]
     return [
         {
             "source": unload.source,
