@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,24 @@ def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
         for wanted in ("t/n0", "t/n1", "t/other"):
             assert view.brokers_with_fewest(wanted) == plain.brokers_with_fewest(wanted)
         compared += len(loads[0].bundles)
+    assert compared > 1000
+
+
+@pytest.mark.parametrize(("seed", "every"), [(3, 7), (4, 7), (5, 40), (6, 40)])
+def test_who_looks_seldom_sees_the_same_averages(seed: int, every: int) -> None:
+    # Many samples wait by then, of bundles that came, went and came again.
+    compared = 0
+    both = _both(np.random.default_rng(seed), 100 * every, LeaderAverages())
+    for view, plain in islice(both, every - 1, None, every):
+        load, other = (
+            cluster_load(view, _is_system),
+            leader_one_by_one.cluster_load(plain, _is_system),
+        )
+        assert load.bundle_data is not None and other.bundle_data is not None
+        np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
+        np.testing.assert_equal(load.bundle_throughput_out, other.bundle_throughput_out)
+        np.testing.assert_equal(load.long_rate_in, other.long_rate_in)
+        compared += len(load.bundles)
     assert compared > 1000
 
 

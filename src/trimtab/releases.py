@@ -19,6 +19,7 @@ _RELEASE = re.compile(r"(\d+)\.(\d+)(?:\.(\d+)(.*))?", re.ASCII)
 _NEWEST_PATCH = 1_000_000
 
 
+@cache
 def release_order(release: str) -> tuple[int, int, int, int]:
     """Give a key by which releases sort: 3.0.7 < 5.0.0-M1 < 5.0.0 < 5.0.
 

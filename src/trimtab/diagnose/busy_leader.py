@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
@@ -56,38 +56,30 @@ def unloading(
     return spans
 
 
-def heard(time: datetime, spans: Spans) -> datetime:
-    """Say when the leader looks at what the store took at a time.
+def looks(
+    writes: Iterable[tuple[datetime, Write]], spans: Spans
+) -> Iterator[tuple[datetime, list[Write]]]:
+    """Say when the leader looks at the store, and what is new to it then.
 
     Looking at reports and unloading exclude each other, so that all that was written
     meanwhile is looked at behind the last unload.
 
     Args:
-        time: when it was written.
+        writes: in order of time; each alone is looked at at once, if the leader can.
         spans: from `unloading`.
 
     Source:
         impl/ModularLoadManagerImpl.java updateAll, whose first step cleanupDeadBrokersData is
         `synchronized` as doLoadShedding is; 3.1.0 to 5.0.0-M1.
     """
-    at = bisect_right(spans, time, key=lambda span: span[0]) - 1
-    return max(time, spans[at][1]) if at >= 0 else time
-
-
-def looks(
-    writes: Iterable[tuple[datetime, Write]], spans: Spans
-) -> Iterator[tuple[datetime, list[Write]]]:
-    """Say when the leader looks at the store, and what is new to it then.
-
-    Args:
-        writes: in order of time; each alone is looked at at once, if the leader can.
-        spans: from `unloading`.
-    """
     waiting: dict[datetime, list[Write]] = {}
+    ahead = iter(spans)
+    coming, busy_until = next(ahead, None), None
     for time, write in writes:
-        at = heard(time, spans)
-        if at > time:
-            waiting.setdefault(at, []).append(write)
+        while coming is not None and coming[0] <= time:
+            busy_until, coming = coming[1], next(ahead, None)
+        if busy_until is not None and busy_until > time:
+            waiting.setdefault(busy_until, []).append(write)
         else:
             yield time, [write]
     yield from waiting.items()

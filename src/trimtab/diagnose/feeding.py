@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ class Told:
     samples: Floats
     #: How many had come by each feeding, one feeding after the other.
     by: Sequence[int]
+    #: Number of a feeding, from 0 → averages that are fed from it on only.
+    first: Mapping[int, Ints]
 
 
 def feed(average: Floats, taken: Ints, most: int, sample: Floats, told: Told) -> Flags:
@@ -43,14 +45,18 @@ def feed(average: Floats, taken: Ints, most: int, sample: Floats, told: Told) ->
     """
     young = np.flatnonzero(taken < most)
     before, known = average, 0
+    begun = (average.copy(), taken.copy()) if told.first else (average, taken)
     with np.errstate(all="ignore"):
-        for number, by in enumerate(told.by, 1):
+        for number, by in enumerate(told.by):
+            if (new := told.first.get(number)) is not None:
+                average[:, new], taken[new] = begun[0][:, new], begun[1][new]
+                young = np.flatnonzero(taken < most)
             if by > known:
                 sample[:, told.places[known:by]] = told.samples[:, known:by]
                 known = by
-            if number == len(told.by):
+            if number == len(told.by) - 1:
                 before = average.copy()
-            early = average[:, young]
+            early = average[:, young] if young.size else average
             # As `averaged` has it, in place; with one number for all in half the time.
             average *= np.float64(most - 1)
             average += sample
@@ -58,4 +64,5 @@ def feed(average: Floats, taken: Ints, most: int, sample: Floats, told: Told) ->
             if young.size:
                 taken[young] = counts = np.minimum(taken[young] + 1, most)
                 average[:, young] = averaged(early.T, counts[:, None], sample[:, young].T).T
+                young = young[counts < most]
     return np.asarray((average == before).all(axis=0) & (taken == most))

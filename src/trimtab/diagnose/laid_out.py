@@ -49,9 +49,7 @@ class Told:
 
     def but(self, at: Sequence[int], new: Told) -> Told:
         """Return the same, but for what some brokers say anew."""
-        after = Told(
-            self.usage.copy(), self.limit.copy(), self.totals.copy(), self.bundles.copy()
-        )
+        after = Told(self.usage.copy(), self.limit.copy(), self.totals.copy(), self.bundles.copy())
         after.usage[at], after.limit[at] = new.usage, new.limit
         after.totals[at], after.bundles[at] = new.totals, new.bundles
         return after

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from trimtab.bundles import namespace
 from trimtab.diagnose.feeding import Told, feed
@@ -103,8 +104,8 @@ class LeaderAverages:
     keeps_long: bool = True
     #: Bundle → row.
     at: dict[str, int] = field(default_factory=dict)
-    #: Row → bundle.
-    names: list[str] = field(default_factory=list)
+    #: (n_rows,) bundle of each row.
+    names: NDArray[np.object_] = field(default_factory=lambda: np.zeros(0, np.object_))
     #: Bundles that are known, in the order in which they were met → row.
     known: dict[str, int] = field(default_factory=dict)
     #: Bundles with averages in the metadata store, in the order in which they got them → row.
@@ -133,24 +134,35 @@ class LeaderAverages:
     #: all, how many of these had come by then.
     _waiting: list[tuple[Ints, Floats]] = field(default_factory=list)
     _feedings: list[int] = field(default_factory=list)
+    #: (n_rows,) what they feed: what one report gave numbers of at the last of them.
+    _fed: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
+    #: Number of one of them → rows that it is the first to feed.
+    _first: dict[int, Ints] = field(default_factory=dict)
+    #: Rows of which more or fewer reports give numbers since, or that are met or forgotten.
+    _changed: list[Ints] = field(default_factory=list)
     #: (2, n_rows) the short and the long average may change when fed the sample that it has.
     _moving: Flags = field(default_factory=lambda: np.zeros((2, 0), np.bool_))
 
     def rows(self, bundles: Sequence[str]) -> Ints:
         """Return the rows of bundles; those not named before get new ones."""
         at = self.at
-        new = [bundle for bundle in bundles if bundle not in at]
-        if new:
+        found = list(map(at.get, bundles))
+        if None in found:
             first = len(at)
-            new = list(dict.fromkeys(new))
+            new = list(dict.fromkeys(bundle for bundle in bundles if bundle not in at))
             at.update(zip(new, range(first, first + len(new)), strict=True))
-            self.names += new
             self._make_room(len(at))
+            self.names[first : len(at)] = new
             self.spread[first : len(at)] = spreads(new)
             for row, bundle in enumerate(new, first):
                 number = len(self._namespaces)
                 self._namespace[row] = self._namespaces.setdefault(namespace(bundle), number)
-        return np.fromiter((at[bundle] for bundle in bundles), np.int64, len(bundles))
+            found = list(map(at.get, bundles))
+        return np.array(found, np.int64)
+
+    def named(self, rows: Ints) -> tuple[str, ...]:
+        """Return the bundles of some rows."""
+        return tuple(self.names.take(rows).tolist())
 
     def of_namespace(self, name: str) -> Flags:
         """Tell which rows are of a namespace, (n_rows,)."""
@@ -158,7 +170,7 @@ class LeaderAverages:
 
     def are_system(self, is_system: Callable[[str], bool]) -> Flags:
         """Tell which rows are of Pulsar's own bundles, (n_rows,), asking once a row."""
-        new = self.names[self._system.size :]
+        new = self.names[self._system.size : len(self.at)].tolist()
         if new:
             told = np.array([is_system(bundle) for bundle in new])
             self._system = np.append(self._system, told)
@@ -168,9 +180,8 @@ class LeaderAverages:
         """Make averages of a bundle that is not known, of Pulsar's defaults; return its row."""
         row = self.at[bundle] if bundle in self.at else int(self.rows([bundle])[0])
         if bundle not in self.known:
-            self._settle()
             self._know(bundle, row)
-            self._moving[:, row] = True
+            self._begin_anew(row)
             self._now.short[:, row] = self._now.long[:, row] = DEFAULT_STATS
             self._now.short_samples[row] = self._now.long_samples[row] = 0
             self._now.topics[row] = 0.0
@@ -178,15 +189,17 @@ class LeaderAverages:
 
     def forget(self, bundle: str) -> None:
         """Drop a bundle."""
-        self.is_known[self.known.pop(bundle)] = False
+        row = self.known.pop(bundle)
+        self.is_known[row] = False
+        # What waits to be fed to it nobody will ask for.
+        self._begin_anew(row)
         self.version += 1
         self.known_version += 1
 
     def report(self, rows: Ints, more: int) -> None:
         """Count that so many more reports give numbers of some rows, each named once."""
-        self._settle()
         self.reported[rows] += more
-        self._moving[:, rows] = True
+        self._changed.append(rows)
 
     def tell(self, rows: Ints, samples: Floats) -> None:
         """Give rows, each named once, their newest samples, (n, 5) METRICS and topics."""
@@ -194,6 +207,8 @@ class LeaderAverages:
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
+        if self._changed:
+            self._regroup()
         self.version += 1
         self._feedings.append(len(self._waiting))
         if len(self._feedings) >= _WAITING_MAX:
@@ -282,6 +297,26 @@ class LeaderAverages:
         )
         return terms if self.keeps_long else terms[:1]
 
+    def _begin_anew(self, row: int) -> None:
+        """Have a row be fed from the next feeding on, if at all."""
+        self._fed[row] = False
+        self._changed.append(np.array([row]))
+
+    def _regroup(self) -> None:
+        """Say anew what is fed.
+
+        To settle whenever a bundle comes or goes would be to feed thousands for the sake of
+        one: a new one is fed from here on, and of one that was forgotten nothing is asked.
+        """
+        rows = np.unique(np.concatenate(self._changed))
+        self._changed.clear()
+        fed, to_be_fed = self._fed[rows], self.reported[rows] == 1
+        if np.any(fed & ~to_be_fed):
+            self._settle()
+        self._fed[rows] = to_be_fed
+        if (new := rows[to_be_fed & ~fed]).size:
+            self._first[len(self._feedings)] = new
+
     def _settle(self) -> None:
         """Feed what waits; samples that nobody has been fed yet go on waiting."""
         if not self._feedings or not self.at:
@@ -293,14 +328,15 @@ class LeaderAverages:
         rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in waited)])
         samples = np.concatenate([np.empty((0, 5)), *(samples for _, samples in waited)])
         # What a row is told twice it has twice here, and the last counts.
-        told = Told(rows, np.ascontiguousarray(samples[:, :4].T), by)
-        self._moving[:, rows] = True
+        told = Told(rows, np.ascontiguousarray(samples[:, :4].T), by, self._first)
+        self._first = {}
+        for changed in (rows, *told.first.values()):
+            self._moving[:, changed] = True
         self._told_topics[rows] = samples[:, 4]
-        is_fed = self.reported == 1
         for term, moving in zip(self._terms(), self._moving, strict=False):
-            self._feed(term, moving, np.flatnonzero(moving & is_fed), told)
+            self._feed(term, moving, np.flatnonzero(moving & self._fed), told)
         self._sample[:, rows] = told.samples
-        np.copyto(self._now.topics, self._told_topics, where=is_fed)
+        np.copyto(self._now.topics, self._told_topics, where=self._fed)
 
     def _feed(self, term: tuple[Floats, Ints, int], moving: Flags, rows: Ints, told: Told) -> None:
         """Feed some rows alone: they lie together then, and all of them in a core's cache."""
@@ -311,7 +347,9 @@ class LeaderAverages:
         here = np.append(rows, 0)
         values, taken = average.take(here, axis=1), samples[here]
         sample = self._sample.take(here, axis=1)
-        is_at_rest = feed(values, taken, most, sample, replace(told, places=place[told.places]))
+        first = {number: place[new] for number, new in told.first.items()}
+        mine = replace(told, places=place[told.places], first=first)
+        is_at_rest = feed(values, taken, most, sample, mine)
         moving[rows] = ~is_at_rest[:-1]
         average[:, rows], samples[rows] = values[:, :-1], taken[:-1]
 
@@ -330,9 +368,11 @@ class LeaderAverages:
         self._now, self._store = self._now.enlarged(size), self._store.enlarged(size)
         more = size - held
         self._sample = np.pad(self._sample, ((0, 0), (0, more)))
+        self.names = np.pad(self.names, (0, more))
         self._told_topics = np.pad(self._told_topics, (0, more))
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))
         self.is_known = np.pad(self.is_known, (0, more))
         self.reported = np.pad(self.reported, (0, more))
+        self._fed = np.pad(self._fed, (0, more))
         self._namespace = np.pad(self._namespace, (0, more))
         self.spread = np.pad(self.spread, (0, more))

@@ -43,10 +43,10 @@ def _walked(view: LeaderView, is_system: Callable[[str], bool]) -> Walked:
     rank[ranked] = np.arange(ranked.size)
     in_pool = rank[listed.rows] >= 0
     rows, brokers = listed.rows[in_pool], listed.brokers[in_pool]
-    order = np.lexsort((brokers, rank[rows]))
+    # They lie broker by broker: of two that list the same bundle the first stays the first.
+    order = np.argsort(rank[rows], kind="stable")
     rows = rows[order]
-    names = averages.names
-    return Walked(rows, brokers[order], tuple([names[row] for row in rows.tolist()]))
+    return Walked(rows, brokers[order], averages.named(rows))
 
 
 def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
@@ -56,8 +56,7 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
     rows = np.fromiter(averages.known.values(), np.int64, len(names))
     walked = rows[concurrent_hash_map_walk(names, averages.spread[rows])]
     pool = walked[~averages.are_system(is_system)[walked]]
-    bundles = averages.names
-    return pool[hash_map_walk([bundles[row] for row in pool.tolist()], averages.spread[pool])]
+    return pool[hash_map_walk(averages.named(pool), averages.spread[pool])]
 
 
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:

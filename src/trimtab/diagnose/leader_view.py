@@ -145,13 +145,14 @@ class LeaderView:
         """
         if self._unmet:
             self._meet_reported()
-        self.averages.feed()
-        if self._doubled:
-            self._feed_doubled()
+        # Nothing is fed to these, so they may go first.
         for bundle in self._unreported:
             if bundle in self.averages.known:
                 self._forget(bundle)
         self._unreported.clear()
+        self.averages.feed()
+        if self._doubled:
+            self._feed_doubled()
         if self.given:
             self._take_back()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -256,7 +257,7 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     is_deaf = bookkeeping is not None and not bookkeeping.looks_while_unloading
     exact = [row for row in script.ownership if is_logged(row)]
     spans = unloading(script.ticks, script.unloads, exact) if is_deaf else ()
-    writes = sorted(((_heard(row), row) for row in script.reports.rows), key=lambda it: it[0])
+    writes = sorted(((_heard(row), row) for row in script.reports.rows), key=itemgetter(0))
     found: list[tuple[datetime, int, Any]] = []
     for time, rows in looks(writes, spans):
         found.append((time, REPORT, rows))
@@ -268,7 +269,7 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     found += [(time, ROUND, number) for time, number in script.ticks]
     found += [(row["time"], SELECTION, row) for row in script.selections]
     found += [(time, UNLOAD, bundle) for time, bundle in script.unloads]
-    return sorted(found, key=lambda entry: entry[:2])
+    return sorted(found, key=itemgetter(0, 1))
 
 
 def decided(
