@@ -12,7 +12,7 @@ from trimtab.model import Flags, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Samples:
     """New samples of some averages, in the order in which they came, and when all are fed."""
 
     #: (n_told,) which average each is of.
@@ -25,7 +25,7 @@ class Told:
     first: Mapping[int, Ints]
 
 
-def feed(average: Floats, taken: Ints, most: int, sample: Floats, told: Told) -> Flags:
+def feed(average: Floats, taken: Ints, most: int, sample: Floats, told: Samples) -> Flags:
     """Feed each average the newest sample that it has by then, time after time.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.bundles import namespace
-from trimtab.diagnose.feeding import Told, feed
+from trimtab.diagnose.feeding import Samples, feed
 from trimtab.load_data.bundle_averages import (
     DEFAULT_STATS,
     LONG_SAMPLES,
@@ -328,7 +328,7 @@ class LeaderAverages:
         rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in waited)])
         samples = np.concatenate([np.empty((0, 5)), *(samples for _, samples in waited)])
         # What a row is told twice it has twice here, and the last counts.
-        told = Told(rows, np.ascontiguousarray(samples[:, :4].T), by, self._first)
+        told = Samples(rows, np.ascontiguousarray(samples[:, :4].T), by, self._first)
         self._first = {}
         for changed in (rows, *told.first.values()):
             self._moving[:, changed] = True
@@ -338,7 +338,9 @@ class LeaderAverages:
         self._sample[:, rows] = told.samples
         np.copyto(self._now.topics, self._told_topics, where=self._fed)
 
-    def _feed(self, term: tuple[Floats, Ints, int], moving: Flags, rows: Ints, told: Told) -> None:
+    def _feed(
+        self, term: tuple[Floats, Ints, int], moving: Flags, rows: Ints, told: Samples
+    ) -> None:
         """Feed some rows alone: they lie together then, and all of them in a core's cache."""
         average, samples, most = term
         # What is told of others goes to a place of its own, which nobody looks at.
