@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
+from trimtab.diagnose.columns import moments
 from trimtab.diagnose.replay import Script, reads_long
 from trimtab.diagnose.store_source import Span, best_told
-from trimtab.diagnose.stored import moments, stored_averages, stored_reports
+from trimtab.diagnose.stored import stored_averages, stored_reports
 from trimtab.diagnose.tenures import Tenure
 from trimtab.partitions import cluster_folder
 

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from numpy.typing import NDArray
 
-from trimtab.diagnose.columns import beside, floats
+from trimtab.diagnose.columns import Moments, beside, floats, moments
 from trimtab.diagnose.leader_averages import METRICS, Average
 from trimtab.diagnose.leader_view import Report
 from trimtab.diagnose.store_source import Span, best_told_places, best_told_table
 from trimtab.model import RESOURCES, Floats, Ints
 from trimtab.partitions import cluster_folder
-
-#: Times, in microseconds, UTC.
-Moments: TypeAlias = NDArray[np.datetime64]
 
 #: Columns of which a row of reports is made, to tell one write from another.
 _ROW = ("time", "broker", "version", "written", "is_gone", "file")
@@ -173,11 +169,6 @@ def stored_averages(
             number=nobody,
         ),
     )
-
-
-def moments(times: Moments) -> list[Any]:
-    """Return times as Python has them, None where there is none."""
-    return [time and time.replace(tzinfo=UTC) for time in times.tolist()]
 
 
 def _rows(table: pa.Table, spans: Sequence[Span]) -> list[dict[str, Any]]:
