@@ -17,6 +17,7 @@ import pyspark
 from bench.simulation import world
 from bench.stages import PARTS, STAGES
 from bench.table import Table
+from bench.two_cores import two_cores
 from trimtab.record import Options, record
 from trimtab.simulate.balancer import Balancer
 from trimtab.simulate.parameters import Parameters
@@ -64,6 +65,8 @@ def night(size: Size = LARGE) -> Table:
         text = _text(size, root, took_s, explained[-1]) + (
             f"{run.counts['reports']:,} reports were written, and {run.moves.time_s.size:,} "
             "bundles moved.\n"
+            "Two processes that parse load reports without Spark, each on a core of its own, do "
+            f"{two_cores(root):.2f} times as much as one: what two cores are worth here.\n"
         )
     text += _costs(size, root_bytes, explained[-1])
     text += f"{_parts(*explained)}\n{_TRIED.read_text(encoding='utf-8')}\n"
