@@ -122,9 +122,15 @@ class LeaderView:
 
     def store(self, bundle: str, average: Average) -> None:
         """Set a bundle's averages to what the leader itself wrote to the metadata store."""
-        known = self.averages.get(bundle)
         self.stored[bundle] = average
-        self.averages[bundle] = replace(average, number=known.number if known else self._next())
+        known = self.averages.get(bundle)
+        if known is None:
+            self.averages[bundle] = replace(average, number=self._next())
+            return
+        # The leader wrote an object that it goes on with: whoever was given it has it still.
+        known.short_samples, known.short = average.short_samples, average.short
+        known.long_samples, known.long = average.long_samples, average.long
+        known.topics = average.topics
 
     def meet(self, bundle: str) -> Average:
         """Return a bundle's averages; one not known begins with Pulsar's defaults."""

@@ -233,6 +233,7 @@ def test_who_looks_seldom_sees_the_same_averages(seed: int, every: int) -> None:
         np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
         np.testing.assert_equal(load.bundle_throughput_out, other.bundle_throughput_out)
         np.testing.assert_equal(load.long_rate_in, other.long_rate_in)
+        np.testing.assert_equal(asdict(load.preallocations), asdict(other.preallocations))
         compared += len(load.bundles)
     assert compared > 1000
 
