@@ -155,7 +155,8 @@ class Run:
             return False
         of_kind = {
             "driver": [follower.pid],
-            "java": [pid for pid, command in family.items() if "java" in command],
+            # By its whole name: what Java starts a process with lies in a folder of that name.
+            "java": [pid for pid, command in family.items() if Path(command).name == "java"],
             "worker": [pid for pid, command in family.items() if "python" in command],
         }[victim]
         if of_kind:

@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from trimtab.ingest import ingest_all, open_recording
 from trimtab.tables import INGESTED
@@ -106,7 +107,7 @@ def test_snippets_of_the_docs_do_as_they_say(tables: Path, spark: SparkContext) 
     text = (DOCS / "tables.md").read_text("utf-8")
     found = {}
     for i, snippet in enumerate(re.findall(r"(?ms)^```python\n(.*?)^```", text)):
-        names: dict[str, Any] = {"spark": spark}
+        names: dict[str, Any] = {"spark": SparkSession(spark)}
         # Java keeps the folder in which it was started.
         exec(snippet.replace("tables/log_events", f"{tables}/log_events"), names)
         found[i] = names["unloads"]
