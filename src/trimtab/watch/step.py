@@ -273,7 +273,9 @@ def _compared(term: Term, number: int, logged: Round, settings: Settings) -> Com
     told = {(event.file, event.line) for move in logged.moves for event in move.evidence}
     placed = {at: each for at, each in term.placed.items() if at in told}
     term.placed = {at: each for at, each in term.placed.items() if each["time"] > logged.end}
-    # Tables have maps as lists of pairs.
+    # Tables have maps as lists of pairs, and are read with a round's brokers as columns.
     hits = {name: list((row[name] or {}).items()) for name in ("hits_high", "hits_low")}
+    states = {name: [each[name] for each in row["brokers"]] for name in row["brokers"][0]}
     threshold = settings.ran.threshold_shedder.threshold
-    return Compared(number, compared(logged, {**row, **hits}, placed, threshold))
+    laid_out = {**row, **hits, "brokers": states}
+    return Compared(number, compared(logged, laid_out, placed, threshold))
