@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark import SparkContext
 
+from trimtab.batches import batches
 from trimtab.diagnose.assembled import HEAVIEST
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
@@ -55,7 +56,8 @@ class Held:
             ask: what to ask of a share; runs in a worker if there are several.
         """
         schema = INGESTED[name]
-        shares = _shares(part_files(self.tables, name, self.cluster))
+        # The files alone decide, and not the cores.
+        shares = batches(part_files(self.tables, name, self.cluster), _bytes, _SHARE_BYTES)
 
         def answer(files: Sequence[Path]) -> pa.Table:
             return ask(ds.dataset(list(map(str, files)), schema=schema, format="parquet"))
@@ -95,18 +97,8 @@ def among(column: str, names: Iterable[str]) -> ds.Expression:
     return ds.field(column).isin(pa.array(sorted(names), pa.string()))
 
 
-def _shares(files: Sequence[Path]) -> list[list[Path]]:
-    """Share files out to tasks, in their order; the files alone decide, and not the cores."""
-    shares: list[list[Path]] = [[]]
-    room = _SHARE_BYTES
-    for file in files:
-        size = file.stat().st_size
-        if shares[-1] and size > room:
-            shares.append([])
-            room = _SHARE_BYTES
-        shares[-1].append(file)
-        room -= size
-    return shares
+def _bytes(file: Path) -> int:
+    return file.stat().st_size
 
 
 def log_events(held: Held, wanted: ds.Expression) -> list[Event]:

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from io import FileIO
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 from isal import igzip_lib
 
+from trimtab.batches import batches
 from trimtab.ingest.outcome import Origin
 from trimtab.zookeeper.writes import Share
 
@@ -99,15 +101,7 @@ def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
     total = sum(split.weight for split in splits)
     # A power of two, so that a recording that grows is seldom packed anew.
     limit = min(max(1 << (total // _TASKS).bit_length(), _TASK_WEIGHT_MIN), _TASK_WEIGHT_MAX)
-    tasks: list[list[Split]] = []
-    room = 0
-    for split in splits:
-        if split.weight > room:
-            tasks.append([])
-            room = limit
-        tasks[-1].append(split)
-        room -= split.weight
-    return [tuple(task) for task in tasks]
+    return batches(splits, attrgetter("weight"), limit)
 
 
 def read_lines(split: Split) -> Iterator[str]:
