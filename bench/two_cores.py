@@ -15,6 +15,8 @@ from trimtab.ingest.splits import Split, cut
 from trimtab.ingest.worker import parse_split
 
 _TIMES = 3
+#: A process that has not come to the start by then has failed.
+_PATIENCE_S = 60.0
 
 
 def two_cores(recording: Path) -> float:
@@ -39,11 +41,14 @@ def _took_s(split: Split, cores: list[int]) -> float:
     ]
     for process in processes:
         process.start()
-    barrier.wait()
+    barrier.wait(_PATIENCE_S)
     began = time.monotonic()
     for process in processes:
         process.join()
-    return time.monotonic() - began
+    took_s = time.monotonic() - began
+    if any(process.exitcode for process in processes):
+        raise RuntimeError("a process that parsed load reports failed")
+    return took_s
 
 
 def _parse(split: Split, core: int, barrier: Barrier) -> None:
