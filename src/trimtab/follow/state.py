@@ -169,7 +169,7 @@ def started_state(
     """Start keeping the running state, and write it beside the tables.
 
     Args:
-        spark: of `trimtab.spark.started`.
+        spark: a session on that of `trimtab.spark.started`.
         batches: where facts are stored.
         rhythm: how the leader smooths.
         start: sets the trigger of a stream's writer.
