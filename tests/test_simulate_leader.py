@@ -22,7 +22,8 @@ from trimtab.simulate.reports import Measured, Reports, Writes, gate
 from trimtab.simulate.run import simulated
 from trimtab.simulate.windows import Counted, Sampled
 
-SEEDS = range(2000, 2080)
+#: The last two once showed reports that cross each other.
+SEEDS = (*range(2000, 2080), 2219, 10551)
 
 
 class Shadowed(Leader):

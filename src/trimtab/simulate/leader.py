@@ -99,10 +99,11 @@ class Leader:
         self._recomputes()
         stale = first_writes(writes, self.averages.clock, False, count)
         stale[:-1] *= was_behind
+        fresh = first_writes(writes, self.averages.clock, True, count)
         if stale.any():
+            self.listings.vanish_first(owner, stale, fresh)
             self.listings.write(owner, stale)
         self.listings.count(counted)
-        fresh = first_writes(writes, self.averages.clock, True, count)
         if fresh.any():
             self.listings.write(owner, fresh)
         self.averages.clock += writes.tick.size

@@ -88,6 +88,24 @@ class Listings:
         for former in self.all_formers():
             former.is_listed &= bool(counted.tick[former.broker] < 0)
 
+    def vanish_first(self, owner: Ints, stale: Ints, fresh: Ints) -> None:
+        """Forget what its last reporter leaves out before its owner's report has it.
+
+        Reports with older bundle stats are taken before those with new ones, of whichever
+        broker, and some are written after them.
+
+        Args:
+            owner: (n_bundles,) of the bundles.
+            stale: first writes with bundle stats of an earlier stretch, from `first_writes`.
+            fresh: those with bundle stats of this one.
+        """
+        early = [f for f in self.all_formers() if 0 < fresh[f.broker] < stale[owner[f.bundle]]]
+        for former in sorted(early, key=lambda it: int(fresh[it.broker])):
+            others = [f for f in self.formers[former.bundle] if f.is_written and f is not former]
+            if former.is_written and not self.is_written[former.bundle] and not others:
+                self._remove(former)
+                self.averages.forget(np.array([former.bundle]))
+
     def write(self, owner: Ints, at: Ints) -> None:
         """Take what brokers write.
 
@@ -97,7 +115,13 @@ class Listings:
                 bundle stats counts, 0 if it wrote none.
         """
         clock = at[owner]
-        (bundles,) = ((clock > 0) & self.is_listed).nonzero()
+        writes = clock > 0
+        # What came back to an owner that has not measured it since is in its report no more.
+        (left,) = (self.is_written & ~self.is_listed & writes).nonzero()
+        if left.size:
+            self.is_written[left] = False
+            self.forget_unreported(left)
+        (bundles,) = (writes & self.is_listed).nonzero()
         new = bundles[~self.is_written[bundles]]
         if self.formers:
             self._vanish(at, dict(zip(new.tolist(), clock[new].tolist(), strict=True)))
