@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from operator import itemgetter
+from functools import lru_cache
 from pathlib import Path
 
-_LEVEL = 6
+import numpy as np
+
+from trimtab.model import Ints
+
+# A recording is packed once and read once or twice: three times as fast for a quarter more bytes.
+_LEVEL = 1
 # Characters that are held at most before they are written.
 _HELD_MAX = 1 << 22
 
@@ -74,38 +79,56 @@ class Logs:
         """Have a broker log a line: all that stands behind the time."""
         self._held.setdefault(broker, []).append((time_ms, said))
 
-    def flush(self, until_ms: int, others: Iterable[tuple[int, list[tuple[int, str]]]]) -> None:
+    def flush(self, until_ms: int, others: Iterable[tuple[int, Ints, list[str]]]) -> None:
         """Write all lines before a time, in order of time.
 
         Args:
             until_ms: epoch milliseconds.
-            others: broker → lines of no interest before that time, in order of time.
+            others: broker, times and texts of lines of no interest before that time, in order
+                of time.
         """
         held, self._held = self._held, {}
-        noise = dict(others)
+        noise = {broker: (times, texts) for broker, times, texts in others}
         for broker in sorted({*held, *noise}):
+            times, texts = noise.get(broker, (np.zeros(0, np.int64), []))
             lines = held.get(broker, [])
             later = [line for line in lines if line[0] >= until_ms]
             if later:
                 self._held[broker] = later
                 lines = [line for line in lines if line[0] < until_ms]
-            lines = sorted(lines + noise.get(broker, []), key=itemgetter(0))
-            text = "".join([f"{log_time(time_ms)} {said}\n" for time_ms, said in lines])
-            self.files.append(f"logs/{self.folders[broker]}/pulsar-broker.log", text)
-
-
-_MINUTES: dict[int, str] = {}
+            if lines:
+                times = np.concatenate([[time_ms for time_ms, _ in lines], times])
+                order = np.argsort(times, kind="stable")
+                texts = [said for _, said in lines] + texts
+                times, texts = times[order], [texts[i] for i in order.tolist()]
+            name = f"logs/{self.folders[broker]}/pulsar-broker.log"
+            self.files.append(name, _printed(times, texts))
 
 
 def log_time(time_ms: int) -> str:
     """Print a time as log4j2 does in Pulsar's layout, in UTC."""
-    minute, rest_ms = divmod(time_ms, 60_000)
-    head = _MINUTES.get(minute)
-    if head is None:
-        _MINUTES.clear()
-        head = datetime.fromtimestamp(minute * 60, UTC).strftime("%Y-%m-%dT%H:%M:")
-        _MINUTES[minute] = head
-    return f"{head}{rest_ms // 1000:02d},{rest_ms % 1000:03d}+0000"
+    second, millisecond = divmod(time_ms, 1000)
+    return f"{_second(second)}{_MILLISECONDS[millisecond]}"
+
+
+def _printed(times: Ints, texts: Sequence[str]) -> str:
+    """Print lines of a log; a large night has hundreds of millions."""
+    seconds, milliseconds = np.divmod(times, 1000)
+    parts = [" "] * (5 * len(texts))
+    parts[0::5] = map(_second, seconds.tolist())
+    parts[1::5] = map(_MILLISECONDS.__getitem__, milliseconds.tolist())
+    parts[3::5] = texts
+    parts[4::5] = ["\n"] * len(texts)
+    return "".join(parts)
+
+
+# The lines of a few minutes are printed at a time, broker by broker.
+@lru_cache(maxsize=4096)
+def _second(second: int) -> str:
+    return f"{datetime.fromtimestamp(second, UTC):%Y-%m-%dT%H:%M:%S}"
+
+
+_MILLISECONDS = tuple(f",{millisecond:03d}+0000" for millisecond in range(1000))
 
 
 def iso(time_ms: int) -> str:

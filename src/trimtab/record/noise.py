@@ -31,8 +31,8 @@ class Noise:
 
     def between(
         self, start_ms: int, end_ms: int, brokers: Ints
-    ) -> Iterator[tuple[int, list[tuple[int, str]]]]:
-        """Yield each broker's lines of a stretch of time, in order of time."""
+    ) -> Iterator[tuple[int, Ints, list[str]]]:
+        """Yield times and texts of each broker's lines of a stretch, in order of time."""
         mean = self.per_hour * (end_ms - start_ms) / 3_600_000.0
         counts = self.random.poisson(mean, brokers.size)
         times = self.random.integers(start_ms, end_ms, int(counts.sum()))
@@ -44,11 +44,7 @@ class Noise:
         ):
             if count:
                 mine = slice(end - count, end)
-                when = np.sort(times[mine]).tolist()
-                yield (
-                    broker,
-                    [(ms, texts[kind]) for ms, kind in zip(when, kinds[mine], strict=True)],
-                )
+                yield broker, np.sort(times[mine]), list(map(texts.__getitem__, kinds[mine]))
 
 
 def _connected(a: int, b: int, c: int, d: int) -> str:
