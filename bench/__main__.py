@@ -19,6 +19,7 @@ from bench.simulation import simulation
 from bench.strategies import strategies
 from bench.sweep import sweep
 from bench.table import DifferenceError, Table
+from bench.talkative_night import talkative_night
 from bench.zookeeper import zookeeper
 
 #: Name of the file and of its function → that; the page has them in this order.
@@ -29,6 +30,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "sweep": sweep,
     "zookeeper": zookeeper,
     "night": night,
+    "talkative_night": talkative_night,
     "ingest": ingest,
     "report": report,
 }
@@ -38,13 +40,14 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
 @click.option(
     "--only", multiple=True, type=click.Choice(list(BENCHMARKS)), help="A benchmark; all if none."
 )
-@click.option("--brokers", default=LARGE.brokers, help="Brokers of the night.")
-@click.option("--hours", default=LARGE.hours, help="Hours of the night.")
+@click.option("--brokers", default=LARGE.brokers, help="Brokers of the nights.")
+@click.option("--hours", default=LARGE.hours, help="Hours of the nights.")
 def main(only: tuple[str, ...], brokers: int, hours: float) -> None:
     """Measure, and put the figures on record in docs/performance.md."""
     titles = [_title(name) for name in BENCHMARKS]
     asked = Size(brokers, brokers * LARGE.bundles // LARGE.brokers, hours)
-    benchmarks: dict[str, Callable[[], Table]] = {**BENCHMARKS, "night": partial(night, asked)}
+    nights = {"night": partial(night, asked), "talkative_night": partial(talkative_night, asked)}
+    benchmarks: dict[str, Callable[[], Table]] = {**BENCHMARKS, **nights}
     for name in only or BENCHMARKS:
         began = time.monotonic()
         try:

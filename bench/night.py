@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from trimtab.simulate.balancer import Balancer
 from trimtab.simulate.parameters import Parameters
 
 _BALANCER = Balancer("ThresholdShedder", "LeastResourceUsageWithWeight", "4.0.8")
-_OPTIONS = Options(noise_per_hour=500.0, metrics_s=300.0, rest_s=0.0, are_exported=True)
+_QUIET = Options(noise_per_hour=500.0, metrics_s=300.0, rest_s=0.0, are_exported=True)
 _CORES = (1, 2)
 _MEBIBYTE = 1 << 20
 _HEADINGS = (
@@ -53,48 +54,63 @@ LARGE = Size()
 
 
 def night(size: Size = LARGE) -> Table:
+    """Measure the stages of `trimtab explain` on a night whose brokers log little."""
+    found = measured(size, _QUIET)
+    return replace(found, text=f"{found.text}\n{_TRIED.read_text(encoding='utf-8')}\n")
+
+
+def measured(size: Size, options: Options) -> Table:
     """Measure the stages of `trimtab explain` on a night that is recorded for it."""
     with tempfile.TemporaryDirectory(prefix="trimtab-night-") as folder:
         began = time.monotonic()
         root = Path(folder) / "night"
         played = replace(world(size.brokers, size.bundles), duration_s=size.hours * 3600.0)
-        run = record(played, _BALANCER, Parameters(), root, _OPTIONS).run
+        run = record(played, _BALANCER, Parameters(), root, options).run
         took_s = time.monotonic() - began
         explained = [_explained(root, Path(folder) / f"on-{cores}", cores) for cores in _CORES]
-        root_bytes = _bytes(root)
-        text = _text(size, root, took_s, explained[-1]) + (
+        plain_bytes = _plain_bytes(root)
+        text = _recorded(size, options, root, took_s) + _text(plain_bytes, explained[-1])
+        text += (
             f"{run.counts['reports']:,} reports were written, and {run.moves.time_s.size:,} "
             "bundles moved.\n"
-            "Two processes that parse load reports without Spark, each on a core of its own, do "
-            f"{two_cores(root):.2f} times as much as one: what two cores are worth here.\n"
+            "Two processes that parse a log without Spark, each on a core of its own, do "
+            f"{two_cores(root / 'logs'):.2f} times as much as one: what two cores are worth here.\n"
         )
-    text += _costs(size, root_bytes, explained[-1])
-    text += f"{_parts(*explained)}\n{_TRIED.read_text(encoding='utf-8')}\n"
+    text += _costs(size, plain_bytes, explained[-1])
+    text += _parts(*explained)
     return Table(text, (f"PySpark {pyspark.__version__}",), _HEADINGS, _rows(*explained))
 
 
-def _text(size: Size, root: Path, took_s: float, last: Mapping[str, Any]) -> str:
+def _recorded(size: Size, options: Options, root: Path, took_s: float) -> str:
     sizes = {name: _bytes(root / name) / _MEBIBYTE for name in ("logs", "store", "metrics")}
     parts = ", ".join(f"{name} {mebibytes:,.0f} MiB" for name, mebibytes in sizes.items())
+    packed = ", packed" if options.is_packed else ""
     return (
         f"A night of {size.hours:g} h of {size.brokers:,} brokers with {size.bundles:,} bundles, "
-        f"as `trimtab record` writes it in {took_s:,.0f} s: {parts}.\n"
+        f"as `trimtab record` writes it in {took_s:,.0f} s: {parts}{packed}.\n"
         "A round of ThresholdShedder a minute, load reports as brokers write them, metrics every "
-        "five minutes, and 500 lines an hour of each broker that are of other things.\n"
+        f"{options.metrics_s:,.0f} s, and {options.noise_per_hour:,.0f} lines an hour of each "
+        "broker that are of other things.\n"
+    )
+
+
+def _text(plain_bytes: int, last: Mapping[str, Any]) -> str:
+    return (
         "Each explanation is a process of its own, which is kept to so many cores with all that it "
         "starts; memory is that of Java and of all of Python together, as resident.\n"
         "The recording has been read before, so that it comes out of memory.\n"
+        f"Unpacked it has {plain_bytes / 1e9:,.1f} GB in {last['lines']:,} lines.\n"
         f"{last['equal']:,} of {last['rounds']:,} rounds that left a line came out equal; the page "
         f"has {last['page'] / 1e6:.2f} MB, findings.json {last['findings'] / 1e6:.1f} MB.\n"
     )
 
 
-def _costs(size: Size, recorded: int, two: Mapping[str, Any]) -> str:
+def _costs(size: Size, plain_bytes: int, two: Mapping[str, Any]) -> str:
     """Say what to reckon with for another night."""
     ingested, diagnosed = (sum(two["cpu_s"][stage].values()) for stage in ("ingest", "diagnose"))
     workers = max(two["worker_peak_bytes"].values()) / _MEBIBYTE
     return (
-        f"In processor time that is {ingested / (recorded / 1e9):,.0f} s a GB of recording to "
+        f"In processor time that is {ingested / (plain_bytes / 1e9):,.1f} s a GB of recording to "
         f"ingest, and {diagnosed / (size.brokers * size.hours / 1e3):,.1f} s a thousand "
         f"broker-hours to diagnose; one Python worker held {workers:,.0f} MiB at most.\n"
     )
@@ -144,6 +160,16 @@ def _explained(root: Path, output: Path, cores: int) -> Mapping[str, Any]:
         raise RuntimeError(f"the explanation on {cores} cores failed")
     told: Mapping[str, Any] = json.loads(child.stdout.splitlines()[-1])
     return told
+
+
+def _plain_bytes(folder: Path) -> int:
+    """Count the bytes of all files, as they are when unpacked."""
+    total = 0
+    for path in filter(Path.is_file, folder.rglob("*")):
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            while chunk := file.read(_MEBIBYTE):
+                total += len(chunk)
+    return total
 
 
 def _bytes(folder: Path) -> int:

@@ -88,7 +88,7 @@ def main() -> None:
     log, watch = output / "spark.log", Watch()
     spark = watch.stage("start", lambda: started("bench", cores=cores, log=log))
     with open_recording(recording) as opened:
-        watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
+        accounting = watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
         cluster = opened.cluster
     for name in PARTS:
         setattr(diagnosis, name, watch.part(name, getattr(diagnosis, name)))
@@ -96,6 +96,7 @@ def main() -> None:
     page = watch.stage("report", lambda: render(found.findings, found.picture))
     rounds = found.findings["round_list"]
     told = asdict(watch) | {
+        "lines": accounting.totals["lines"],
         "rounds": len(rounds),
         "equal": sum(row["recomputed"]["equal"] is True for row in rounds),
         "page": len(page.encode()),
