@@ -146,6 +146,10 @@ pulsar-test: $(READY) ## start a cluster, load it, hurt it, gather, explain, mov
 lock: $(READY) ## renew requirements/*.lock from pyproject.toml
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(RUN) tools.lock
 
+.PHONY: exhaustive
+exhaustive: $(READY) ## every test that has a long form, in it: kills, damages, faults (half an hour)
+	@$(RUN) pytest -m "exhaustive and not pulsar" --exhaustive --durations 5
+
 .PHONY: clean
 clean: ## remove everything that a command made, .venv included
 	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \

@@ -20,16 +20,21 @@ settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the long form of tests that draw, and the repetition of one draw."""
-    parser.addoption("--exhaustive", action="store_true", help="draw ten times and more as often")
+    """Offer the long form of tests that try what chance brings, and the repetition of one draw."""
+    parser.addoption(
+        "--exhaustive", action="store_true", help="draw, damage, kill ten times as often and more"
+    )
     parser.addoption("--seed", type=int, help="draw only this one, as a failure says")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what asks for Spark, so that nobody has to remember to."""
+    """Mark what asks for Spark, and what has a long form, so that nobody has to remember to."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
             item.add_marker("spark")
+        if "is_exhaustive" in fixtures:
+            item.add_marker("exhaustive")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -46,6 +51,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkContext]:
     ours = started("trimtab tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
     yield ours
     ours.stop()
+
+
+@pytest.fixture(scope="session")
+def is_exhaustive(pytestconfig: pytest.Config) -> bool:
+    """Whether tests that have a long form are to run in it."""
+    return bool(pytestconfig.getoption("--exhaustive"))
 
 
 @pytest.fixture(scope="session")

@@ -92,12 +92,12 @@ def taken_over(seed: int) -> tuple[FaultyCluster, int]:
 
 
 @pytest.fixture
-def seeds(request: pytest.FixtureRequest) -> range:
+def seeds(pytestconfig: pytest.Config, is_exhaustive: bool) -> range:
     """The seeds of a test."""
-    only = request.config.getoption("--seed")
+    only = pytestconfig.getoption("--seed")
     if only is not None:
         return range(only, only + 1)
-    return range(ALL if request.config.getoption("--exhaustive") else FEW)
+    return range(ALL if is_exhaustive else FEW)
 
 
 def test_no_bundle_is_moved_twice_or_lost_and_the_journal_is_true(seeds: range) -> None:

@@ -1,13 +1,12 @@
 """Whatever stands in a file, nothing fails and every line is accounted for.
 
-Files of every kind are damaged by chance, from the same seed on every run.  How often is the
-number of damages in TRIMTAB_DAMAGES, for all kinds together.
+Files of every kind are damaged by chance, from the same seed on every run; with `--exhaustive`,
+100,000 times.
 """
 
 from __future__ import annotations
 
 import gzip
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import UTC, date
@@ -40,9 +39,8 @@ ROOT = Path(__file__).parent.parent
 RECORDINGS = ("recordings/threshold", "recordings/avg", "tests/testdata/recordings/mixed")
 STORE = ROOT / "tests/testdata/zookeeper"
 SOURCES = (*LINE_PARSERS, *DOCUMENT_PARSERS, ZOOKEEPER)
-#: Damages of all kinds of files together.
-DAMAGES = int(os.environ.get("TRIMTAB_DAMAGES", "3000"))
-EACH = -(-DAMAGES // len(SOURCES))
+#: Damages of all kinds of files together, and with `--exhaustive`.
+FEW, MANY = 3_000, 100_000
 #: Lines of a file, each of which is damaged once.
 LINES = 50
 #: A document or a store's file that is larger takes long to read so often.
@@ -82,28 +80,28 @@ def name_of(source: str) -> str:
 # ----------------------------------------------------------------- damaged files
 
 
-def files_of_lines(source: str, random: Random) -> Iterator[bytes]:
+def files_of_lines(source: str, random: Random, damages: int) -> Iterator[bytes]:
     """Give files in which every line is damaged, a few twice."""
-    for _ in range(0, EACH, LINES):
+    for _ in range(0, damages, LINES):
         lines = [damaged(random.choice(known_lines(source)), random) for _ in range(LINES)]
         lines += [damaged(line, random) for line in lines[: LINES // 10]]
         end = random.choice((b"\n", b"\n", b"\r\n"))
         yield end.join(lines) + random.choice((end, b""))
 
 
-def documents(source: str, random: Random) -> Iterator[bytes]:
+def documents(source: str, random: Random, damages: int) -> Iterator[bytes]:
     """Give documents, each damaged in one place; fewer of them, for they are whole files."""
     whole = [content for _, content in recorded()[source] if len(content) < SIZE_MAX]
-    for _ in range(-(-EACH // 5)):
+    for _ in range(-(-damages // 5)):
         yield damaged(random.choice(whole), random)
 
 
-def store_files(random: Random) -> Iterator[bytes]:
+def store_files(random: Random, damages: int) -> Iterator[bytes]:
     """Give ZooKeeper's files: damaged ones, and whole ones in which values are damaged."""
     files = [gzip.decompress((STORE / "listed/log.1.gz").read_bytes()).rstrip(b"\0")]
     files += [path.read_bytes() for path in sorted(STORE.glob("*/snapshot.*"))]
     values = known_values()
-    for i in range(EACH):
+    for i in range(damages):
         if i % 2:
             content = random.choice(files)[:SIZE_MAX]
             yield content[:20] + damaged(content[20:], random)
@@ -129,14 +127,20 @@ def known_values() -> list[tuple[str, bytes]]:
     ]
 
 
-def files_of(source: str) -> Iterator[bytes]:
+def files_of(source: str, damages: int) -> Iterator[bytes]:
     random = Random(f"damage {source}")
     if source == ZOOKEEPER:
-        return store_files(random)
-    made: Callable[[str, Random], Iterator[bytes]] = (
+        return store_files(random, damages)
+    made: Callable[[str, Random, int], Iterator[bytes]] = (
         documents if source in DOCUMENT_PARSERS else files_of_lines
     )
-    return made(source, random)
+    return made(source, random, damages)
+
+
+@pytest.fixture
+def damages(is_exhaustive: bool) -> int:
+    """Damages of one kind of files."""
+    return -(-(MANY if is_exhaustive else FEW) // len(SOURCES))
 
 
 # --------------------------------------------------------------------- the check
@@ -177,9 +181,11 @@ def checked(path: Path, content: bytes, source: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("source", SOURCES)
-def test_damage_of_any_kind_costs_what_is_damaged(source: str, tmp_path: Path) -> None:
+def test_damage_of_any_kind_costs_what_is_damaged(
+    source: str, tmp_path: Path, damages: int
+) -> None:
     sums: Counter[str] = Counter()
-    for content in files_of(source):
+    for content in files_of(source, damages):
         if content and not content.startswith(b"\x1f\x8b"):
             account = checked(tmp_path / "file", content, source)
             sums.update({name: account[name] for name in CLASSES})
@@ -191,10 +197,10 @@ def test_damage_of_any_kind_costs_what_is_damaged(source: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("source", SIEVES)
 def test_damaged_lines_are_the_same_in_blocks_and_singly(
-    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damages: int
 ) -> None:
     path = tmp_path / "file"
-    contents = list(files_of(source))
+    contents = list(files_of(source, damages))
     by_blocks = []
     for content in contents:
         path.write_bytes(content)
@@ -211,7 +217,7 @@ def test_damaged_lines_are_the_same_in_blocks_and_singly(
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source != ZOOKEEPER])
-def test_packed_files_break_off_anywhere(source: str, tmp_path: Path) -> None:
+def test_packed_files_break_off_anywhere(source: str, tmp_path: Path, damages: int) -> None:
     random = Random(f"packed {source}")
     content = (
         b"\n".join(known_lines(source)[:100])
@@ -220,12 +226,12 @@ def test_packed_files_break_off_anywhere(source: str, tmp_path: Path) -> None:
     )
     packed = gzip.compress(content)
     path = tmp_path / "file.gz"
-    damages = 0
-    for _ in range(max(EACH // 50, 5)):
+    n_damaged = 0
+    for _ in range(max(damages // 50, 5)):
         path.write_bytes(packed[:10] + damaged(packed[10:], random))
         account, tables = parsed(path, source)
         assert account["lines"] == sum(account[name] for name in CLASSES)
         assert dict(account["table_rows"]) == {name: len(rows) for name, rows in tables.items()}
-        damages += account["is_damaged"]
+        n_damaged += account["is_damaged"]
 
-    assert damages > 0
+    assert n_damaged > 0

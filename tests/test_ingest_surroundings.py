@@ -23,6 +23,8 @@ from trimtab.ingest.folder import rewritten
 
 ROOT = Path(__file__).parent.parent
 NIGHT = ROOT / "recordings" / "threshold"
+#: Runs that are killed, and with `--exhaustive`.
+KILLS_FEW, KILLS_MANY = 4, 100
 #: An ingest in a process of its own, which may be killed at any time.
 ALONE = """
 import os, sys
@@ -218,8 +220,10 @@ def test_without_an_exchange_of_folders_a_killed_run_is_mended(
 # ------------------------------------------------------------------------- kills
 
 
-def test_whoever_is_killed_leaves_the_tables_whole(spark: SparkContext, tmp_path: Path) -> None:
-    """Driver, Java and Python are killed at any moment; TRIMTAB_KILLS=100 kills longer."""
+def test_whoever_is_killed_leaves_the_tables_whole(
+    spark: SparkContext, tmp_path: Path, is_exhaustive: bool
+) -> None:
+    """Driver, Java and Python are killed at any moment."""
     nights = [tmp_path / "a" / "night", tmp_path / "b" / "night"]
     shutil.copytree(NIGHT, nights[0])
     shutil.copytree(NIGHT, nights[1])
@@ -233,7 +237,7 @@ def test_whoever_is_killed_leaves_the_tables_whole(spark: SparkContext, tmp_path
     shutil.move(tmp_path / "0", tmp_path / "tables")
     rng = random.Random(os.environ.get("TRIMTAB_SEED", "kills"))
     seen = []
-    for i in range(int(os.environ.get("TRIMTAB_KILLS", "4"))):
+    for i in range(KILLS_MANY if is_exhaustive else KILLS_FEW):
         # In turn the one recording and the other, so that each run has something to change.
         ended = killed(nights[1 - i % 2], tmp_path / "tables", rng)
         state = tree(tmp_path / "tables")

@@ -45,8 +45,8 @@ pytestmark = pytest.mark.pulsar
 
 
 @pytest.fixture(autouse=True, scope="module")
-def long(request: pytest.FixtureRequest) -> None:
-    if not request.config.getoption("--exhaustive"):
+def long(is_exhaustive: bool) -> None:
+    if not is_exhaustive:
         pytest.skip("takes minutes: --exhaustive")
 
 
