@@ -13,7 +13,7 @@ import pytest
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.layouts import log_line, simple_class_name
 from trimtab.ingest.messages import MESSAGES, Message
-from trimtab.ingest.messages.message import needle, shape
+from trimtab.ingest.messages.template import needle, shape
 from trimtab.ingest.outcome import Origin, Rejected, Rows
 from trimtab.tables import INGESTED
 

@@ -18,7 +18,7 @@ from trimtab.ingest.layouts import (
     utc,
 )
 from trimtab.ingest.messages import MESSAGES, Message
-from trimtab.ingest.messages.message import stumble
+from trimtab.ingest.messages.template import stumble
 from trimtab.ingest.outcome import CONTINUATION, OTHER, Origin, Outcome, Rejected, Rows
 
 _NO_TIME = Rejected(

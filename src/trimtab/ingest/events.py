@@ -15,14 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from trimtab.ingest.broker_log import messages_of_class
-from trimtab.ingest.messages.message import (
-    ABSENT,
-    Message,
-    converters,
-    is_usual_map,
-    usual_map,
-    usual_maps,
-)
+from trimtab.ingest.messages.message import Message, converters
+from trimtab.ingest.messages.printed import ABSENT, is_usual_map, usual_map, usual_maps
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.standard_times import LENGTH, standard_times
 from trimtab.tables import INGESTED

@@ -2,59 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import accumulate
 from typing import Any, NotRequired, TypedDict, Unpack
 
-#: A number as Java prints it: `36.58`, `4.4E-9`, `Infinity`.
-NUMBER = r"-?(?:[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|NaN|Infinity)"
-
-#: A fixed beginning shorter than this also begins other messages of the same class.
-_BEGINNING_LENGTH_MIN = 16
-
-#: `{n_usage_percent}`, `{*}`, and the marks of an optional stretch, `{?` and `?}`.
-_TOKEN = re.compile(r"\{\?|\?\}|\{[a-z_]+\}|\{\*\}")
-
-#: An attribute behind a constant message: `bundle=a/b/0x0_0x1`, `brokers=[a, b]`.  Only the
-#: beginning of a word is tried, or a long word would take the square of its length.
-_ATTRIBUTE = re.compile(
-    r'(?<![\w.])([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\[[^\]]*\]|\{[^}]*\}|[^\s,}]+)'
+from trimtab.ingest.messages.printed import (
+    ABSENT,
+    attributes,
+    printed_count,
+    printed_list,
+    printed_load,
+    printed_map,
+    printed_number,
+    usual_map,
 )
-
-#: A part of an extensible load report: `cpu= 0.00%`, `msgRateIn= 180.29`.
-_LOAD_PART = re.compile(rf"\b(\w+)= ({NUMBER})(%?)")
-
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_NUMBER = re.compile(NUMBER)
-#: The inside of a printed map without anything odd, in an expression that never goes back.
-_USUAL_ENTRY = r"[^=, ]++=[0-9]{1,20}+\.[0-9]{1,30}+(?:E-?[0-9]{1,2}+)?+"
-_USUAL_MAP = re.compile(rf"{_USUAL_ENTRY}(?:, {_USUAL_ENTRY})*+")
-
-#: What is not kept.
-_GAP = r".*?"
-#: A word that only a blank can end, so that it need not be tried letter by letter.
-_UNTIL_BLANK = re.compile(r"\\S\+\?\)(?= \+|\\s\*$)")
-
-#: What a placeholder of a template stands for; `n_…` and `is_…` are made on the fly.
-_PLACEHOLDERS = {
-    "broker": r"(?P<broker>\S+?)",
-    # `bundle=…` is the attribute of a constant message.
-    "bundle": r"(?P<bundle>(?!bundle=)\S+?)",
-    "target": r"(?P<target>\S+?)",
-    "strategy": r"(?P<strategy>[^\s\]][^\]]*?)",
-    "count": r"(?P<count>\d{1,18})",
-    "map": r"\{(?P<map>[^{}]*)\}",
-    "low": r"\{(?P<low>[^{}]*)\}",
-    "list": r"\[(?P<list>[^\[\]]*)\]",
-    "load": r"(?P<load>cpu= [^{}]*?)",
-    "any_bundle": r"(?:(?P<bundle>\S+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+)|.*?)",
-    "attributes": r"(?P<attributes>[\s:,;({].*)",
-    "*": _GAP,
-}
+from trimtab.ingest.messages.template import needle, shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,80 +116,6 @@ def line(
     return f"2026-11-21T06:37:17,331+0000 [{thread}] {level:<5} {name} - {text}"
 
 
-def shape(template: str) -> re.Pattern[str]:
-    """Compile a template into an expression.
-
-    Text stands for itself, a blank for one or more (releases differ in double
-    blanks).  `{broker}` is a word, `{count}` and `{n_usage_percent}` numbers, `{is_forced}`
-    true or false, `{map}` and `{list}` Java's printed collections, `{*}` anything that is
-    not kept, `{? from {broker}?}` a stretch that some releases leave out.
-    """
-    parts = _parts(template)
-    last = max((i for i, part in enumerate(parts) if "(?P<" in part), default=-1)
-    # Where nothing that is kept follows, it does not matter where a gap ends: it is looked for
-    # from the line's end, for a line that does not fit is known there at once.
-    parts[last + 1 :] = [part.replace(_GAP, ".*") for part in parts[last + 1 :]]
-    return re.compile(_UNTIL_BLANK.sub(r"\\S++)", "".join(parts) + r"\s*"), re.DOTALL)
-
-
-def _parts(template: str) -> list[str]:
-    """Turn literals and tokens of a template into expressions, in turn, literals first."""
-    parts = []
-    position = 0
-    for token in _TOKEN.finditer(template):
-        parts += [_literal(template[position : token.start()]), _placeholder(token.group())]
-        position = token.end()
-    return [*parts, _literal(template[position:])]
-
-
-def stumble(template: str, text: str) -> str:
-    """Give the piece of a text that does not fit, from behind the last literal that does.
-
-    >>> stumble("all {count} brokers are overloaded", "all many brokers are overloaded")
-    'many brokers are overloaded'
-    """
-    parts = _parts(template)
-    end = depth = 0
-    for i in range(0, len(parts), 2):
-        # Within an optional stretch there is no whole expression to try.
-        depth += (parts[i - 1] == "(?:") - (parts[i - 1] == ")?") if i else 0
-        found = re.match("".join(parts[: i + 1]), text, re.DOTALL) if depth == 0 else None
-        end = max(end, found.end() if found is not None else 0)
-    return text[end : end + 60]
-
-
-def needle(template: str) -> str:
-    """Choose the literal text by which a line is known to be this message or a broken one.
-
-    It is the fixed beginning where that is long enough to be telling, else the longest
-    literal stretch that is always printed.  A blank at its end is left off, for lines lose it.
-    """
-    always = re.sub(r"\{\?.*?\?\}", "{*}", template)
-    literals = _TOKEN.split(always)
-    if len(literals[0]) >= _BEGINNING_LENGTH_MIN:
-        return literals[0].rstrip()
-    return max(literals, key=len).rstrip()
-
-
-def _literal(text: str) -> str:
-    """Quote literal text, a blank standing for one or more."""
-    return " +".join(re.escape(word) for word in re.split(" +", text))
-
-
-def _placeholder(token: str) -> str:
-    """Give the expression of one token of a template."""
-    if token == "{?":
-        return "(?:"
-    if token == "?}":
-        return ")?"
-    name = token[1:-1]
-    if name.startswith("n_"):
-        return f"(?P<{name}>{NUMBER})"
-    if name.startswith("is_"):
-        return f"(?P<{name}>true|false)"
-    return _PLACEHOLDERS[name]
-
-
 def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:
     """Turn the groups of a message into the columns of `log_events`.
 
@@ -246,7 +135,7 @@ def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:
             column, convert = _SINGLE[name]
             row[column] = convert(value)
         elif name.startswith("n_"):
-            numbers[name[2:]] = _number(value)
+            numbers[name[2:]] = printed_number(value)
         else:
             numbers.update(_numbers(name, value))
     row["numbers"] = numbers or None
@@ -279,104 +168,10 @@ def converters(message: Message) -> dict[str, Callable[[str], Any]] | None:
 def _numbers(name: str, value: str) -> dict[str, float]:
     """Turn one group into entries of the column `numbers`."""
     if name == "load":
-        return {_snake(part) + "_percent" * bool(sign): float(number)
-                for part, number, sign in _LOAD_PART.findall(value)}  # fmt: skip
+        return printed_load(value)
     if name == "low":
         return {f"low:{broker}": number for broker, number in printed_map(value).items()}
     return {name: float(value == "true")}
-
-
-@lru_cache(maxsize=256)
-def _snake(name: str) -> str:
-    """Write `msgRateIn` as `msg_rate_in`."""
-    return _CAPITAL.sub("_", name).lower()
-
-
-def _number(text: str) -> float:
-    """Read a number as Java prints it."""
-    if not _NUMBER.fullmatch(text):
-        raise ValueError(f"{text!r} is not a number")
-    return float(text)
-
-
-def _count(text: str) -> int:
-    """Read a count that fits a table's 64 bits."""
-    if not (text.isascii() and text.isdigit() and len(text) <= 18):
-        raise ValueError(f"{text!r} is not a count")
-    return int(text)
-
-
-def printed_map(text: str) -> dict[str, float]:
-    """Read the inside of Java's printed map: `b0:8080=0.1, b1:8080=0.2`.
-
-    Raises:
-        ValueError: a part is not `key=number`.
-    """
-    parts = (part.rpartition("=") for part in text.strip("{} ").split(", ") if part)
-    return {key: _number(value) for key, _, value in parts}
-
-
-def usual_map(text: str) -> dict[str, str]:
-    """Part the inside of a printed map as `printed_map` does, the numbers left as they are.
-
-    Raises:
-        ValueError: the map is broken, or not as Java prints numbers of everyday size.
-    """
-    if not is_usual_map(text):
-        raise ValueError(f"found {text!r}, expected a map of numbers of everyday size")
-    _, names, numbers = usual_maps([text])
-    return dict(zip(names, numbers, strict=True))
-
-
-def is_usual_map(text: str) -> bool:
-    """Return whether the inside of a map is as Java prints numbers of everyday size."""
-    return _USUAL_MAP.fullmatch(text) is not None
-
-
-def usual_maps(texts: Sequence[str]) -> tuple[list[int], list[str], list[str]]:
-    """Part the insides of printed maps, one behind the other.
-
-    Args:
-        texts: all of them usual maps.
-
-    Returns:
-        The entries of each map; the names and the numbers of all of them.
-
-    Raises:
-        ValueError: a map has a name twice.
-    """
-    parts = ", ".join(texts).replace("=", ", ").split(", ")
-    counts, names = [text.count("=") for text in texts], parts[::2]
-    ends = accumulate(counts)
-    for text, count, end in zip(texts, counts, ends, strict=True):
-        if len(set(names[end - count : end])) < count:
-            raise ValueError(f"found {text!r}, expected a map with no name twice")
-    return counts, names, parts[1::2]
-
-
-def printed_list(text: str) -> list[str]:
-    """Read the inside of Java's printed list: `b0:8080, b1:8080`."""
-    return [item for item in text.strip("[] ").split(", ") if item]
-
-
-def attributes(text: str) -> dict[str, str]:
-    """Read what stands behind a constant message: `k=v, k=v`, `{k=v}`, or a JSON object."""
-    text = text.strip(" \t:,;")
-    if text.startswith('{"'):
-        try:
-            return {key: _plain(value) for key, value in json.loads(text).items()}
-        except (ValueError, RecursionError):
-            return {}
-    return {name: value.strip('"') for name, value in _ATTRIBUTE.findall(text)}
-
-
-def _plain(value: Any) -> str:
-    """Print a JSON value as Java would."""
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={_plain(item)}" for key, item in value.items())
-    if isinstance(value, list):
-        return ", ".join(_plain(item) for item in value)
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _simple(name: str) -> str:
@@ -390,11 +185,9 @@ _SINGLE: dict[str, tuple[str, Callable[[str], Any]]] = {
     "broker": ("broker", str),
     "bundle": ("bundle", str),
     "target": ("target", str),
-    "count": ("count", _count),
+    "count": ("count", printed_count),
     "map": ("scores", printed_map),
     "list": ("brokers", printed_list),
 }
-#: What stands where there is no value.
-ABSENT = frozenset({"null", "Optional.empty"})
 #: Columns that a message may fill.
 COLUMNS = (*(column for column, _ in _SINGLE.values()), "numbers")
