@@ -58,6 +58,20 @@ def test_who_asks_and_where_stand_in_a_client_conf(
     assert {headers["Authorization"] for headers in asked} == {f"Bearer {SECRET}"}
 
 
+def test_a_careless_client_conf_is_warned_of_before_anybody_is_asked(tmp_path: Path) -> None:
+    conf = tmp_path / "client.conf"
+    conf.write_text(
+        "webServiceUrl=http://no.such.host.invalid:1\ntlsAllowInsecureConnection=true\n"
+    )
+
+    result = run("--once", "--client-conf", str(conf), "-o", str(tmp_path / "now"))
+
+    warning, error = result.output.splitlines()
+    key = f"{conf}: key tlsAllowInsecureConnection"
+    assert warning == f"warning: {key} is true: whoever answers is taken for the broker."
+    assert "no such host" in error
+
+
 def test_what_failed_is_told_in_the_end(cluster: list[fake.Broker], tmp_path: Path) -> None:
     cluster[1].answers[fake.METRICS] = fake.said(500, b"")
 

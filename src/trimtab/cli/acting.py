@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 import click
 
 from trimtab.cli.reaching import ADMIN, CLIENT_CONF, NO_HOST_CHECK, reached_by
-from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
     from trimtab.apply import Where
@@ -66,8 +65,6 @@ def where(asking: Asking) -> Where:
     address, access = reached_by(
         asking["admin"], asking["client_conf"], no_host_check=asking["no_host_check"]
     )
-    for warning in access.warnings:
-        complain(f"warning: {warning}")
     return Where(
         address=web_address("--admin", address),
         access=access,

@@ -117,6 +117,6 @@ def gather(
     )
     if found.store:
         click.echo(f"Store: {found.store}")
-    for warning in (*access.warnings, *found.warnings):
+    for warning in found.warnings:
         complain(f"warning: {warning}")
     click.echo(f"Recording: {found.folder}")

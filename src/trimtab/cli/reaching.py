@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.durations import Duration
+from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
     from trimtab.gather import Access
@@ -54,7 +55,9 @@ SHEDDING = click.option(
 def reached_by(
     admin: str | None, client_conf: Path | None, *, no_host_check: bool
 ) -> tuple[str, Access]:
-    """Say where the admin API is, and who asks.
+    """Say where the admin API is, and who asks; warn of what a client.conf is careless with.
+
+    It is warned of at once: what follows may take hours, and tell a password to whoever answers.
 
     Raises:
         GatherError: the client.conf cannot be used, or neither names an address.
@@ -65,4 +68,6 @@ def reached_by(
     address = admin or access.web_service_url
     if address is None:
         raise GatherError("--admin: found nothing, expected it or webServiceUrl in a client.conf")
+    for warning in access.warnings:
+        complain(f"warning: {warning}")
     return address, access

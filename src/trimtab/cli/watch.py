@@ -20,7 +20,7 @@ from trimtab.cli.reaching import (
     WATCHED_STORE,
     reached_by,
 )
-from trimtab.cli.saying import complain, say
+from trimtab.cli.saying import say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
@@ -188,8 +188,6 @@ def watch(
             last = show(metrics.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
         say(line)
-    for warning in access.warnings:
-        complain(f"warning: {warning}")
     click.echo(f"Recording: {output}")
 
 
