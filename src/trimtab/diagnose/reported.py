@@ -64,6 +64,20 @@ def of_origin(reports: pa.Table, origin: str) -> pa.Table:
     return reports.filter(pc.equal(reports["origin"], origin))
 
 
+def usage_and_limit(reports: pa.Table, absent: float) -> tuple[Floats, Floats]:
+    """Return what each broker used and had of its resources, both (n_reports, 5), RESOURCES.
+
+    Args:
+        reports: rows of `load_reports`.
+        absent: stands where a report does not say.
+    """
+    usage, limit = (
+        beside(reports, [f"{resource}_{which}" for resource in RESOURCES], absent)
+        for which in ("usage", "limit")
+    )
+    return usage, limit
+
+
 def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
     """Lay out rows of `load_reports` by broker.
 
@@ -75,10 +89,7 @@ def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
     # Equal ones stay in the order of their lines.
     told = _ordered(told, "broker")
     times = moments(stamps(told["heard"]))
-    usage, limit = (
-        beside(told, [f"{resource}_{which}" for resource in RESOURCES], np.nan)
-        for which in ("usage", "limit")
-    )
+    usage, limit = usage_and_limit(told, np.nan)
     rate, throughput = _both_ways(told, "rate"), _both_ways(told, "throughput")
     bundles = pc.fill_null(told["bundle_count"], 0).to_numpy().astype(np.int64)
     managers = words(told["load_manager"])

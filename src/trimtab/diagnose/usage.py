@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.diagnose.columns import beside, heard, moments, stamps, words
+from trimtab.diagnose.columns import heard, moments, stamps, words
 from trimtab.diagnose.night import Usage
-from trimtab.diagnose.reported import of_origin
-from trimtab.model import RESOURCES, ClusterLoad, Floats
+from trimtab.diagnose.reported import of_origin, usage_and_limit
+from trimtab.model import ClusterLoad, Floats
 from trimtab.scores import weighted_usage
 from trimtab.settings import ResourceWeights
 
@@ -69,10 +69,7 @@ def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Us
     gone = reports.filter(is_gone)
     known = reports.filter(pc.and_(pc.invert(is_gone), pc.is_valid(reports["cpu_usage"])))
     # One that is absent is -1, as in the Java.
-    usage, limit = (
-        beside(known, [f"{resource}_{which}" for resource in RESOURCES], -1.0)
-        for which in ("usage", "limit")
-    )
+    usage, limit = usage_and_limit(known, -1.0)
     parts = (
         (heard(known), known["broker"], pa.array(_weighed(usage, limit, weights), pa.float64())),
         (gone["time"], gone["broker"], pa.nulls(len(gone), pa.float64())),
