@@ -118,16 +118,17 @@ AROUND = ("", " ", "\t", "\r", "\x0c", "\xa0", "\ufeff", "x", "{}", ",", "}", "\
 def places() -> dict[str, list[tuple[int, tuple[str | int, ...]]]]:
     """List what can be changed: of each source, which of its texts, and keys into it."""
     return {
-        source: [(i, keys) for i, text in enumerate(texts) for keys in _keys(text, ())]
+        source: [(i, keys) for i, text in enumerate(texts) for keys in keys_into(text, ())]
         for source, texts in USUAL.items()
     }
 
 
-def _keys(value: object, above: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+def keys_into(value: object, above: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    """Give the keys that lead to each value within a value, behind those that lead to it."""
     inner = enumerate(value) if isinstance(value, list) else ()
     for key, below in value.items() if isinstance(value, dict) else inner:
         yield (*above, key)
-        yield from _keys(below, (*above, key))
+        yield from keys_into(below, (*above, key))
 
 
 def changed(text: dict[str, Any], keys: tuple[str | int, ...], change: str, odd: str) -> str:

@@ -61,17 +61,23 @@ class _Listing(Struct, gc=False):
     nodes: dict[str, Raw]
 
 
-class _Kind(NamedTuple):
+class Kind(NamedTuple):
     """Nodes that give rows of one table."""
 
     table: str
     #: Column of the name that stands behind the head of their paths.
     whose: str
     head: str
-    #: Decodes a list of them.
+    #: Decodes the averages in one of them.
     decoder: Decoder[Any]
+    #: Decodes a list of nodes as a listing has them.
+    listed: Decoder[Any]
     #: Column → attribute of the averages, and the type of both.
     columns: Mapping[str, tuple[str, type]]
+
+    def laid_out(self, averages: Sequence[object]) -> Columns:
+        """Lay out the averages of nodes of this kind."""
+        return {column: gathered(name, averages, of) for column, (name, of) in self.columns.items()}
 
 
 class _Nodes(NamedTuple):
@@ -90,7 +96,7 @@ class _Read(NamedTuple):
     nodes: list[_Nodes]
 
 
-def _decoder(averages: type[Struct]) -> Decoder[Any]:
+def _listed(averages: type[Struct]) -> Decoder[Any]:
     """Make the decoder of a list of nodes that hold such averages."""
     fields: list[tuple[str, Any, Any]] = [
         ("mtime", Milliseconds, field()),
@@ -99,12 +105,13 @@ def _decoder(averages: type[Struct]) -> Decoder[Any]:
     return Decoder(list[defstruct("_Node", fields, gc=False)])  # type: ignore[misc]  # read when it runs
 
 
-_BUNDLES, _BROKERS = _KINDS = (
-    _Kind(
+_BUNDLES, _BROKERS = KINDS = (
+    Kind(
         "bundle_averages",
         "bundle",
         BUNDLE_DATA,
-        _decoder(_Bundle),
+        Decoder(_Bundle),
+        _listed(_Bundle),
         {f"{term}_samples": (f"{term}.samples", int) for term in _TERMS}
         | {
             f"{term}_{column}": (f"{term}.{column}", float)
@@ -113,11 +120,12 @@ _BUNDLES, _BROKERS = _KINDS = (
         }
         | {"topics": ("topics", int)},
     ),
-    _Kind(
+    Kind(
         "broker_averages",
         "broker",
         BROKER_AVERAGE,
-        _decoder(_Broker),
+        Decoder(_Broker),
+        _listed(_Broker),
         {
             f"{term}_{column}": (f"{term}_{column}", float)
             for term in _TERMS
@@ -139,7 +147,7 @@ def listed_averages(block: bytes, before: int) -> Sifted:
         "time": pa.array([read.time for read in found], TIME),
         "line": pa.array(numbers, pa.int64()),
     }
-    for i, kind in enumerate(_KINDS):
+    for i, kind in enumerate(KINDS):
         sifted.columns[kind.table] = _columns(kind, [read.nodes[i] for read in found], seen)
     return sifted
 
@@ -151,10 +159,10 @@ def _read(text: bytes) -> _Read:
         ODD: it is not as usual, or gives no rows.
     """
     listing = _LISTING.decode(text)
-    kinds = list(map(_kind, listing.nodes))
+    kinds = list(map(kind_of, listing.nodes))
     nodes = [
         _nodes(kind, compress(listing.nodes.items(), map(partial(is_, kind), kinds)))
-        for kind in _KINDS
+        for kind in KINDS
     ]
     if not any(of.names for of in nodes):
         raise ValueError("no averages")
@@ -162,29 +170,28 @@ def _read(text: bytes) -> _Read:
 
 
 @lru_cache(maxsize=1 << 15)
-def _kind(path: str) -> _Kind | None:
+def kind_of(path: str) -> Kind | None:
     """Tell the kind of a node; most listings are of the same ones."""
     if path.startswith(BUNDLE_DATA):
         return _BUNDLES if BUNDLE.fullmatch(path) else None
     return _BROKERS if path.startswith(BROKER_AVERAGE) else None
 
 
-def _nodes(kind: _Kind, nodes: Iterable[tuple[str, Raw]]) -> _Nodes:
+def _nodes(kind: Kind, nodes: Iterable[tuple[str, Raw]]) -> _Nodes:
     """Decode the nodes of a kind, all at once."""
     head, names, found = len(kind.head), [], []
     for path, node in nodes:
         names.append(path[head:])
         found.append(node)
-    return _Nodes(names, kind.decoder.decode(b"[%b]" % b",".join(found)))
+    return _Nodes(names, kind.listed.decode(b"[%b]" % b",".join(found)))
 
 
-def _columns(kind: _Kind, lines: Sequence[_Nodes], seen: Mapping[str, pa.Array]) -> Columns:
+def _columns(kind: Kind, lines: Sequence[_Nodes], seen: Mapping[str, pa.Array]) -> Columns:
     """Lay out the nodes of a kind, behind what says when they were seen."""
     nodes = list(chain.from_iterable(line.nodes for line in lines))
-    averages = [node.averages for node in nodes]
     return {
         **repeated(seen, [len(line.names) for line in lines]),
         kind.whose: list(chain.from_iterable(line.names for line in lines)),
         "written": moments([node.mtime for node in nodes]),
-        **{column: gathered(name, averages, of) for column, (name, of) in kind.columns.items()},
+        **kind.laid_out([node.averages for node in nodes]),
     }

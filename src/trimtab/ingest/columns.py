@@ -85,6 +85,8 @@ def may_hold_endless_number(text: bytes) -> bool:
     >>> may_hold_endless_number(b"[" + b"1" * 4301 + b"]"), may_hold_endless_number(b"[1]")
     (True, False)
     """
+    if len(text) <= _DIGITS_MAX:
+        return False
     looked = np.frombuffer(text, np.uint8)[::_LOOK_EVERY]
     # What is below "0" wraps round.
     others = np.flatnonzero(looked - ord("0") > 9)

@@ -60,9 +60,18 @@ _Report = defstruct(
 #: What a line may say of the time is of several kinds.
 _LINE = [("time", Any), ("broker", Text), ("report", _Report)]
 _WRITE = [("version", Small | None, None), ("mtime", Milliseconds | None, None)]
+_ALONE: Decoder[Any] = Decoder(_Report)
 _STORED: Decoder[Any] = Decoder(defstruct("_Stored", [*_LINE, *_WRITE], gc=False))
 _ANSWERED: Decoder[Any] = Decoder(defstruct("_Answered", _LINE, gc=False))
 _OLD_STATS: Decoder[Any] = Decoder(_Bundles | None)
+
+
+class Told(NamedTuple):
+    """A report, read."""
+
+    report: Any
+    #: Bundle → its statistics.
+    stats: Mapping[str, object]
 
 
 class _Read(NamedTuple):
@@ -70,8 +79,7 @@ class _Read(NamedTuple):
 
     time: datetime
     line: Any
-    #: Bundle → its statistics.
-    stats: Mapping[str, object]
+    told: Told
 
 
 def stored_reports(block: bytes, before: int) -> Sifted:
@@ -85,7 +93,8 @@ def stored_reports(block: bytes, before: int) -> Sifted:
         "version": pa.array([read.line.version for read in found], pa.int32()),
         "written": moments([read.line.mtime for read in found]),
     }
-    sifted.columns = _columns(found, _seen(numbers, found, "store") | write)
+    seen = _seen(numbers, found, "store") | write
+    sifted.columns = reports_in_columns([read.told for read in found], seen)
     return sifted
 
 
@@ -96,7 +105,8 @@ def answered_reports(block: bytes, before: int) -> Sifted:
         Whatever the bytes, `load_report` says of each line what is said of it here.
     """
     numbers, found, sifted = usual_lines(block, before, partial(_read, _ANSWERED))
-    sifted.columns = _columns(found, _seen(numbers, found, "rest"))
+    seen = _seen(numbers, found, "rest")
+    sifted.columns = reports_in_columns([read.told for read in found], seen)
     return sifted
 
 
@@ -107,13 +117,26 @@ def _read(decoder: Decoder[Any], text: bytes) -> _Read:
         ODD: it is not as usual.
     """
     line = decoder.decode(text)
-    stats = line.report.stats
-    # As `report_rows` chooses.
-    if not stats and (old := _OLD_STATS.decode(line.report.old_stats)) is not None:
+    return _Read(Entry({"time": line.time}).moment("time"), line, _told(line.report))
+
+
+def usual_report(text: bytes) -> Told:
+    """Read a report that stands alone.
+
+    Raises:
+        ODD: it is not as usual.
+    """
+    return _told(_ALONE.decode(text))
+
+
+def _told(report: Any) -> Told:
+    """Find the statistics of a report's bundles, as `report_rows` chooses."""
+    stats = report.stats
+    if not stats and (old := _OLD_STATS.decode(report.old_stats)) is not None:
         stats = old
     if stats is None:
         raise ValueError("no statistics")
-    return _Read(Entry({"time": line.time}).moment("time"), line, stats)
+    return Told(report, stats)
 
 
 def _seen(numbers: list[int], found: Sequence[_Read], origin: str) -> dict[str, pa.Array]:
@@ -126,10 +149,10 @@ def _seen(numbers: list[int], found: Sequence[_Read], origin: str) -> dict[str, 
     }
 
 
-def _columns(found: Sequence[_Read], seen: dict[str, pa.Array]) -> dict[str, Columns]:
+def reports_in_columns(found: Sequence[Told], seen: dict[str, pa.Array]) -> dict[str, Columns]:
     """Lay out reports and the bundles in them, behind what says when and whose they are."""
-    reports = [read.line.report for read in found]
-    stats = list(chain.from_iterable(read.stats.values() for read in found))
+    reports = [told.report for told in found]
+    stats = list(chain.from_iterable(told.stats.values() for told in found))
     return {
         "load_reports": {
             **seen,
@@ -148,8 +171,8 @@ def _columns(found: Sequence[_Read], seen: dict[str, pa.Array]) -> dict[str, Col
             "bundles": [report.bundles for report in reports],
         },
         "bundle_reports": {
-            **repeated(seen, [len(read.stats) for read in found]),
-            "bundle": list(chain.from_iterable(read.stats for read in found)),
+            **repeated(seen, [len(told.stats) for told in found]),
+            "bundle": list(chain.from_iterable(told.stats for told in found)),
             **{column: gathered(column, stats, float) for column in TRAFFIC.values()},
             **{column: gathered(column, stats, int) for column in COUNTS.values()},
         },

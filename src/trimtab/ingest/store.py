@@ -14,6 +14,8 @@ from trimtab.ingest.entries import Entry, Row, read_entry
 from trimtab.ingest.load_reports import report_rows
 from trimtab.ingest.outcome import Origin, Outcome
 
+#: Where a broker writes its load reports, and where the leader writes averages.
+BROKER = "/loadbalance/brokers/"
 BUNDLE_DATA = "/loadbalance/bundle-data/"
 BROKER_AVERAGE = "/loadbalance/broker-time-average/"
 #: Every namespace that ever had an owner is a node too; only a name that ends in a

@@ -311,12 +311,14 @@ def _parse_store_file(found: _Found, split: Split) -> Iterator[pa.RecordBatch]:
             else:
                 rejected += 1
                 found.reject(reason, "", number)
-            if found.waiting_rows >= _BATCH_ROWS:
+            if found.waiting_rows + file.waiting_rows >= _BATCH_ROWS:
+                found.tell(file.told())
                 yield from found.batches()
     except BrokenFileError as fault:
         rejected += 1
         found.is_damaged = True
         found.reject(str(fault), "", file.count + 1)
+    found.tell(file.told())
     found.bytes = file.bytes
     found.lines = file.count + found.is_damaged
     other = found.lines - rows - rejected

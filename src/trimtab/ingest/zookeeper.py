@@ -12,8 +12,19 @@ from typing import Any
 
 from trimtab.ingest.entries import Entry, MalformedError, Row, decode
 from trimtab.ingest.load_reports import report_rows
+from trimtab.ingest.sifted import Columns
 from trimtab.ingest.splits import DamagedError, Split, read_chunks
-from trimtab.ingest.store import BUNDLE, broker_averages, bundle_averages, leader_id, owner_id
+from trimtab.ingest.store import (
+    BROKER,
+    BROKER_AVERAGE,
+    BUNDLE,
+    BUNDLE_DATA,
+    broker_averages,
+    bundle_averages,
+    leader_id,
+    owner_id,
+)
+from trimtab.ingest.store_columns import Seen, Waiting
 from trimtab.zookeeper.bytestream import BrokenFileError, ByteStream
 from trimtab.zookeeper.snapshot import Snapshot
 from trimtab.zookeeper.transactions import Operation, TransactionLog
@@ -22,13 +33,9 @@ from trimtab.zookeeper.writes import Share, Survey, Write, opened, survey, write
 SOURCE = "store-zookeeper"
 #: Below these a cluster keeps its load and who owns what.
 _WANTED = ("/loadbalance", "/namespace")
-_BROKER = "/loadbalance/brokers/"
 _LEADER = "/loadbalance/leader"
-_BUNDLE_DATA = "/loadbalance/bundle-data/"
-_BROKER_AVERAGE = "/loadbalance/broker-time-average/"
 _OWNER = "/namespace/"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_SESSION_MASK = (1 << 64) - 1
 #: Bytes of a value that are shown where it cannot be read.
 _SHOWN = 400
 
@@ -36,8 +43,9 @@ _SHOWN = 400
 class StoreFile:
     """One file of ZooKeeper's, read forward once.
 
-    Iterating gives the number of a transaction or node, its rows, and why some of its
-    values could not be read (None if they could).
+    Iterating gives the number of a transaction or node, rows of it, and why some of its
+    values could not be read (None if they could).  Further rows wait in columns: `told`
+    gives those of all that has been read.
 
     Raises:
         BrokenFileError: while iterating: the file cannot be read on; what came before has
@@ -51,11 +59,22 @@ class StoreFile:
         self.bytes = 0
         self._stream = ByteStream(self._chunks())
         self._file: TransactionLog | Snapshot | None = None
+        self._waiting = Waiting()
 
     @property
     def count(self) -> int:
         """How many transactions or nodes have been read, whatever they concern."""
         return self._file.count if self._file else 0
+
+    @property
+    def waiting_rows(self) -> int:
+        """How many rows wait in columns."""
+        return self._waiting.rows
+
+    def told(self) -> dict[str, Columns]:
+        """Give the rows that wait, once."""
+        waiting, self._waiting = self._waiting, Waiting()
+        return waiting.columns()
 
     def survey(self) -> Survey:
         """Read it without values, instead of iterating."""
@@ -70,9 +89,12 @@ class StoreFile:
             for write in made:
                 try:
                     path = write.path.removeprefix(self._split.origin.store_root)
-                    time = _time(write)
-                    rows.append(_itself(write, path, time))
-                    rows += tuple(_derived(write, path, time))
+                    seen = Seen(number, _time(write), path, write)
+                    self._waiting.add(seen)
+                    # Rows of one transaction come to stand behind those of it that wait, so
+                    # what follows a row is not to wait: a table's rows stay in their order.
+                    if rows or not self._waiting.tell(seen):
+                        rows += tuple(_derived(write, path, seen.time))
                 except MalformedError as error:
                     reasons.append(f"{write.path}: {error}")
                 except Exception as error:
@@ -103,28 +125,13 @@ def _time(write: Write) -> datetime:
         raise MalformedError(f"found {write.time_ms}, expected a time in ms") from None
 
 
-def _itself(write: Write, path: str, time: datetime) -> Row:
-    """Give the row that tells of the write, whatever it wrote."""
-    return "store_writes", {
-        "time": time,
-        "zxid": write.zxid,
-        "session": f"0x{write.session & _SESSION_MASK:x}" if write.session else None,
-        "path": path,
-        "operation": str(write.operation),
-        "version": write.version,
-        "is_ephemeral": write.is_ephemeral,
-        "is_snapshot": write.is_snapshot,
-        "bytes": None if write.value is None else len(write.value),
-    }
-
-
 def _derived(write: Write, path: str, time: datetime) -> Iterator[Row]:
     """Give what a write says of load, leader or owner, as the polled files would."""
     is_gone = write.operation is Operation.DELETE
     seen: dict[str, Any] = {"time": time}
     told = seen | {"version": write.version, "written": None if is_gone else time}
-    if path.startswith(_BROKER):
-        report = told | {"broker": path.removeprefix(_BROKER), "origin": "store"}
+    if path.startswith(BROKER):
+        report = told | {"broker": path.removeprefix(BROKER), "origin": "store"}
         if is_gone:
             yield "load_reports", report | {"is_gone": True}
         else:
@@ -136,11 +143,11 @@ def _derived(write: Write, path: str, time: datetime) -> Iterator[Row]:
         yield "ownership", seen | {"is_full": False, "bundle": bundle, "broker": broker}
     elif is_gone:
         return
-    elif path.startswith(_BUNDLE_DATA) and BUNDLE.fullmatch(path):
-        seen |= {"written": time, "bundle": path.removeprefix(_BUNDLE_DATA)}
+    elif path.startswith(BUNDLE_DATA) and BUNDLE.fullmatch(path):
+        seen |= {"written": time, "bundle": path.removeprefix(BUNDLE_DATA)}
         yield bundle_averages(_value(write), seen)
-    elif path.startswith(_BROKER_AVERAGE):
-        seen |= {"written": time, "broker": path.removeprefix(_BROKER_AVERAGE)}
+    elif path.startswith(BROKER_AVERAGE):
+        seen |= {"written": time, "broker": path.removeprefix(BROKER_AVERAGE)}
         yield broker_averages(_value(write), seen)
 
 
