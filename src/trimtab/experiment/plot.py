@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import vl_convert
 from numpy.typing import NDArray
 
+from trimtab.drawing import draw
 from trimtab.experiment.history import happenings
 from trimtab.experiment.naming import short_brokers
 from trimtab.experiment.result import Result
@@ -24,8 +24,6 @@ from trimtab.outcomes.balance import BAR_POINTS
 from trimtab.outcomes.level import level
 from trimtab.outcomes.spread import spread
 
-#: Version of Vega-Lite that draws: pinned, as another one may draw differently.
-VEGA_LITE = "6.4"
 #: Brokers up to which each has a colour and a name, and up to which each has a line.
 _COLOURS_MAX = 10
 _LINES_MAX = 50
@@ -33,8 +31,6 @@ _LINES_MAX = 50
 _MOVES_MAX = 150
 #: Samples that are drawn; there are no more pixels to tell them apart.
 _SAMPLES_MAX = 430
-#: Pixels of a picture by unit of the drawing.
-_PNG_SCALE = 2.0
 #: The drawing's width, and what a letter of a label takes of it.
 _WIDTH_PX = 860
 _LETTER_PX = 6.2
@@ -61,12 +57,7 @@ def check_plot(path: Path) -> None:
 
 def plot(found: Result, path: Path) -> None:
     """Draw a result into a file, .svg or .png."""
-    spec = chart(found)
-    if path.suffix == ".png":
-        path.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE))
-    else:
-        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-        path.write_text(svg, encoding="utf-8")
+    draw(chart(found), path)
 
 
 def chart(found: Result) -> dict[str, Any]:

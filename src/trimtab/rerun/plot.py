@@ -14,20 +14,16 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import vl_convert
 from numpy.typing import NDArray
 
+from trimtab.drawing import draw
 from trimtab.model import Floats
 from trimtab.rerun.command import Rerun
 from trimtab.rerun.comparison import real_rate, real_usage
 from trimtab.rerun.letting_go import Freed
 
-#: Version of Vega-Lite that draws: pinned, as another one may draw differently.
-VEGA_LITE = "6.4"
 #: Samples that are drawn; there are no more pixels to tell them apart.
 _SAMPLES_MAX = 420
-#: Pixels of a picture by unit of the drawing.
-_PNG_SCALE = 2.0
 #: Shedders that go by messages/s, and not by usage.
 _BY_RATE = frozenset({"UniformLoadShedder"})
 
@@ -36,12 +32,7 @@ _Row: TypeAlias = dict[str, Any]
 
 def plot(found: Rerun, path: Path) -> None:
     """Draw a comparison into a file, .svg or .png."""
-    spec = chart(found)
-    if path.suffix == ".png":
-        path.write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=_PNG_SCALE))
-    else:
-        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-        path.write_text(svg, encoding="utf-8")
+    draw(chart(found), path)
 
 
 def chart(found: Rerun) -> dict[str, Any]:
