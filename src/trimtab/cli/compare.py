@@ -12,6 +12,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER, RELEASE
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.telling import tell
 
 # What the name of an archive ends with.
 _ARCHIVES = (".tar.gz", ".tgz", ".zip")
@@ -123,10 +124,7 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
         comparing = planned(question)
         start = partial(opened_spark, "trimtab", cores=cores, master=master)
         found = compared(start, comparing, output, anew=asked["anew"])
-    if asked["as_json"]:
-        click.echo(found.comparison.read_text(encoding="utf-8"), nl=False)
-    else:
-        click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
+    tell(found, found.comparison if asked["as_json"] else None)
     if found.has_failed or not found.has_runs:
         sys.exit(1)
 
@@ -172,10 +170,7 @@ def _on_recording(
         opened_spark("trimtab", cores=cores, master=master) as spark,
     ):
         found = what_if(spark, opened, question, output, anew=asked["anew"])
-    if asked["as_json"]:
-        click.echo(found.comparison.read_text(encoding="utf-8"), nl=False)
-    else:
-        click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
+    tell(found, found.comparison if asked["as_json"] else None)
     if not (found.is_trusted and found.has_runs):
         sys.exit(1)
 

@@ -12,6 +12,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.telling import tell
 
 
 class _Asked(TypedDict):
@@ -85,10 +86,7 @@ def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Ask
         found = reproduced(start, reproducing, output, anew=asked["anew"])
         if asked["docs"] is not None:
             write_docs(found.document, asked["docs"])
-    if asked["as_json"]:
-        click.echo(found.json.read_text(encoding="utf-8"), nl=False)
-    else:
-        click.echo("\n".join([*found.lines(), f"Page: {found.page}"]))
+    tell(found, found.json if asked["as_json"] else None)
     if not found.has_runs:
         sys.exit(1)
 
