@@ -39,8 +39,13 @@ _PROGRESS_EVERY_S = 0.25
 _JAVA_ENDS_WITHIN_S = 15.0
 
 #: Our jobs are short and wait for Python: the time to compile for the best speed and
-#: to start a parallel collector would never be earned back.
-_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: to start a parallel collector would never be earned back.  Nor would the sixth of its start
+#: in which Java checks that a class is well-formed: it loads Spark's own jars and no others.
+#: Spark has it pass over options that it does not know.
+_JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
 
 #: Spark's property of a thread that says which job group its jobs are of.
 _GROUP = "spark.jobGroup.id"
