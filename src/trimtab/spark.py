@@ -39,13 +39,12 @@ _PROGRESS_EVERY_S = 0.25
 _JAVA_ENDS_WITHIN_S = 15.0
 
 #: Our jobs are short and wait for Python: the time to compile for the best speed and
-#: to start a parallel collector would never be earned back.  Nor would the sixth of its start
-#: in which Java checks that a class is well-formed: it loads Spark's own jars and no others.
-#: Spark has it pass over options that it does not know.
-_JAVA_OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-)
+#: to start a parallel collector would never be earned back.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: Nor would the sixth of its start in which Java checks that classes are well-formed: the driver
+#: loads the jars that come with PySpark; what a cluster's executors load is not ours to say.
+#: Spark has Java pass over options that it does not know.
+_UNCHECKED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 #: Spark's property of a thread that says which job group its jobs are of.
 _GROUP = "spark.jobGroup.id"
@@ -301,7 +300,7 @@ def _python_path() -> str:
 def _start_java(conf: SparkConf, log: Path, inherited: Sequence[int]) -> JavaGateway:
     """Start Java with everything it prints going to `log`."""
     java = find_java()
-    conf.set("spark.driver.extraJavaOptions", _JAVA_OPTIONS)
+    conf.set("spark.driver.extraJavaOptions", f"{_JAVA_OPTIONS} {_UNCHECKED}")
     # Otherwise workers run the first python3 on PATH, which has none of our packages; on the
     # machines of a cluster it may lie elsewhere.
     if not is_cluster(conf.get("spark.master") or "") or not os.environ.get("PYSPARK_PYTHON"):
