@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 import tarfile
 import zipfile
+from collections.abc import Iterator
 from datetime import UTC, date, timedelta, timezone
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -191,23 +194,23 @@ def test_zone_and_day(tmp_path: Path, text: str, zone: object, day: date | None)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("cluster = 1", "recording.toml: key cluster: found 1, expected text"),
+        ("cluster = 1", "key cluster: found 1, expected text"),
         (
             'time_zone = "Mars"',
-            "recording.toml: key time_zone: found 'Mars', "
-            "expected such as '+08:00', 'UTC' or 'Asia/Shanghai'",
+            "key time_zone: found 'Mars', expected such as '+08:00', 'UTC' or 'Asia/Shanghai'",
         ),
-        ('time_zone = "../x"', "recording.toml: key time_zone: found '../x', expected such as"),
-        ('from = "noon"', "recording.toml: key from: found 'noon', expected a time in ISO 8601"),
-        ("to = true", "recording.toml: key to: found True, expected a time in ISO 8601"),
-        ("brokers = 1", "recording.toml: key brokers: found 1, expected a table for each broker"),
-        ("brokers.b = 1", "recording.toml: key brokers.b: found 1, expected a table such as"),
-        ("brokers.b.id = 1", "recording.toml: key brokers.b.id: found 1, expected text such as"),
-        ("cluster = ", "recording.toml: Invalid value (at "),
+        ('time_zone = "../x"', "key time_zone: found '../x', expected such as"),
+        ('from = "noon"', "key from: found 'noon', expected a time in ISO 8601"),
+        ("to = true", "key to: found True, expected a time in ISO 8601"),
+        ("brokers = 1", "key brokers: found 1, expected a table for each broker"),
+        ("brokers.b = 1", "key brokers.b: found 1, expected a table such as"),
+        ("brokers.b.id = 1", "key brokers.b.id: found 1, expected text such as"),
+        ("cluster = ", "Invalid value (at "),
     ],
 )
 def test_meta_error_names_key_found_and_expected(tmp_path: Path, text: str, expected: str) -> None:
-    assert expected == meta_refusal(tmp_path, text)[: len(expected)]
+    refused = meta_refusal(tmp_path, text)
+    assert refused.startswith(f"{tmp_path}/recording.toml: {expected}")
 
 
 # -------------------------------------------------- nothing to read, archives
@@ -229,6 +232,46 @@ def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     )
 
 
+def test_a_folder_that_may_not_be_looked_into_is_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, "logs/b1/x.log", "logs/b2/x.log")
+    scan = os.scandir
+
+    def scan_if_allowed(path: str) -> Iterator[os.DirEntry[str]]:
+        if Path(path).name == "b2":
+            # As root, who runs tests in containers, no folder is shut.
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scan_if_allowed)
+    with open_recording(tmp_path) as recording:
+        assert {"logs/b1/x.log": ("log", "b1")} == read_as(recording)
+        assert (UnusedFile("logs/b2", "a folder that may not be looked into"),) == recording.unused
+
+
+@pytest.mark.parametrize("name", ["x.log.xz", "night.tar.xz", "x.log.zst"])
+def test_a_packed_file_that_is_not_read_is_refused(tmp_path: Path, name: str) -> None:
+    make(tmp_path, name)
+    assert refusal(tmp_path / name) == (
+        f"{tmp_path / name}: of the packed files only gzip is read; "
+        "expected a folder, .tar.gz, .tgz, .tar, .zip or a log"
+    )
+
+
+def test_a_file_that_is_no_archive_is_refused_in_one_line(tmp_path: Path) -> None:
+    make(tmp_path, "night.tar.gz")
+    assert refusal(tmp_path / "night.tar.gz") == (
+        f"{tmp_path}/night.tar.gz: the archive cannot be unpacked: "
+        "file could not be opened successfully"
+    )
+
+
+def test_an_archive_of_nothing_is_named(tmp_path: Path) -> None:
+    archive = packed(tmp_path / "night.zip")
+    assert refusal(archive).startswith(f"{archive}: nothing to read: found nothing; expected")
+
+
 def packed(path: Path, **files: str) -> Path:
     """Make an archive; two underscores in a name stand for a slash."""
     named = {name.replace("__", "/"): text.encode() for name, text in files.items()}
@@ -246,7 +289,7 @@ def packed(path: Path, **files: str) -> Path:
 
 
 @pytest.mark.parametrize("name", ["night.tar.gz", "night.tgz", "night.zip"])
-@pytest.mark.parametrize("around", ["", "around__"])
+@pytest.mark.parametrize("around", ["", "around__", "backup__of__monday__"])
 def test_archive_is_read_like_its_folder(tmp_path: Path, name: str, around: str) -> None:
     archive = packed(tmp_path / name, **{f"{around}logs__b1__x": LINE})
 

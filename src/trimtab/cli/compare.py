@@ -15,7 +15,7 @@ from trimtab.cli.errors import clear_errors
 from trimtab.cli.telling import tell
 
 # What the name of an archive ends with.
-_ARCHIVES = (".tar.gz", ".tgz", ".zip")
+_ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 
 
 class _Asked(TypedDict):

@@ -8,19 +8,17 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import tarfile
 import tempfile
 import tomllib
-import zipfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import Any
 from zoneinfo import ZoneInfo
+
+from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
 
 #: What files are read as, in the order in which their rows are written.
 SOURCES = (
@@ -41,7 +39,6 @@ SOURCES = (
 )
 
 META = "recording.toml"
-_ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 #: pulsar-broker.log, broker.log.1, broker.log.2026-11-21, broker-2026-11-21-1.log
 _LOG = r"[^/]*\.log(?:[.\-][\w.\-]+)?"
 #: What rotation adds to a log's own name: broker-2026-11-21-1 is a part of broker.
@@ -72,6 +69,9 @@ _READ = tuple(
         (r"(?:.+/)?(?P<broker>[^/]+)\.conf", "conf"),
     )
 )
+_PACKED = re.compile(r".*\.(?:zip|bz2|xz|zst|7z)")
+_GZIP_ONLY = "of the packed files only gzip is read"
+_SHUT = "a folder that may not be looked into"
 #: Path within the recording → why it is not read; looked at before `_READ`.
 _UNUSED = tuple(
     (re.compile(pattern), reason)
@@ -88,12 +88,14 @@ _UNUSED = tuple(
             "of ZooKeeper's files only log.* and snapshot.* are read",
         ),
         (r"store/(?:etcd|oxia|rocksdb)/.*", "of the stores' own files only ZooKeeper's are read"),
-        (r".*\.(?:zip|bz2|xz|zst|7z)", "of the packed files only gzip is read"),
+        (_PACKED.pattern, _GZIP_ONLY),
         (r"(?:.*/)?(?:[^/]*[_.\-])?gc(?:[_.\-][^/]*)?\.log.*", "log of Java's garbage collector"),
         (r"(?:.*/)?README[^/]*", "notes for people"),
     )
 )
 _NOT_IN_LAYOUT = "not part of a recording's layout"
+#: Reasons not to read a file that whoever made the recording may not have meant.
+OVERSIGHTS = (_NOT_IN_LAYOUT, _GZIP_ONLY, _SHUT)
 #: Names that a recording's own folder has in it.
 _KNOWN = {META, "conf", "runtime-config", "logs", "load-reports.jsonl", "store", "metrics"}
 
@@ -155,18 +157,31 @@ def open_recording(path: Path) -> Iterator[Recording]:
     if not path.exists():
         raise RecordingError(f"{path}: no such file or folder")
     if path.is_dir():
-        yield _recording(_inner(path), path.resolve().name)
-    elif path.name.endswith(_ARCHIVES):
+        yield _recording(_inner(path), path.resolve().name, path)
+    elif path.name.endswith(ARCHIVES):
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
             left_out = _unpack(path, Path(folder))
-            stem = next(path.name.removesuffix(it) for it in _ARCHIVES if path.name.endswith(it))
-            recording = _recording(_inner(Path(folder)), stem)
+            stem = next(path.name.removesuffix(it) for it in ARCHIVES if path.name.endswith(it))
+            recording = _recording(_inner(Path(folder)), stem, path)
             yield replace(recording, unused=recording.unused + left_out)
     else:
+        if _PACKED.fullmatch(path.name):
+            raise RecordingError(
+                f"{path}: {_GZIP_ONLY}; expected a folder, {', '.join(ARCHIVES)} or a log"
+            )
         read_as = _source(path.name)
         file = RecordedFile(_shown(path.name), path.resolve(), read_as[1] if read_as else path.stem)
         source = read_as[0] if read_as else "log"
         yield Recording(path.parent, path.name, {}, UTC, None, {source: (file,)}, ())
+
+
+def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
+    """Unpack an archive, and return what in it is no file."""
+    try:
+        left_out = unpack(path, folder)
+    except ArchiveError as error:
+        raise RecordingError(str(error)) from None
+    return tuple(UnusedFile(_shown(name), "not a regular file") for name in left_out)
 
 
 def open_growing(path: Path) -> Recording:
@@ -177,7 +192,7 @@ def open_growing(path: Path) -> Recording:
     """
     if not path.is_dir():
         raise RecordingError(f"{path}: found {_kind(path)}, expected the folder of a recording")
-    return _looked_through(_inner(path), path.resolve().name)
+    return _looked_through(_inner(path), path.resolve().name, path)
 
 
 def log_stem(name: str) -> str:
@@ -189,23 +204,30 @@ def _kind(path: Path) -> str:
     return "a file" if path.exists() else "nothing"
 
 
-def _recording(root: Path, name: str) -> Recording:
+def _recording(root: Path, name: str, given: Path) -> Recording:
     """Look through a recording's folder, which must have something in it."""
-    found = _looked_through(root, name)
+    found = _looked_through(root, name, given)
     if not set(found.files) - {"recording"}:
         shown = ", ".join(f"{it.name} ({it.reason})" for it in found.unused[:3]) or "nothing"
         raise RecordingError(
-            f"{root if root.exists() else name}: nothing to read: found {shown}; "
+            f"{given}: nothing to read: found {shown}; "
             "expected logs/, load-reports.jsonl, store/, metrics/, conf/ or *.log files"
         )
     return found
 
 
-def _looked_through(root: Path, name: str) -> Recording:
-    """Say what each file of a recording's folder is read as."""
+def _looked_through(root: Path, name: str, given: Path) -> Recording:
+    """Say what each file of a recording's folder is read as.
+
+    Args:
+        root: where its files are.
+        name: of the recording, where recording.toml has none.
+        given: what the user named, for what is said of it.
+    """
     files: dict[str, list[RecordedFile]] = {source: [] for source in SOURCES}
-    unused = []
-    for path in _walk(root):
+    paths, shut = _walk(root)
+    unused = [UnusedFile(_shown(it.relative_to(root).as_posix()), _SHUT) for it in shut]
+    for path in paths:
         file = _shown(path.relative_to(root).as_posix())
         reason = _reason_not_to_read(file, path)
         read_as = _source(file)
@@ -214,34 +236,48 @@ def _looked_through(root: Path, name: str) -> Recording:
         else:
             unused.append(UnusedFile(file, reason or _NOT_IN_LAYOUT))
     found = {source: tuple(those) for source, those in files.items() if those}
-    meta = _read_meta(root / META)
-    zone = _zone(meta.get("time_zone"))
-    return Recording(
-        root, meta.get("name", name), _flat(meta), zone, _day(meta, zone), found, tuple(unused)
-    )
+    try:
+        meta = _read_meta(root / META)
+        zone = _zone(meta.get("time_zone"))
+        day = _day(meta, zone)
+    except RecordingError as error:
+        raise RecordingError(f"{given / META}: {error}") from None
+    return Recording(root, meta.get("name", name), _flat(meta), zone, day, found, tuple(unused))
 
 
-def _walk(root: Path) -> list[Path]:
-    """List all files below a folder by name, following links but never in a circle."""
+def _walk(root: Path) -> tuple[list[Path], list[Path]]:
+    """List all files below a folder by name, following links but never in a circle.
+
+    Returns:
+        The files, and the folders that cannot be looked into.
+    """
     found: list[Path] = []
+    shut: list[Path] = []
     seen = set()
-    for folder, folders, files in os.walk(root, followlinks=True):
+
+    def refused(error: OSError) -> None:
+        shut.append(Path(error.filename))
+
+    for folder, folders, files in os.walk(root, onerror=refused, followlinks=True):
         here = os.path.realpath(folder)
         if here in seen:
             folders.clear()
             continue
         seen.add(here)
         found.extend(Path(folder, name) for name in files)
-    return sorted(found, key=lambda path: path.relative_to(root).as_posix())
+    return sorted(found, key=lambda path: path.relative_to(root).as_posix()), sorted(shut)
 
 
 def _inner(folder: Path) -> Path:
-    """Return the folder of the recording itself: archives often have one more around it."""
-    inside = [it for it in folder.iterdir() if not it.name.startswith((".", "__MACOSX"))]
-    is_around = len(inside) == 1 and inside[0].is_dir() and inside[0].name not in _KNOWN
-    if is_around and any(it.name in _KNOWN for it in inside[0].iterdir()):
-        return inside[0]
-    return folder
+    """Return the folder of the recording itself: archives often have others around it."""
+    here = folder
+    while True:
+        inside = [it for it in here.iterdir() if not it.name.startswith((".", "__MACOSX"))]
+        if any(it.name in _KNOWN for it in inside):
+            return here
+        if len(inside) != 1 or not inside[0].is_dir():
+            return folder
+        here = inside[0]
 
 
 def _source(file: str) -> tuple[str, str] | None:
@@ -277,7 +313,7 @@ def _read_meta(path: Path) -> dict[str, Any]:
     try:
         meta = tomllib.loads(path.read_text("utf-8-sig"))
     except (OSError, ValueError) as error:
-        raise RecordingError(f"{META}: {error}") from None
+        raise RecordingError(getattr(error, "strerror", None) or str(error)) from None
     for key in ("cluster", "pulsar", "time_zone", "name", "note", "store_root"):
         if not isinstance(meta.get(key, ""), str):
             raise _wrong(key, meta[key], "text")
@@ -325,7 +361,7 @@ def _moment(key: str, found: Any, zone: tzinfo) -> datetime:
 
 
 def _wrong(key: str, found: Any, expected: str) -> RecordingError:
-    return RecordingError(f"{META}: key {key}: found {found!r}, expected {expected}")
+    return RecordingError(f"key {key}: found {found!r}, expected {expected}")
 
 
 def _flat(table: dict[str, Any], head: str = "") -> dict[str, str]:
@@ -337,43 +373,3 @@ def _flat(table: dict[str, Any], head: str = "") -> dict[str, str]:
         else:
             flat[head + key] = value if isinstance(value, str) else json.dumps(value, default=str)
     return flat
-
-
-# ------------------------------------------------------------------ archives
-
-
-def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
-    """Unpack the regular files of an archive, and return what else is in it.
-
-    An archive with a file that would lie outside of the folder is refused whole.
-    """
-    left_out = []
-    try:
-        for name, member in _members(path):
-            inside = PurePosixPath(name)
-            if inside.is_absolute() or ".." in inside.parts or "\\" in name:
-                raise RecordingError(f"{path}: refused: {name!r} would lie outside of it")
-            if member is None:
-                left_out.append(UnusedFile(_shown(name), "not a regular file"))
-                continue
-            target = folder.joinpath(*inside.parts)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with member, target.open("wb") as file:
-                shutil.copyfileobj(member, file)
-    except (OSError, EOFError, RuntimeError, tarfile.TarError, zipfile.BadZipFile, zlib.error) as e:
-        raise RecordingError(f"{path}: the archive cannot be unpacked: {e}") from None
-    return tuple(left_out)
-
-
-def _members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
-    """Give the names and contents of what is in an archive; None for links and the like."""
-    if path.name.endswith(".zip"):
-        with zipfile.ZipFile(path) as zipped:
-            for entry in zipped.infolist():
-                if not entry.is_dir():
-                    yield entry.filename, zipped.open(entry)
-    else:
-        with tarfile.open(path) as tarred:
-            for member in tarred:
-                if not member.isdir():
-                    yield member.name, tarred.extractfile(member) if member.isreg() else None
