@@ -101,6 +101,48 @@ def test_a_log_of_nothing_but_noise_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+def test_a_recording_of_which_only_recording_toml_is_readable_is_refused(
+    recording: Path, tmp_path: Path
+) -> None:
+    (recording / "recording.toml").write_text('cluster = "shop"\n', encoding="utf-8")
+    log = recording / "logs" / "leader" / "broker.log"
+    log.write_text(log.read_text(encoding="utf-8"), encoding="utf-16")
+    result = explain(recording, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "could be read: the text is UTF-16" in result.output
+
+
+@pytest.mark.spark
+def test_files_that_were_not_read_are_warned_of(recording: Path, tmp_path: Path) -> None:
+    log = recording / "logs" / "leader" / "broker.log"
+    text = log.read_text(encoding="utf-8")
+    for i in range(10):
+        folder = recording / "logs" / f"b{i}"
+        folder.mkdir()
+        (folder / "broker.log").write_text(text, encoding="utf-16")
+    log.with_name("broker.log.1.xz").write_bytes(b"\xfd7zXZ")
+    (recording / "README.md").write_text("for people", encoding="utf-8")
+    result = explain(recording, tmp_path / "out")
+    assert result.exit_code == 0
+    warnings = findings(tmp_path / "out")["warnings"]
+    assert warnings[0].startswith(
+        "logs/b0/broker.log: none of 12 lines could be read: the text is UTF-16, as PowerShell"
+    )
+    assert warnings[9] == "logs/b9/broker.log: none of 12 lines could be read"
+    assert warnings[10] == "1 more file was not read: see the end of the page"
+    assert all(f"warning: {each}" in result.output for each in warnings)
+
+
+@pytest.mark.spark
+def test_a_packed_log_that_is_not_read_is_warned_of(recording: Path, tmp_path: Path) -> None:
+    (recording / "logs" / "leader" / "broker.log.1.xz").write_bytes(b"\xfd7zXZ")
+    assert explain(recording, tmp_path / "out").exit_code == 0
+    assert findings(tmp_path / "out")["warnings"] == [
+        "logs/leader/broker.log.1.xz: not read: of the packed files only gzip is read"
+    ]
+
+
+@pytest.mark.spark
 def test_a_truncated_gz_is_explained_up_to_the_damage(recording: Path, tmp_path: Path) -> None:
     log = recording / "logs" / "leader" / "broker.log"
     more = log.read_bytes() + b"".join(
@@ -115,6 +157,10 @@ def test_a_truncated_gz_is_explained_up_to_the_damage(recording: Path, tmp_path:
     assert damage["file"] == "logs/leader/broker.log.gz"
     assert damage["line"] > 11
     assert "gz" in damage["reason"]
+    lines = f"{damage['line']:,}"
+    assert findings(tmp_path / "out")["warnings"] == [
+        f"logs/leader/broker.log.gz: breaks off after {lines} lines; what followed is not known"
+    ]
 
 
 @pytest.mark.spark

@@ -12,9 +12,13 @@ from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
 from trimtab.ingest import Accounting, Recording, ingest
+from trimtab.ingest.recording import META, OVERSIGHTS
 from trimtab.report import render
 from trimtab.spark import plain_faults, progress
 from trimtab.whole_files import write_whole
+
+#: Warnings of files that were not read; a thousand brokers may have the same fault.
+_UNREAD_MAX = 10
 
 
 class NothingReadableError(Exception):
@@ -58,13 +62,15 @@ def explain(
     tables = output / "tables"
     accounting = ingest(spark, recording, tables)
     totals = accounting.totals
-    if totals["rows"] + totals["other"] == 0:
+    # What recording.toml says of a recording is nothing that the cluster left.
+    if not any(file.rows + file.other for file in accounting.files if file.file != META):
         first = accounting.rejects[0]["reason"] if accounting.rejects else "every file is empty"
         lines = f"{totals['lines']} lines in {totals['files']} files"
         raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         diagnosis = diagnose(spark, tables, recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
+    document["warnings"] = [*_unread(accounting), *document["warnings"]]
     if more is not None:
         document |= more(tables, document)
     return Explained(
@@ -73,6 +79,21 @@ def explain(
         tables=tables,
         document=document,
     )
+
+
+def _unread(accounting: Accounting) -> list[str]:
+    """Warn of files that were not read and may have been meant to be."""
+    unused = [
+        f"{file.name}: not read: {file.reason}"
+        for file in accounting.unused
+        if file.reason in OVERSIGHTS
+    ]
+    found = [*accounting.faults, *unused]
+    more = len(found) - _UNREAD_MAX
+    if more <= 0:
+        return found
+    noun = "file was" if more == 1 else "files were"
+    return [*found[:_UNREAD_MAX], f"{more} more {noun} not read: see the end of the page"]
 
 
 def _accounting(accounting: Accounting) -> dict[str, Any]:

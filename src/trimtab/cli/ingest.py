@@ -107,6 +107,8 @@ def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | No
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
         say(f"{head}{_summary(accounting.totals)}")
+        for fault in accounting.faults:
+            complain(f"{head}warning: {fault}")
         for unused in accounting.unused:
             complain(f"{head}not used: {unused.name}: {unused.reason}")
 

@@ -43,6 +43,22 @@ class Accounting:
     unused: tuple[UnusedFile, ...]
     #: Bytes that an earlier run had read, and this one did not parse again.
     bytes_known: int = 0
+    #: Files that cannot be read to their end.
+    damaged: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> list[str]:
+        """Say which files could not be read, or not to their end."""
+        reasons = {row["file"]: row["reason"] for row in reversed(self.rejects)}
+        found = []
+        for file in self.files:
+            many = f"{file.lines:,} lines" if file.lines != 1 else "1 line"
+            if file.rejected and not file.rows + file.other:
+                why = f": {reasons[file.file]}" if file.file in reasons else ""
+                found.append(f"{file.file}: none of {many} could be read{why}")
+            elif file.file in self.damaged:
+                found.append(f"{file.file}: breaks off after {many}; what followed is not known")
+        return found
 
     @property
     def totals(self) -> dict[str, int]:

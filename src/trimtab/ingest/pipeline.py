@@ -173,8 +173,15 @@ def _bring(
         _head(place, "rejects"),
         recording.unused,
         sum(account.bytes_known for account in read.accounts),
+        _damaged(read),
     )
     return accounting, entry(accounting, read.groups, read.accounts, how)
+
+
+def _damaged(read: _Read) -> tuple[str, ...]:
+    """List the files that cannot be read to their end."""
+    found = zip(read.splits, read.accounts, strict=True)
+    return tuple(dict.fromkeys(split.origin.file for split, it in found if it.is_damaged))
 
 
 # -------------------------------------------------------------------- reading
