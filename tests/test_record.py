@@ -167,6 +167,26 @@ def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
+@pytest.mark.parametrize("was_there", [False, True])
+def test_what_breaks_off_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, was_there: bool
+) -> None:
+    root = tmp_path / "night"
+    if was_there:
+        root.mkdir()
+
+    def stop(*_: object) -> None:
+        assert any(root.iterdir())
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trimtab.record.recording.write_truth", stop)
+    arguments = ["record", "S05", "--strategy", "none", "--minutes", "50", "-o", str(root)]
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 130
+    assert (root.exists(), list(tmp_path.rglob("*"))) == (was_there, [root] if was_there else [])
+
+
 def test_the_command_says_what_it_did(tmp_path: Path) -> None:
     out = tmp_path / "night"
     command = ["record", "S05", "--strategy", "AvgShedder", "-o", str(out), "--minutes", "60"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -55,12 +56,14 @@ def record(
 
     Raises:
         FileExistsError: the folder is there and has something in it.
+        OSError: it cannot be written.
         LookupError: a strategy is not in the release.
         SettingError: a setting of the balancer cannot be read.
 
     Properties:
         The same arguments give the same bytes.  Held in memory are the simulation and some
-        minutes of logs, however long it goes on.
+        minutes of logs, however long it goes on.  What breaks off, by Ctrl-C too, leaves the
+        folder as it was: half a night would be explained as a whole one.
 
     Quirks:
         The leader goes by what is written down, to the last bit; so bundles need not move
@@ -68,7 +71,21 @@ def record(
     """
     if root.exists() and any(root.iterdir()):
         raise FileExistsError(f"{root}: expected a folder that is empty or not there yet")
+    was_there = root.exists()
     root.mkdir(parents=True, exist_ok=True)
+    try:
+        return _recorded(world, balancer, parameters, root, options)
+    except BaseException:
+        shutil.rmtree(root, ignore_errors=True)
+        if was_there:
+            root.mkdir(exist_ok=True)
+        raise
+
+
+def _recorded(
+    world: World, balancer: Balancer, parameters: Parameters, root: Path, options: Options
+) -> Recorded:
+    """Write a recording into a folder that is there and empty."""
     files = Files(root, options.is_packed)
     simulation = Simulation(world, balancer, parameters)
     start_ms = round(START.timestamp() * 1000.0)
