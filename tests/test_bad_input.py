@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +250,52 @@ def test_a_foreign_folder_is_not_overwritten(recording: Path, tmp_path: Path) ->
     assert result.exit_code == 2
     assert (tables / "thesis.tex").read_text(encoding="utf-8") == "years of work"
     assert not (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.spark
+def test_an_output_folder_that_cannot_be_made_is_named(recording: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file", encoding="utf-8")
+    result = explain(recording, tmp_path / "out" / "night")
+    assert (result.exit_code, result.output) == (
+        2,
+        f"trimtab: {tmp_path}/out/night: Not a directory\n",
+    )
+
+
+@pytest.mark.parametrize("command", ["lint", "decide"])
+def test_ctrl_c_ends_any_command_with_130(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("trimtab.linting.read_conf", stop)
+    monkeypatch.setattr("trimtab.decisions.decisions", stop)
+    result = CliRunner().invoke(main, [command, "-"])
+    assert (result.exit_code, result.output) == (
+        130,
+        "trimtab: stopped; nothing half written was left behind\n",
+    )
+
+
+def test_what_fails_because_of_ctrl_c_is_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: object) -> None:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            # As PySpark does, which closes a file that it has not opened yet.
+            raise UnboundLocalError("sockfile") from None
+
+    monkeypatch.setattr("trimtab.linting.read_conf", stop)
+    result = CliRunner().invoke(main, ["lint", "-"])
+    assert result.exit_code == 130
+
+
+def test_a_full_disk_under_the_output_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("trimtab.linting.read_conf", refuse)
+    result = CliRunner().invoke(main, ["lint", "-"])
+    assert (result.exit_code, result.output) == (2, "trimtab: No space left on device\n")
 
 
 @pytest.mark.spark

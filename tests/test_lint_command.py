@@ -235,6 +235,18 @@ def test_a_gzipped_conf_a_byte_order_mark_and_line_ends_of_windows(tmp_path: Pat
     assert codes(str(path), "--release", "5.0.1") == []
 
 
+def test_a_gzipped_conf_that_is_damaged_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "broker.conf.gz"
+    packed = bytearray(gzip.compress(AVG.encode()))
+    packed[12:40] = bytes(28)
+    path.write_bytes(packed)
+
+    result = run(str(path), "--release", "5.0.1")
+
+    assert result.exit_code == 2
+    assert result.output.startswith(f"trimtab: {path}: Error -3 while decompressing data: ")
+
+
 def test_an_archive_is_a_recording(tmp_path: Path) -> None:
     archive = tmp_path / "night.tar.gz"
     with tarfile.open(archive, "w:gz") as packed:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -174,7 +175,7 @@ def _read_file(source: str, path: Path) -> Conf:
         if content.startswith(_GZIP):
             with gzip.open(path, "rb") as unpacked:
                 content = unpacked.read(_BYTES_MAX + 1)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise LintError(f"{source}: {getattr(error, 'strerror', None) or error}") from None
     return read_conf(source, content)
 

@@ -10,6 +10,7 @@ from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
 from trimtab.cli.drain import drain
+from trimtab.cli.errors import clear_errors
 from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
 from trimtab.cli.ingest import ingest
@@ -25,7 +26,18 @@ from trimtab.cli.sweep import sweep
 from trimtab.cli.watch import watch
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Main(click.Group):
+    """All commands, each with its errors in one line."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was asked for."""
+        with clear_errors():
+            return super().invoke(ctx)
+
+
+@click.group(
+    cls=_Main, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="trimtab")
 def main() -> None:
     """Explain, rehearse and steer the load balancer of an Apache Pulsar cluster.
