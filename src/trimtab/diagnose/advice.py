@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.random_placement import closest
+from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import Verdict
 
 #: What a useless move was, after the number of them.
@@ -26,6 +27,7 @@ SAYINGS = {
     "over-placement": "put on a broker that was hot or became so",
 }
 _CHANGES_MAX = 5
+_NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def headline(night: Night, given: Mapping[str, Verdict]) -> tuple[str, str]:
     """Say in two sentences what the balancer did and what it was worth."""
     moves = [move for logged in night.rounds for move in logged.moves]
     if not moves:
-        return "The balancer moved nothing.", ""
+        return _nothing(night)
     active = sum(bool(logged.moves) for logged in night.rounds)
     text = f"{_many(len(moves), 'bundle was', 'bundles were')} moved in {_many(active, 'round')}."
     causes = Counter(given[move.id].code for move in moves if given[move.id].is_useless)
@@ -63,6 +65,17 @@ def headline(night: Night, given: Mapping[str, Verdict]) -> tuple[str, str]:
     return text, f"{how_many} did no good: {which}.{_luck(night, given)}"
 
 
+def _nothing(night: Night) -> tuple[str, str]:
+    """Say that nothing was moved, if that can be known: it is the leader that tells of moves."""
+    if night.logs is None:
+        return "The balancer moved nothing.", ""
+    if who := leaders_without_log(night):
+        return "No move is known.", f"No log of {who} is in the recording."
+    if not is_leader_known(night):
+        return "No move is known.", _NO_LEADER
+    return "The balancer moved nothing.", ""
+
+
 def _luck(night: Night, given: Mapping[str, Verdict]) -> str:
     """Mention the draws that fell well: nothing but luck spoke for them."""
     lucky = sum(
@@ -73,7 +86,10 @@ def _luck(night: Night, given: Mapping[str, Verdict]) -> str:
         for logged in night.rounds
         for move in logged.moves
     )
-    return f" {lucky} more were drawn by lot and fell well." if lucky else ""
+    if not lucky:
+        return ""
+    more = " more" if any(verdict.is_useless for verdict in given.values()) else ""
+    return f" {lucky}{more} {'was' if lucky == 1 else 'were'} drawn by lot and fell well."
 
 
 def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]) -> list[Change]:

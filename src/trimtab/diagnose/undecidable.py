@@ -38,15 +38,36 @@ def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
     return found
 
 
+def leaders_without_log(night: Night) -> str:
+    """Name those who led and of whom there is no log; empty if there is none, as far as known."""
+    if night.logs is None:
+        return ""
+    absent = ", ".join(sorted(_led(night) - _logged(night)))
+    return absent or ("" if night.logs else "the leader")
+
+
+def is_leader_known(night: Night) -> bool:
+    """Say whether it is known that a log is one of a broker that led."""
+    return bool(night.rounds or night.elected or _led(night) & _logged(night))
+
+
+def _logged(night: Night) -> set[str]:
+    """Give the brokers of which there is a log."""
+    return {night.names.get(log, log) for log in night.logs or ()}
+
+
+def _led(night: Night) -> set[str]:
+    """Give the brokers that led, as the store says."""
+    return {broker for _, broker in night.leaders if broker is not None}
+
+
 def _of_logs(night: Night) -> list[Undecidable]:
     """List what was not looked for because logs are absent: the leader's, or others'."""
     if night.logs is None:
         return []
-    ids = {night.names.get(log, log) for log in night.logs}
-    led = {broker for _, broker in night.leaders if broker is not None}
+    ids, led = _logged(night), _led(night)
     found = []
-    if not night.logs or led - ids:
-        who = ", ".join(sorted(led - ids)) or "the leader"
+    if who := leaders_without_log(night):
         found.append(
             Undecidable(
                 ", ".join(_BY_LEADER),

@@ -1,0 +1,87 @@
+"""The sentence that stands first claims no more than the recording can tell."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from trimtab.diagnose.advice import headline
+from trimtab.diagnose.night import Draw, Move, Night, Recomputed, Round
+from trimtab.diagnose.verdicts import Verdict
+
+TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
+NOTHING = ("The balancer moved nothing.", "")
+UNKNOWN = (
+    "No move is known.",
+    "Only a leader's log tells of moves, and none of these is known to be one.",
+)
+IDLE = Round(1, 1, TIME, TIME, "b1", "ThresholdShedder", (), (), {})
+NAMES = {"b1": "b1:8080", "b2": "b2:8080"}
+LED = ((TIME, "b1:8080"), (TIME, None))
+
+
+def night(rounds: tuple[Round, ...] = (), **known: Any) -> Night:
+    return Night(rounds, (), 0.1, 0.1, 1800.0, 60.0, **known)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        pytest.param(night(), NOTHING, id="nobody asked which logs there are"),
+        pytest.param(
+            night(names=NAMES, leaders=LED, logs=frozenset({"b1"})), NOTHING, id="the leader's log"
+        ),
+        pytest.param(night((IDLE,), logs=frozenset({"b1"})), NOTHING, id="a round that was idle"),
+        pytest.param(night(elected={1: TIME}, logs=frozenset({"b1"})), NOTHING, id="an election"),
+        pytest.param(night(logs=frozenset({"b1"})), UNKNOWN, id="some broker's log"),
+        pytest.param(
+            night(logs=frozenset()),
+            ("No move is known.", "No log of the leader is in the recording."),
+            id="no log",
+        ),
+        pytest.param(
+            night(names=NAMES, leaders=LED, logs=frozenset({"b2"})),
+            ("No move is known.", "No log of b1:8080 is in the recording."),
+            id="another one's log",
+        ),
+    ],
+)
+def test_nothing_was_moved_only_where_the_leader_would_have_told(
+    told: Night, said: tuple[str, str]
+) -> None:
+    assert headline(told, {}) == said
+
+
+def drawn(bundle: str) -> Move:
+    """A move whose destination was drawn of three brokers, since none passed the bar."""
+    moved = (bundle, TIME, 1, bundle, "b1", "b2", "ThresholdShedder", ())
+    return Move(*moved, draw=Draw(3, is_fallback=True), recomputed=Recomputed(True, ""))
+
+
+@pytest.mark.parametrize(
+    ("useless", "said"),
+    [
+        (0, "None of the moves was found useless. 3 were drawn by lot and fell well."),
+        (
+            1,
+            "1 of the 3 did no good: drawn by lot onto a broker hotter than the average. "
+            "2 more were drawn by lot and fell well.",
+        ),
+        (
+            2,
+            "2 of the 3 did no good: drawn by lot onto a broker hotter than the average. "
+            "1 more was drawn by lot and fell well.",
+        ),
+    ],
+)
+def test_draws_that_fell_well_are_more_only_beside_others(useless: int, said: str) -> None:
+    moves = tuple(drawn(f"t/n/{i}") for i in range(3))
+    told = night((Round(1, 1, TIME, TIME, "b1", "ThresholdShedder", (), moves, {}),))
+    given = {
+        move.id: Verdict("random-placement" if i < useless else "sound", i < useless, None, ())
+        for i, move in enumerate(moves)
+    }
+
+    assert headline(told, given) == ("3 bundles were moved in 1 round.", said)
