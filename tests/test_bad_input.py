@@ -289,13 +289,24 @@ def test_what_fails_because_of_ctrl_c_is_ctrl_c(monkeypatch: pytest.MonkeyPatch)
     assert result.exit_code == 130
 
 
-def test_a_full_disk_under_the_output_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), "No space left on device"),
+        (PermissionError(errno.EACCES, "Permission denied", "x"), "x: Permission denied"),
+        (MemoryError(), "there is too little memory for this"),
+        (MemoryError("1 TiB"), "there is too little memory for this: 1 TiB"),
+    ],
+)
+def test_what_the_system_refuses_is_one_line(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(*_: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise error
 
     monkeypatch.setattr("trimtab.linting.read_conf", refuse)
     result = CliRunner().invoke(main, ["lint", "-"])
-    assert (result.exit_code, result.output) == (2, "trimtab: No space left on device\n")
+    assert (result.exit_code, result.output) == (2, f"trimtab: {said}\n")
 
 
 @pytest.mark.spark

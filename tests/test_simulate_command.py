@@ -311,6 +311,17 @@ def test_bundles_that_lost_their_broker_leave_the_question_open(scenario: Path) 
             "--set loadBalancerSheddingIntervalMinutes: found '?'",
         ),
         (
+            ["{scenario}", "--strategy", "none", "--set", "loadBalancerSheddingIntervalMinutes=0"],
+            "loadBalancerSheddingIntervalMinutes: found '0', expected more than 0",
+        ),
+        (
+            [
+                *("{scenario}", "--strategy", "none"),
+                *("--set", "loadBalancerReportUpdateMinIntervalMillis=-1"),
+            ],
+            "loadBalancerReportUpdateMinIntervalMillis: found '-1', expected more than 0",
+        ),
+        (
             ["{scenario}", "--strategy", "none", "--minutes", "5"],
             "--minutes: found 5, expected more than 5, since outcomes count from there",
         ),
@@ -331,6 +342,14 @@ def test_wrong_use_is_one_line(scenario: Path, arguments: list[str], message: st
     assert found.stdout == ""
     assert found.stderr.startswith(f"trimtab: {message}")
     assert found.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("text", ["nan", "inf", "1e999"])
+def test_a_number_without_end_is_none(scenario: Path, text: str) -> None:
+    found = simulated(str(scenario), "--strategy", "none", "--minutes", text)
+
+    assert found.exit_code == 2
+    assert f"'--minutes': found '{text}', expected a number" in found.stderr
 
 
 def test_a_strategy_is_needed(scenario: Path) -> None:

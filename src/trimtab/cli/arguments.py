@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from trimtab.cli.numbers import Finite
+
 RECORDING = click.argument("recording", type=click.Path(path_type=Path))
 CORES = click.option(
     "--cores", type=click.IntRange(1), default=2, show_default=True, help="Tasks at a time."
@@ -41,7 +43,7 @@ SEED = click.option(
 )
 MINUTES = click.option(
     "--minutes",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     metavar="M",
     help="Simulate for so long.  [default: as the scenario has it]",
 )

@@ -12,6 +12,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER, RELEASE
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.numbers import Finite
 from trimtab.cli.telling import tell
 
 # What the name of an archive ends with.
@@ -64,7 +65,7 @@ class _Asked(TypedDict):
 )
 @click.option(
     "--time-limit",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=600.0,
     show_default=True,
     help="Seconds that one run may take.",

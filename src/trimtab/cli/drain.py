@@ -14,6 +14,7 @@ from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.numbers import Finite
 from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import complain
 
@@ -48,7 +49,7 @@ class _Asked(Asking):
 )
 @click.option(
     "--bar",
-    type=click.FloatRange(0, 100, min_open=True),
+    type=Finite(0, 100, min_open=True),
     default=85.0,
     show_default=True,
     help="Usage in % above which nobody takes anything; 100 for none.",

@@ -25,7 +25,7 @@ def clear_errors() -> Iterator[None]:
     except Exception as error:
         if _was_stopped(error):
             _stop()
-        if not isinstance(error, _mendable()) and not _is_of_system(error):
+        if not (_is_of_system(error) or isinstance(error, _mendable())):
             raise
         complain(f"trimtab: {_told(error)}")
         sys.exit(2)
@@ -51,11 +51,15 @@ def _was_stopped(error: BaseException) -> bool:
 
 def _is_of_system(error: Exception) -> bool:
     """Say whether it is the system that refuses; a reader that has left is none of it."""
-    return isinstance(error, OSError) and error.errno not in (None, errno.EPIPE)
+    if isinstance(error, OSError):
+        return error.errno not in (None, errno.EPIPE)
+    return isinstance(error, MemoryError)
 
 
 def _told(error: Exception) -> str:
     """Say what is wrong; of what the system refuses, the file and why."""
+    if isinstance(error, MemoryError):
+        return f"there is too little memory for this: {error}".removesuffix(": ")
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
@@ -73,6 +77,7 @@ def _mendable() -> tuple[type[Exception], ...]:
     from trimtab.reconstruct.cluster import NothingToSimulateError
     from trimtab.reproduce.definition import DefinitionError
     from trimtab.rerun.question import QuestionError
+    from trimtab.settings import SettingError
     from trimtab.simulate.scenario import ScenarioError
     from trimtab.spark import SparkError
     from trimtab.sweep.grid import GridError
@@ -94,6 +99,7 @@ def _mendable() -> tuple[type[Exception], ...]:
         RatingError,
         RecordingError,
         ScenarioError,
+        SettingError,
         SparkError,
         SweepError,
     )

@@ -12,6 +12,7 @@ import click
 
 from trimtab.cli.arguments import CORES, MASTER
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import complain, say
 
 
@@ -48,14 +49,14 @@ class _Asked(TypedDict):
 )
 @click.option(
     "--every",
-    type=click.FloatRange(0.1),
+    type=Finite(0.1),
     default=5.0,
     show_default=True,
     help="With --follow: seconds between looks.",
 )
 @click.option(
     "--rest",
-    type=click.FloatRange(0),
+    type=Finite(0),
     default=10.0,
     show_default=True,
     help="With --follow: seconds without a write after which a file is taken to be complete.",

@@ -9,6 +9,7 @@ import click
 
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.numbers import Finite
 from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import say
 
@@ -28,14 +29,14 @@ class _Asked(Asking):
 )
 @click.option(
     "--gain",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=1.0,
     show_default=True,
     help="Points that a move must take off the busier of its brokers.",
 )
 @click.option(
     "--tolerance",
-    type=click.FloatRange(0, 100),
+    type=Finite(0, 100),
     default=10.0,
     show_default=True,
     help="Points by which usage may differ from what is expected.",

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
+from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import complain
 
 
@@ -45,21 +46,21 @@ class _Asked(TypedDict):
 @MINUTES
 @click.option(
     "--noise",
-    type=click.FloatRange(0),
+    type=Finite(0),
     default=600.0,
     show_default=True,
     help="Lines an hour that each broker logs of other things.",
 )
 @click.option(
     "--metrics-s",
-    type=click.FloatRange(0),
+    type=Finite(0),
     default=60.0,
     show_default=True,
     help="Seconds between two scrapes of metrics; 0 for none.",
 )
 @click.option(
     "--rest-s",
-    type=click.FloatRange(0),
+    type=Finite(0),
     default=60.0,
     show_default=True,
     help="Seconds between two load reports asked for over REST; 0 for none.",

@@ -11,6 +11,7 @@ import click
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.durations import Duration
 from trimtab.cli.errors import clear_errors
+from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import say
 
 
@@ -36,7 +37,7 @@ class _Asked(Asking):
 )
 @click.option(
     "--bar",
-    type=click.FloatRange(0, min_open=True),
+    type=Finite(0, min_open=True),
     default=85.0,
     show_default=True,
     help="Usage in % that nine runs of ten should stay below.",

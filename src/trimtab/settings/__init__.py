@@ -9,7 +9,11 @@ from trimtab.settings.extensible import (
     extensions_least_resource_usage_with_weight_settings,
     transfer_shedder_settings,
 )
-from trimtab.settings.load_manager import LoadManagerSettings, load_manager_settings
+from trimtab.settings.load_manager import (
+    LoadManagerSettings,
+    check_intervals,
+    load_manager_settings,
+)
 from trimtab.settings.placers import (
     LeastLongTermMessageRateSettings,
     LeastResourceUsageWithWeightSettings,
@@ -48,6 +52,7 @@ __all__ = [
     "avg_shedder_settings",
     "broker_load_settings",
     "candidate_settings",
+    "check_intervals",
     "extensions_least_resource_usage_with_weight_settings",
     "least_long_term_message_rate_settings",
     "least_resource_usage_with_weight_settings",

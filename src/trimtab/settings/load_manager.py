@@ -6,9 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trimtab.releases import release_order
-from trimtab.settings.reading import Reader
+from trimtab.settings.reading import Reader, SettingError
 
 _MINUTE_S = 60.0
+
+#: After which something is done again.
+_INTERVALS = (
+    "loadBalancerSheddingIntervalMinutes",
+    "loadBalancerReportUpdateMinIntervalMillis",
+    "loadBalancerReportUpdateMaxIntervalMinutes",
+    "loadBalancerResourceQuotaUpdateIntervalMinutes",
+)
 
 #: Package of the strategies that are named by their simple name here.
 _IMPL = "org.apache.pulsar.broker.loadbalance.impl."
@@ -80,6 +88,18 @@ def load_manager_settings(conf: Mapping[str, str], release: str) -> LoadManagerS
             read.text("loadBalancerLoadPlacementStrategy", before="LeastLongTermMessageRate")
         ),
     )
+
+
+def check_intervals(conf: Mapping[str, str], release: str) -> None:
+    """Refuse intervals that would not let time pass, for whoever lets a cluster live by them.
+
+    Raises:
+        SettingError: one of them is not above 0.
+    """
+    read = Reader(conf, release)
+    for name in _INTERVALS:
+        if (found := read.number(name)) <= 0:
+            raise SettingError(name, f"{found:g}", "more than 0")
 
 
 def _bundles_stored_max(read: Reader) -> int | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trimtab.load_data import load_data
 from trimtab.model import Floats, Ints
-from trimtab.settings import load_manager_settings
+from trimtab.settings import check_intervals, load_manager_settings
 from trimtab.settings.load_manager import LoadManagerSettings
 from trimtab.settings.reading import Reader
 from trimtab.settings.weights import resource_weights
@@ -91,6 +91,7 @@ class Simulation:
         balancer, parameters = self.balancer, self.parameters
         conf, release = balancer.conf, balancer.release
         tick_s = parameters.measuring.tick_s
+        check_intervals(conf, release)
         self.settings = load_manager_settings(conf, release)
         reader = Reader(conf, release)
         weights = resource_weights(reader)
