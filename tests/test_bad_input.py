@@ -222,7 +222,8 @@ def test_unknown_keys_and_bad_values_of_a_conf_are_told(recording: Path, tmp_pat
     (recording / "conf" / "b1.conf").write_text(
         "brokerServicePort=6650\n"
         "loadBalancerHistoryResourcePercentag=0.5\n"
-        "loadBalancerBrokerThresholdShedderPercentage=ten\n",
+        "loadBalancerBrokerThresholdShedderPercentage=ten\n"
+        "loadBalancerSheddingIntervalMinutes=0\n",
         encoding="utf-8",
     )
     assert explain(recording, tmp_path / "out").exit_code == 0
@@ -233,6 +234,10 @@ def test_unknown_keys_and_bad_values_of_a_conf_are_told(recording: Path, tmp_pat
     bad = next(w for w in warnings if "'ten'" in w)
     assert bad.startswith("conf/b1.conf:3: ")
     assert "whole number" in bad
+    assert (
+        "conf/b1.conf:4: loadBalancerSheddingIntervalMinutes: found '0', expected more than 0; "
+        "the default is taken"
+    ) in warnings
 
 
 @pytest.mark.spark

@@ -17,6 +17,7 @@ from trimtab.settings import (
     LoadManagerSettings,
     SettingError,
     ThresholdShedderSettings,
+    check_intervals,
     least_resource_usage_with_weight_settings,
     load_manager_settings,
     threshold_shedder_settings,
@@ -220,6 +221,7 @@ def _without_bad_values(
     kept = dict(conf)
     readers = (
         load_manager_settings,
+        check_intervals,
         threshold_shedder_settings,
         _of_placer,
     )

@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from trimtab.diagnose.deployment import Deployment
 from trimtab.gather.access import GatherError
 from trimtab.place import PLACERS, placer
-from trimtab.settings import SettingError, load_manager_settings, unknown_keys
+from trimtab.settings import (
+    SettingError,
+    check_intervals,
+    load_manager_settings,
+    unknown_keys,
+)
 from trimtab.shed import SHEDDERS, shedder
 
 
@@ -62,6 +67,7 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
     conf = {**ran.conf, **who.overrides}
     try:
         load_manager_settings(conf, ran.release)
+        check_intervals(conf, ran.release)
         shedding.settings(conf, ran.release)
         placing.settings(conf, ran.release)
     except SettingError as error:
