@@ -12,6 +12,7 @@ from trimtab.ingest.layouts import (
     STANDARD,
     LogLine,
     UnreadableTimeError,
+    inner_line,
     log_line,
     simple_class_name,
     standard_line,
@@ -92,6 +93,8 @@ def _unusual(text: str, origin: Origin) -> Outcome:
         return CONTINUATION
     if _WIDE.match(text):
         return _UTF_16
+    if (held := inner_line(text)) != text:
+        return broker_log(held, origin)
     line = _repeated(text) if len(text) <= _REPEATED_LENGTH else log_line(text)
     if line is not None:
         return _event(line, messages_of(line.logger), origin)

@@ -125,6 +125,25 @@ def log_line(text: str) -> LogLine | None:
     return None if found is None else _peeled(found)
 
 
+def inner_line(text: str) -> str:
+    r"""Take out the line that a collector has packed into JSON; the text itself if none has.
+
+    Docker's files and those of fluentd hold it as `log`, beside where it came from.
+
+    >>> inner_line('{"log":"Closed\\n","stream":"stdout","time":"2026-11-21T06:37:17Z"}')
+    'Closed'
+    """
+    if not text.startswith("{") or '"log":' not in text:
+        return text
+    try:
+        fields = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    line = fields.get("log")
+    is_packed = isinstance(line, str) and not fields.keys() & set(_JSON_FIELDS["message"])
+    return line.rstrip("\r\n") if is_packed else text
+
+
 def standard_line(found: re.Match[str]) -> LogLine:
     """Name the groups of a line in the distribution's layout."""
     day, clock, fraction, zone, thread, level, logger, message = found.groups()
