@@ -113,7 +113,8 @@ def accounting_of(findings: Given) -> Accounting | None:
         by_file=tuple(by_file[:LISTED_MAX]),
         files_left_out=max(0, len(by_file) - LISTED_MAX),
         rejects=tuple(rejects[:LISTED_MAX]),
-        rejects_left_out=max(0, len(rejects) - LISTED_MAX),
+        # The books carry the first of them.
+        rejects_left_out=max(0, (whole(books, "rejected") or 0) - len(rejects[:LISTED_MAX])),
         unused=tuple(unused),
     )
 
