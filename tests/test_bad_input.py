@@ -111,7 +111,7 @@ def test_a_recording_of_which_only_recording_toml_is_readable_is_refused(
     log.write_text(log.read_text(encoding="utf-8"), encoding="utf-16")
     result = explain(recording, tmp_path / "out")
     assert result.exit_code == 2
-    assert "could be read: the text is UTF-16" in result.output
+    assert "none of 12 lines in 1 files could be read: the text is UTF-16" in result.output
 
 
 @pytest.mark.spark

@@ -61,11 +61,11 @@ def explain(
     output.mkdir(parents=True, exist_ok=True)
     tables = output / "tables"
     accounting = ingest(spark, recording, tables)
-    totals = accounting.totals
     # What recording.toml says of a recording is nothing that the cluster left.
-    if not any(file.rows + file.other for file in accounting.files if file.file != META):
+    left = [file for file in accounting.files if file.file != META]
+    if not any(file.rows + file.other for file in left):
         first = accounting.rejects[0]["reason"] if accounting.rejects else "every file is empty"
-        lines = f"{totals['lines']} lines in {totals['files']} files"
+        lines = f"{sum(file.lines for file in left)} lines in {len(left)} files"
         raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         diagnosis = diagnose(spark, tables, recording.cluster)

@@ -15,6 +15,7 @@ from trimtab.experiment.summary import expectation_lines, opening, outcome_lines
 from trimtab.fields import FieldError
 from trimtab.settings import SettingError
 from trimtab.simulate.scenario import ScenarioError
+from trimtab.whole_files import write_whole
 
 #: How to read a history.
 LEGEND = (
@@ -81,9 +82,5 @@ def _write(found: Result, folder: Path) -> None:
         "outcomes.json": "\n".join([*tell(found, as_json=True), ""]),
     }
     for name, text in texts.items():
-        part = folder / f".{name}.part"
-        part.write_text(text, encoding="utf-8")
-        part.replace(folder / name)
-    part = folder / ".usage.part.svg"
-    plot(found, part)
-    part.replace(folder / "usage.svg")
+        write_whole(folder / name, text)
+    plot(found, folder / "usage.svg")
