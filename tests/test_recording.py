@@ -147,6 +147,23 @@ def test_name_that_is_not_utf8_can_be_written(tmp_path: Path) -> None:
         assert ("logs/b\ufffd.log", LINE) == (file.name, file.path.read_text())
 
 
+@pytest.mark.parametrize("name", ["b\udce9", "b\udce9.tar.gz", "b\udce9.log", "b\udce9.txt"])
+def test_recording_whose_name_is_not_utf8_can_be_written(tmp_path: Path, name: str) -> None:
+    given = tmp_path / name
+    if given.suffix == ".gz":
+        packed(given, logs__b1__x=LINE)
+    elif given.suffix:
+        given.write_text(LINE)
+    else:
+        make(given, "logs/b1/x.log")
+
+    with open_recording(given) as recording:
+        [file] = recording.files["log"]
+        assert recording.name == name.removesuffix(".tar.gz").replace("\udce9", "\ufffd")
+        assert (recording.name + file.name + file.log_broker).encode()
+        assert file.path.read_text() == LINE
+
+
 # ------------------------------------------------------------ recording.toml
 
 

@@ -157,22 +157,24 @@ def open_recording(path: Path) -> Iterator[Recording]:
     if not path.exists():
         raise RecordingError(f"{path}: no such file or folder")
     if path.is_dir():
-        yield _recording(_inner(path), path.resolve().name, path)
+        yield _recording(_inner(path), _shown(path.resolve().name), path)
     elif path.name.endswith(ARCHIVES):
         with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
             left_out = _unpack(path, Path(folder))
             stem = next(path.name.removesuffix(it) for it in ARCHIVES if path.name.endswith(it))
-            recording = _recording(_inner(Path(folder)), stem, path)
+            recording = _recording(_inner(Path(folder)), _shown(stem), path)
             yield replace(recording, unused=recording.unused + left_out)
     else:
         if _PACKED.fullmatch(path.name):
             raise RecordingError(
                 f"{path}: {_GZIP_ONLY}; expected a folder, {', '.join(ARCHIVES)} or a log"
             )
-        read_as = _source(path.name)
-        file = RecordedFile(_shown(path.name), path.resolve(), read_as[1] if read_as else path.stem)
+        read_as = _source(_shown(path.name))
+        file = RecordedFile(
+            _shown(path.name), path.resolve(), read_as[1] if read_as else _shown(path.stem)
+        )
         source = read_as[0] if read_as else "log"
-        yield Recording(path.parent, path.name, {}, UTC, None, {source: (file,)}, ())
+        yield Recording(path.parent, file.name, {}, UTC, None, {source: (file,)}, ())
 
 
 def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
@@ -192,7 +194,7 @@ def open_growing(path: Path) -> Recording:
     """
     if not path.is_dir():
         raise RecordingError(f"{path}: found {_kind(path)}, expected the folder of a recording")
-    return _looked_through(_inner(path), path.resolve().name, path)
+    return _looked_through(_inner(path), _shown(path.resolve().name), path)
 
 
 def log_stem(name: str) -> str:
