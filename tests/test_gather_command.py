@@ -92,6 +92,10 @@ def test_what_failed_is_told_in_the_end(cluster: list[fake.Broker], tmp_path: Pa
             "--logs: found /nowhere, expected",
         ),
         (["--admin", "http://b:1", "--zookeeper-data", "/nowhere"], "--zookeeper-data: found /now"),
+        (
+            ["--admin", "http://b:1", "--time-zone", "Asia/Shangai"],
+            "--time-zone: found 'Asia/Shangai', expected such as '+08:00'",
+        ),
         (["--admin", "http://b:1", "--prometheus", "p"], "--prometheus: found 'p', expected http"),
         (["--admin", "http://no.such.host.invalid:1"], "no such host"),
         (["--admin", "http://b:1", "--for", "30"], "found '30', expected a time such as 90s"),

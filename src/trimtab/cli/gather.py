@@ -93,10 +93,15 @@ def gather(
       trimtab gather --admin https://broker-1:8443 --client-conf client.conf \\
         --metadata zk://zookeeper-1:2181 --logs broker-1:8080=/var/log/pulsar -o night
     """
+    from trimtab.fields import FieldError, shown
     from trimtab.gather import Wanted
     from trimtab.gather import gather as gathered
+    from trimtab.ingest.recording import ZONES, zone_of
 
     with clear_errors(), ended_by_signals() as is_over:
+        zone = asked["time_zone"]
+        if zone is not None and zone_of(zone) is None:
+            raise FieldError("--time-zone", shown(zone), ZONES)
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         wanted = Wanted(
             admin=address,
@@ -108,7 +113,7 @@ def gather(
             duration_s=0.0 if asked["once"] else asked["duration"],
             every_s=asked["every"],
             metrics_every_s=asked["metrics_every"],
-            time_zone=asked["time_zone"],
+            time_zone=zone,
         )
         found = gathered(wanted, access, output, is_over)
     n_brokers = len(found.brokers)

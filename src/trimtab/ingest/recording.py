@@ -96,6 +96,8 @@ _UNUSED = tuple(
 _NOT_IN_LAYOUT = "not part of a recording's layout"
 #: Reasons not to read a file that whoever made the recording may not have meant.
 OVERSIGHTS = (_NOT_IN_LAYOUT, _GZIP_ONLY, _SHUT)
+#: What a time zone may be called.
+ZONES = "such as '+08:00', 'UTC' or 'Asia/Shanghai'"
 #: Names that a recording's own folder has in it.
 _KNOWN = {META, "conf", "runtime-config", "logs", "load-reports.jsonl", "store", "metrics"}
 
@@ -240,7 +242,9 @@ def _looked_through(root: Path, name: str, given: Path) -> Recording:
     found = {source: tuple(those) for source, those in files.items() if those}
     try:
         meta = _read_meta(root / META)
-        zone = _zone(meta.get("time_zone"))
+        zone = zone_of(meta.get("time_zone", "UTC"))
+        if zone is None:
+            raise _wrong("time_zone", meta["time_zone"], ZONES)
         day = _day(meta, zone)
     except RecordingError as error:
         raise RecordingError(f"{given / META}: {error}") from None
@@ -332,9 +336,9 @@ def _read_meta(path: Path) -> dict[str, Any]:
     return meta
 
 
-def _zone(name: str | None) -> tzinfo:
-    """Return the zone of a name such as `+08:00`, `UTC` or `Asia/Shanghai`."""
-    if name is None or name in {"Z", "UTC"}:
+def zone_of(name: str) -> tzinfo | None:
+    """Return the zone of a name such as `+08:00`, `UTC` or `Asia/Shanghai`; None if none has it."""
+    if name in {"Z", "UTC"}:
         return UTC
     if offset := re.fullmatch(r"([+-])(\d\d):?([0-5]\d)", name):
         minutes = int(offset[2]) * 60 + int(offset[3])
@@ -343,7 +347,7 @@ def _zone(name: str | None) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
-        raise _wrong("time_zone", name, "such as '+08:00', 'UTC' or 'Asia/Shanghai'") from None
+        return None
 
 
 def _day(meta: dict[str, Any], zone: tzinfo) -> date | None:
