@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import io
 import os
 import tarfile
@@ -136,6 +137,37 @@ def test_links_are_followed_and_circles_are_not(tmp_path: Path) -> None:
     with open_recording(tmp_path / "recording") as recording:
         assert {"logs/b1/x.log": ("log", "b1")} == read_as(recording)
         assert (UnusedFile("gone.log", "not a regular file"),) == recording.unused
+
+
+@pytest.mark.parametrize(
+    ("plain", "packed_text", "is_copy"),
+    [
+        pytest.param(LINE, LINE, True, id="the same"),
+        pytest.param(LINE * 2, LINE, True, id="it has grown since"),
+        pytest.param(LINE, LINE * 2, False, id="there is more in it"),
+        pytest.param(LINE, LINE.replace("z", "y"), False, id="another one"),
+        pytest.param(LINE, "", False, id="nothing in it"),
+    ],
+)
+def test_what_lies_packed_beside_itself_is_read_once(
+    tmp_path: Path, plain: str, packed_text: str, is_copy: bool
+) -> None:
+    make(tmp_path, "logs/b1/x.log", "logs/b1/y.log.gz").joinpath("logs/b1/x.log").write_text(plain)
+    (tmp_path / "logs/b1/x.log.gz").write_bytes(gzip.compress(packed_text.encode()))
+
+    with open_recording(tmp_path) as recording:
+        read = {"logs/b1/x.log", "logs/b1/x.log.gz", "logs/b1/y.log.gz"}
+        assert set(read_as(recording)) == (read - {"logs/b1/x.log.gz"} if is_copy else read)
+        unused = (UnusedFile("logs/b1/x.log.gz", "a packed copy of logs/b1/x.log"),)
+        assert recording.unused == (unused if is_copy else ())
+
+
+def test_a_packed_copy_that_breaks_off_is_none(tmp_path: Path) -> None:
+    log = make(tmp_path, "logs/b1/x.log") / "logs/b1/x.log"
+    log.with_name("x.log.gz").write_bytes(gzip.compress(log.read_bytes())[:-4])
+
+    with open_recording(tmp_path) as recording:
+        assert set(read_as(recording)) == {"logs/b1/x.log", "logs/b1/x.log.gz"}
 
 
 def test_name_that_is_not_utf8_can_be_written(tmp_path: Path) -> None:

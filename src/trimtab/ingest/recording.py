@@ -19,6 +19,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
+from trimtab.ingest.packed_copies import is_packed_copy
 
 #: What files are read as, in the order in which their rows are written.
 SOURCES = (
@@ -217,7 +218,23 @@ def _recording(root: Path, name: str, given: Path) -> Recording:
             f"{given}: nothing to read: found {shown}; "
             "expected logs/, load-reports.jsonl, store/, metrics/, conf/ or *.log files"
         )
-    return found
+    return _without_copies(found)
+
+
+def _without_copies(recording: Recording) -> Recording:
+    """Leave out what lies packed beside itself: each of its lines would count twice."""
+    plain = {file.name: file for files in recording.files.values() for file in files}
+    copies = {
+        file.name: UnusedFile(file.name, f"a packed copy of {beside.name}")
+        for file in plain.values()
+        if (beside := plain.get(file.name.removesuffix(".gz"))) not in (None, file)
+        and is_packed_copy(file.path, beside.path)
+    }
+    files = {
+        source: tuple(file for file in those if file.name not in copies)
+        for source, those in recording.files.items()
+    }
+    return replace(recording, files=files, unused=(*recording.unused, *copies.values()))
 
 
 def _looked_through(root: Path, name: str, given: Path) -> Recording:
