@@ -136,11 +136,14 @@ def test_files_that_were_not_read_are_warned_of(recording: Path, tmp_path: Path)
 
 
 @pytest.mark.spark
-def test_a_packed_log_that_is_not_read_is_warned_of(recording: Path, tmp_path: Path) -> None:
-    (recording / "logs" / "leader" / "broker.log.1.xz").write_bytes(b"\xfd7zXZ")
+def test_logs_that_are_not_read_are_warned_of(recording: Path, tmp_path: Path) -> None:
+    for name in ("logs/leader/broker.log.1.xz", "logs/leader.txt", "conf/log4j2.yaml", "a.txt"):
+        (recording / name).parent.mkdir(exist_ok=True)
+        (recording / name).write_bytes(b"\xfd7zXZ")
     assert explain(recording, tmp_path / "out").exit_code == 0
     assert findings(tmp_path / "out")["warnings"] == [
-        "logs/leader/broker.log.1.xz: not read: of the packed files only gzip is read"
+        "logs/leader.txt: not read: not part of a recording's layout",
+        "logs/leader/broker.log.1.xz: not read: of the packed files only gzip is read",
     ]
 
 

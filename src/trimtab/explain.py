@@ -12,11 +12,13 @@ from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
 from trimtab.ingest import Accounting, Recording, ingest
-from trimtab.ingest.recording import META, OVERSIGHTS
+from trimtab.ingest.recording import META, NOT_IN_LAYOUT, OVERSIGHTS
 from trimtab.report import render
 from trimtab.spark import plain_faults, progress
 from trimtab.whole_files import write_whole
 
+#: Folders in which every file is to be read; beside a broker.conf lie those of other programs.
+_READ_WHOLE = ("logs/", "metrics/", "runtime-config/", "store/")
 #: Warnings of files that were not read; a thousand brokers may have the same fault.
 _UNREAD_MAX = 10
 
@@ -87,6 +89,7 @@ def _unread(accounting: Accounting) -> list[str]:
         f"{file.name}: not read: {file.reason}"
         for file in accounting.unused
         if file.reason in OVERSIGHTS
+        or (file.reason == NOT_IN_LAYOUT and file.name.startswith(_READ_WHOLE))
     ]
     found = [*accounting.faults, *unused]
     more = len(found) - _UNREAD_MAX

@@ -94,9 +94,9 @@ _UNUSED = tuple(
         (r"(?:.*/)?README[^/]*", "notes for people"),
     )
 )
-_NOT_IN_LAYOUT = "not part of a recording's layout"
+NOT_IN_LAYOUT = "not part of a recording's layout"
 #: Reasons not to read a file that whoever made the recording may not have meant.
-OVERSIGHTS = (_NOT_IN_LAYOUT, _GZIP_ONLY, _SHUT)
+OVERSIGHTS = (_GZIP_ONLY, _SHUT)
 #: What a time zone may be called.
 ZONES = "such as '+08:00', 'UTC' or 'Asia/Shanghai'"
 #: Names that a recording's own folder has in it.
@@ -255,7 +255,7 @@ def _looked_through(root: Path, name: str, given: Path) -> Recording:
         if reason is None and read_as is not None:
             files[read_as[0]].append(RecordedFile(file, path.absolute(), read_as[1]))
         else:
-            unused.append(UnusedFile(file, reason or _NOT_IN_LAYOUT))
+            unused.append(UnusedFile(file, reason or NOT_IN_LAYOUT))
     found = {source: tuple(those) for source, those in files.items() if those}
     try:
         meta = _read_meta(root / META)
