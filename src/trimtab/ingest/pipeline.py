@@ -179,9 +179,15 @@ def _bring(
 
 
 def _damaged(read: _Read) -> tuple[str, ...]:
-    """List the files that cannot be read to their end."""
+    """List the files that cannot be read to their end.
+
+    The last record of ZooKeeper's log is torn whenever it is copied while it is written.
+    """
     found = zip(read.splits, read.accounts, strict=True)
-    return tuple(dict.fromkeys(split.origin.file for split, it in found if it.is_damaged))
+    files = (
+        split.origin.file for split, it in found if it.is_damaged and split.source != ZOOKEEPER
+    )
+    return tuple(dict.fromkeys(files))
 
 
 # -------------------------------------------------------------------- reading
