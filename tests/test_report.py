@@ -157,15 +157,6 @@ def test_every_reject_and_unused_file_is_shown_with_its_reason() -> None:
     assert squeezed("9,177 lines in 7 files = 972 used + 6,027 not needed") in text
 
 
-def test_rejects_that_the_books_do_not_carry_are_counted() -> None:
-    document = read("threshold")
-    books = document["findings"]["accounting"]
-    carried = len(books["rejects"])
-    books["rejected"] += 7
-    text = Outline(render(document["findings"], document["picture"])).text()
-    assert f"and {books['rejected'] - carried} lines more" in text.replace("\n", " ")
-
-
 def test_books_that_do_not_add_up_are_called_that() -> None:
     document = read("threshold")
     assert "do not add up" not in page()
