@@ -163,9 +163,7 @@ def _started(
         raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
 
 
-def _set_up(
-    conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], object]
-) -> SparkContext:
+def _set_up(conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], object]) -> SparkContext:
     """Have Java set Spark up, and do something else at the same time."""
     try:
         # Only now: Java has been forked off, and a fork of several threads may never end.
