@@ -130,6 +130,17 @@ def test_a_bundle_reported_twice_stands_twice_in_the_load() -> None:
     assert broker_load(view).bundles == ()
 
 
+def test_a_load_does_not_pass_later_averages_off_as_its_own() -> None:
+    view = LeaderView()
+    view.take(report("b1:8080", a=100.0))
+    asked, unasked = (cluster_load(view, lambda bundle: False) for _ in range(2))
+    assert asked.bundle_throughput_in.tolist() == [100.0]
+    view.take(report("b1:8080", a=400.0))
+    assert asked.bundle_rate_in.tolist() == [1.0]
+    with pytest.raises(RuntimeError, match="bundle_throughput_in was asked for when"):
+        _ = unasked.bundle_throughput_in
+
+
 def test_unloads_of_one_grace_period_ago_still_count() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0, b=50.0))

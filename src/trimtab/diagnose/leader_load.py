@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from trimtab.diagnose.laid_out import Walked
+from trimtab.diagnose.leader_averages import METRICS, LeaderAverages
 from trimtab.diagnose.leader_view import LeaderView
 from trimtab.map_order import concurrent_hash_map_order, concurrent_hash_map_walk, hash_map_walk
-from trimtab.model import ClusterLoad, Flags, Ints, Preallocations
+from trimtab.model import ClusterLoad, Flags, Floats, Ints, Preallocations
+
+#: Columns of a load that hold the short-term averages of bundles.
+_AVERAGED = tuple(f"bundle_{metric}" for metric in METRICS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenLoad(ClusterLoad):
+    """A load that looks bundles' averages up when one of their columns is asked for first.
+
+    A look has thousands of averages fed, and in most rounds nobody sheds and nobody asks.
+    """
+
+    averages: LeaderAverages
+    #: (n_bundles,) rows of the bundles, and of when the load is.
+    rows: Ints
+    version: int
+    bundle_rate_in: Floats = field(init=False)
+    bundle_rate_out: Floats = field(init=False)
+    bundle_throughput_in: Floats = field(init=False)
+    bundle_throughput_out: Floats = field(init=False)
+
+    def __getattr__(self, name: str) -> Floats:
+        """Fill the columns; Python calls this for an attribute that has no value yet.
+
+        Raises:
+            RuntimeError: the averages have changed since.
+        """
+        if name not in _AVERAGED:
+            raise AttributeError(name)
+        if self.version != self.averages.version:
+            raise RuntimeError(f"{name} was asked for when the averages had changed already")
+        for column, values in zip(_AVERAGED, self.averages.short(self.rows).T, strict=True):
+            object.__setattr__(self, column, values)
+        found: Floats = object.__getattribute__(self, name)
+        return found
 
 
 def broker_load(view: LeaderView) -> ClusterLoad:
@@ -19,7 +56,7 @@ def broker_load(view: LeaderView) -> ClusterLoad:
 
 
 def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
-    """Return the whole view as arrays.
+    """Return the whole view as arrays, to be used before the view changes.
 
     Args:
         view: the leader's maps.
@@ -61,9 +98,8 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
 
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
     averages, told = view.averages, view.told()
-    short = averages.short(rows)
     long_in, long_out = view.long_rates()
-    return ClusterLoad(
+    return SeenLoad(
         brokers=view.order(),
         resource_usage=told.usage,
         resource_limit=told.limit,
@@ -74,15 +110,14 @@ def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) ->
         bundle_count=told.bundles,
         bundles=names,
         bundle_broker=owners,
-        bundle_rate_in=short[:, 0],
-        bundle_rate_out=short[:, 1],
-        bundle_throughput_in=short[:, 2],
-        bundle_throughput_out=short[:, 3],
         bundle_is_sheddable=_are_sheddable(view, rows),
         long_rate_in=long_in,
         long_rate_out=long_out,
         bundle_data=averages.bundle_data(),
         preallocations=_preallocations(view),
+        averages=averages,
+        rows=rows,
+        version=averages.version,
     )
 
 

@@ -50,6 +50,8 @@ def throughput(load: ClusterLoad) -> Floats:
 
 def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tuple[Unload, ...]:
     """Take each source's heaviest bundles until its offload is met, at least one."""
+    if not is_source.any():
+        return ()  # what bundles carry is not even asked for
     with np.errstate(all="ignore"):
         weight = load.bundle_throughput_in + load.bundle_throughput_out
     pool = np.flatnonzero(load.bundle_is_sheddable & is_source[load.bundle_broker])
