@@ -17,7 +17,7 @@ from tests import leader_one_by_one
 from trimtab.diagnose.leader_averages import Average, LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
-from trimtab.diagnose.replay import missed_writes
+from trimtab.diagnose.missed_writes import missed_writes
 from trimtab.model import ClusterLoad
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)

@@ -5,11 +5,11 @@ Pure: rows in, rows out.  `recompute.py` runs it on Spark, and `watch` while it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from trimtab.diagnose.leader_averages import LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.lookups import Owners, answer, is_lookup, owners
+from trimtab.diagnose.missed_writes import Gap, heard, missed_writes
 from trimtab.diagnose.round_columns import chosen, hits, states
 from trimtab.diagnose.store_source import is_logged
 from trimtab.diagnose.stored import StoredAverages, StoredReports
@@ -32,9 +33,6 @@ from trimtab.shed import shedder
 #: What happens first when two things bear the same time: the leader hears of a write
 #: before it acts on it, and a round's placements follow its decision.
 REPORT, LEFT, STORED, STARTED, OWNED, ROUND, SELECTION, UNLOAD = range(8)
-
-#: (broker, after, before, why): some write between these two times was not recorded.
-Gap: TypeAlias = tuple[str, datetime, datetime, str]
 
 #: The only load manager whose rounds are replayed.
 _LOAD_MANAGER = "ModularLoadManagerImpl"
@@ -224,45 +222,17 @@ def _placer(leading: Leading) -> PlacerEntry[Any, Any] | None:
     return placer(leading.placer, leading.release) if leading.placer in _PLACERS else None
 
 
-def missed_writes(reports: Iterable[Mapping[str, Any]]) -> tuple[Gap, ...]:
-    """Find the gaps in the versions of each broker's node."""
-    last: dict[str, Mapping[str, Any]] = {}
-    gaps: list[Gap] = []
-    for row in sorted(reports, key=_heard):
-        gaps += missed_write(last.get(row["broker"]), row)
-        last[row["broker"]] = row
-    return tuple(gaps)
-
-
-def missed_write(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> tuple[Gap, ...]:
-    """Find the gap between two rows of one broker that follow on each other, if there is one."""
-    if row["is_gone"] or row["version"] is None:
-        return ()
-    expected = 0 if before is None or before["is_gone"] else before["version"] + 1
-    if row["version"] <= expected:
-        return ()
-    after = datetime.min.replace(tzinfo=UTC) if before is None else _heard(before)
-    versions = f"version {expected} was expected and {row['version']} found"
-    why = f"a write of {row['broker']} was missed: {versions}"
-    return ((row["broker"], after, _heard(row), why),)
-
-
-def _heard(row: Mapping[str, Any]) -> datetime:
-    heard: datetime = row["time"] if row["is_gone"] or row["written"] is None else row["written"]
-    return heard
-
-
 def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     bookkeeping = load_data(_LOAD_MANAGER, script.leading.release)
     is_deaf = bookkeeping is not None and not bookkeeping.looks_while_unloading
     exact = [row for row in script.ownership if is_logged(row)]
     spans = unloading(script.ticks, script.unloads, exact) if is_deaf else ()
-    writes = sorted(((_heard(row), row) for row in script.reports.rows), key=itemgetter(0))
+    writes = sorted(((heard(row), row) for row in script.reports.rows), key=itemgetter(0))
     found: list[tuple[datetime, int, Any]] = []
     for time, rows in looks(writes, spans):
         found.append((time, REPORT, rows))
-        left = [row for row in rows if row["is_gone"] and _heard(row) < time]
-        found += [(_heard(row), LEFT, row["broker"]) for row in left]
+        left = [row for row in rows if row["is_gone"] and heard(row) < time]
+        found += [(heard(row), LEFT, row["broker"]) for row in left]
     found += [(written, STORED, told) for written, *told in script.averages.flushes()]
     found += [] if script.since is None else [(script.since, STARTED, None)]
     found += [(row["time"], OWNED, row) for row in script.ownership if row["bundle"]]

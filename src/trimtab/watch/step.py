@@ -13,6 +13,7 @@ from typing import Any
 
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.lookups import is_lookup
+from trimtab.diagnose.missed_writes import missed_write
 from trimtab.diagnose.night import Event, Round
 from trimtab.diagnose.replay import (
     REPORT,
@@ -22,7 +23,6 @@ from trimtab.diagnose.replay import (
     UNLOAD,
     decided,
     forget,
-    missed_write,
     taken,
 )
 from trimtab.diagnose.rounds import is_of_a_round, rounds
