@@ -14,10 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import leader_one_by_one
+from trimtab.diagnose import leader_averages as averages_module
+from trimtab.diagnose import waiting as waiting_module
+from trimtab.diagnose.feeding import feed
 from trimtab.diagnose.leader_averages import Average, LeaderAverages
 from trimtab.diagnose.leader_load import broker_load, cluster_load
 from trimtab.diagnose.leader_view import LeaderView, Report
 from trimtab.diagnose.missed_writes import missed_writes
+from trimtab.load_data.bundle_averages import averaged
 from trimtab.model import ClusterLoad
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
@@ -245,6 +249,43 @@ def test_who_looks_seldom_sees_the_same_averages(seed: int, every: int) -> None:
         np.testing.assert_equal(load.bundle_throughput_out, other.bundle_throughput_out)
         np.testing.assert_equal(load.long_rate_in, other.long_rate_in)
         np.testing.assert_equal(asdict(load.preallocations), asdict(other.preallocations))
+        compared += len(load.bundles)
+    assert compared > 1000
+
+
+def test_feeding_at_once_is_feeding_one_after_the_other() -> None:
+    # Some come to rest before their turn is over, some are not fed at all.
+    random, n = np.random.default_rng(9), 60
+    fed, sample = random.random((2, 4, n)) * 1e6
+    taken, times = random.integers(0, 11, n), random.choice([0, 1, 5, 64, 65, 130, 900], n)
+    expected, counts = fed.copy(), taken.copy()
+    for number in range(times.max()):
+        mine = np.flatnonzero(times > number)
+        counts[mine] = np.minimum(counts[mine] + 1, 10)
+        after = averaged(expected[:, mine].T, counts[mine, None], sample[:, mine].T)
+        expected[:, mine] = after.T
+    feed(fed, taken, 10, sample, times)
+    np.testing.assert_array_equal(fed, expected)
+    np.testing.assert_array_equal(taken, counts)
+
+
+@pytest.mark.parametrize("few", [0, 3])
+def test_what_waits_is_fed_in_parts_if_it_is_much(
+    few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A report has some six samples: parts end within looks, and some hold one report alone.
+    monkeypatch.setattr(waiting_module, "_TOGETHER", 9)
+    monkeypatch.setattr(averages_module, "_FEW_MAX", few)
+    compared = 0
+    both = _both(np.random.default_rng(8), 2000, LeaderAverages(waiting_max=90))
+    for view, plain in islice(both, 39, None, 40):
+        load, other = (
+            cluster_load(view, _is_system),
+            leader_one_by_one.cluster_load(plain, _is_system),
+        )
+        assert load.bundle_data is not None and other.bundle_data is not None
+        np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
+        np.testing.assert_equal(load.bundle_rate_in, other.bundle_rate_in)
         compared += len(load.bundles)
     assert compared > 1000
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.bundles import namespace
-from trimtab.diagnose.feeding import Samples, feed
+from trimtab.diagnose.feeding import Turn, are_at_rest, feed, turns
+from trimtab.diagnose.waiting import Told, Waiting
 from trimtab.load_data.bundle_averages import (
     DEFAULT_STATS,
     LONG_SAMPLES,
@@ -21,8 +22,10 @@ from trimtab.model import BundleData, Flags, Floats, Ints
 
 #: The four numbers averaged for each bundle.
 METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
-#: Feedings that wait at most, if nobody looks: a report has a hundred bundles, or a thousand.
-_WAITING_MAX = 512
+#: Samples that wait at most, if nobody looks: some 15 MB.
+_WAITING_MAX = 1 << 18
+# Feedings that wait while a few rows alone are fed: more, and it is as well to feed all.
+_FEW_MAX = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ class LeaderAverages:
 
     Feeding waits until somebody looks: between two rounds of a large cluster hundreds of
     samples are fed, and most averages are at rest, since the same changes them no more.
+    What is stored before anybody looks need not be fed at all.
 
     Properties:
         The numbers are those of as many calls of `averaged`, to the last bit.
@@ -127,20 +131,22 @@ class LeaderAverages:
     _now: _Columns = field(default_factory=lambda: _Columns(0))
     _store: _Columns = field(default_factory=lambda: _Columns(0))
     _shown: tuple[int, BundleData] | None = None
-    #: (4, n_rows) the newest sample of each row that it has been fed, and its topics.
-    _sample: Floats = field(default_factory=lambda: np.zeros((4, 0)))
-    _told_topics: Floats = field(default_factory=lambda: np.zeros(0))
-    #: What waits: rows with their new samples, (n, 5) with topics; and for each feeding of
-    #: all, how many of these had come by then.
-    _waiting: list[tuple[Ints, Floats]] = field(default_factory=list)
-    _feedings: list[int] = field(default_factory=list)
-    #: (n_rows,) what they feed: what one report gave numbers of at the last of them.
+    #: Samples that wait at most; whoever has them in memory anyhow may let more wait.
+    waiting_max: int = _WAITING_MAX
+    #: Feedings so far, and how many of them all rows have had.
+    _feedings: int = 0
+    _settled: int = 0
+    #: (n_rows,) is fed: one report gave numbers of it at the last feeding.
     _fed: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
-    #: Number of one of them → rows that it is the first to feed.
-    _first: dict[int, Ints] = field(default_factory=dict)
+    #: (n_rows,) feedings that what it has now stands for, if it is fed.
+    _since: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
     #: Rows of which more or fewer reports give numbers since, or that are met or forgotten.
     _changed: list[Ints] = field(default_factory=list)
-    #: (2, n_rows) the short and the long average may change when fed the sample that it has.
+    #: What was told since all rows had as many.
+    _waiting: Waiting = field(default_factory=Waiting)
+    #: (5, n_rows) the newest sample of each row that was told before, with topics.
+    _sample: Floats = field(default_factory=lambda: np.zeros((5, 0)))
+    #: (2, n_rows) the short and the long average may change when fed that sample.
     _moving: Flags = field(default_factory=lambda: np.zeros((2, 0), np.bool_))
 
     def rows(self, bundles: Sequence[str]) -> Ints:
@@ -203,15 +209,15 @@ class LeaderAverages:
 
     def tell(self, rows: Ints, samples: Floats) -> None:
         """Give rows, each named once, their newest samples, (n, 5) METRICS and topics."""
-        self._waiting.append((rows, samples))
+        self._waiting.tell(self._feedings, rows, samples)
 
     def feed(self) -> None:
         """Feed every bundle of which one report gives numbers its newest sample."""
         if self._changed:
             self._regroup()
         self.version += 1
-        self._feedings.append(len(self._waiting))
-        if len(self._feedings) >= _WAITING_MAX:
+        self._feedings += 1
+        if self._waiting.size >= self.waiting_max:
             self._settle()
 
     def feed_rows(self, rows: Ints, samples: Floats) -> None:
@@ -230,8 +236,7 @@ class LeaderAverages:
     def store(self, bundles: Sequence[str], averages: Average) -> Ints:
         """Set bundles' averages to what the leader itself wrote; return their rows."""
         rows = self.rows(bundles)
-        self._settle()
-        self._moving[:, rows] = True
+        self._begin(rows)
         self._store.put(rows, averages)
         self.stored.update(zip(bundles, rows.tolist(), strict=True))
         self._now.put(rows, averages)
@@ -243,8 +248,7 @@ class LeaderAverages:
 
     def start(self) -> None:
         """Know what is in the metadata store, and nothing else."""
-        self._settle()
-        self._moving[:] = True
+        self._begin(np.arange(self.is_known.size))
         self.is_known[:] = False
         self.known = {}
         self.known_version += 1
@@ -255,7 +259,7 @@ class LeaderAverages:
 
     def of(self, rows: Ints) -> Average:
         """Return the averages of some rows."""
-        self._settle()
+        self._settle(rows)
         now = self._now
         return Average(
             now.short_samples[rows],
@@ -268,7 +272,7 @@ class LeaderAverages:
 
     def short(self, rows: Ints) -> Floats:
         """Return the short-term averages of some rows, (n, 4) METRICS."""
-        self._settle()
+        self._settle(rows)
         return self._now.short.take(rows, axis=1).T
 
     def bundle_data(self) -> BundleData | None:
@@ -302,58 +306,74 @@ class LeaderAverages:
         self._fed[row] = False
         self._changed.append(np.array([row]))
 
+    def _begin(self, rows: Ints) -> None:
+        """Have what rows hold stand for all feedings so far."""
+        self._since[rows] = self._feedings
+        self._moving[:, rows] = True
+
     def _regroup(self) -> None:
         """Say anew what is fed.
 
-        To settle whenever a bundle comes or goes would be to feed thousands for the sake of
-        one: a new one is fed from here on, and of one that was forgotten nothing is asked.
+        A new one is fed from here on, and of one that was forgotten nothing is asked.
         """
         rows = np.unique(np.concatenate(self._changed))
         self._changed.clear()
         fed, to_be_fed = self._fed[rows], self.reported[rows] == 1
-        if np.any(fed & ~to_be_fed):
-            self._settle()
+        if (gone := rows[fed & ~to_be_fed]).size:
+            self._settle(gone)
         self._fed[rows] = to_be_fed
-        if (new := rows[to_be_fed & ~fed]).size:
-            self._first[len(self._feedings)] = new
+        self._begin(rows[to_be_fed & ~fed])
 
-    def _settle(self) -> None:
-        """Feed what waits; samples that nobody has been fed yet go on waiting."""
-        if not self._feedings or not self.at:
+    def _settle(self, rows: Ints | None = None) -> None:
+        """Feed rows what waits for them; or all, if that is hardly more to do."""
+        if self._settled == self._feedings or (rows is not None and rows.size == 0):
             return
-        count = self._feedings[-1]
-        waited, self._waiting = self._waiting[:count], self._waiting[count:]
-        ends = np.cumsum([0, *(rows.size for rows, _ in waited)])
-        by, self._feedings = ends[self._feedings].tolist(), []
-        rows = np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in waited)])
-        samples = np.concatenate([np.empty((0, 5)), *(samples for _, samples in waited)])
-        # What a row is told twice it has twice here, and the last counts.
-        told = Samples(rows, np.ascontiguousarray(samples[:, :4].T), by, self._first)
-        self._first = {}
-        for changed in (rows, *told.first.values()):
-            self._moving[:, changed] = True
-        self._told_topics[rows] = samples[:, 4]
-        for term, moving in zip(self._terms(), self._moving, strict=False):
-            self._feed(term, moving, np.flatnonzero(moving & self._fed), told)
-        self._sample[:, rows] = told.samples
-        np.copyto(self._now.topics, self._told_topics, where=self._fed)
+        is_few = rows is not None and rows.size < len(self.at) // 2
+        if is_few and self._feedings - self._settled <= _FEW_MAX:
+            mine = np.zeros(self._fed.size, np.bool_)
+            mine[rows] = self._fed[rows]
+            self._bring(self._waiting.before(self._feedings).of(mine), self._feedings, mine)
+            return
+        for new, until in self._waiting.take(self._feedings):
+            touched = self._fed.copy()
+            touched[new.rows] = True
+            self._bring(new, until, self._fed)
+            self._sample[:, new.rows] = new.samples.T
+            self._look_for_rest(np.flatnonzero(touched))
+        self._settled = self._feedings
 
-    def _feed(
-        self, term: tuple[Floats, Ints, int], moving: Flags, rows: Ints, told: Samples
-    ) -> None:
+    def _bring(self, new: Told, until: int, which: Flags) -> None:
+        """Bring some rows up to a number of feedings."""
+        since = np.where(which, self._since, until)
+        rows = np.flatnonzero(since < until)
+        first = np.full(since.size, until)
+        first[new.rows[::-1]] = new.at[::-1]  # of what a row is told the first stays
+        times = first[rows] - since[rows]
+        later = list(turns(new, since, until))
+        for term, moving in zip(self._terms(), self._moving, strict=False):
+            is_fed = (times > 0) & moving[rows]
+            mine = rows[is_fed]
+            self._feed(term, Turn(mine, self._sample.take(mine, axis=1).T, times[is_fed]))
+            for turn in later:
+                self._feed(term, turn)
+        self._now.topics[rows] = self._sample[4, rows]
+        for turn in later:
+            self._now.topics[turn.rows] = turn.samples[:, 4]
+        self._since[rows] = until
+
+    def _feed(self, term: tuple[Floats, Ints, int], turn: Turn) -> None:
         """Feed some rows alone: they lie together then, and all of them in a core's cache."""
         average, samples, most = term
-        # What is told of others goes to a place of its own, which nobody looks at.
-        place = np.full(moving.size, rows.size)
-        place[rows] = np.arange(rows.size)
-        here = np.append(rows, 0)
-        values, taken = average.take(here, axis=1), samples[here]
-        sample = self._sample.take(here, axis=1)
-        first = {number: place[new] for number, new in told.first.items()}
-        mine = replace(told, places=place[told.places], first=first)
-        is_at_rest = feed(values, taken, most, sample, mine)
-        moving[rows] = ~is_at_rest[:-1]
-        average[:, rows], samples[rows] = values[:, :-1], taken[:-1]
+        values, taken = average.take(turn.rows, axis=1), samples[turn.rows]
+        feed(values, taken, most, np.ascontiguousarray(turn.samples[:, :4].T), turn.times)
+        average[:, turn.rows], samples[turn.rows] = values, taken
+
+    def _look_for_rest(self, rows: Ints) -> None:
+        """Find out which rows may change when fed the sample that they have."""
+        sample = self._sample[:4].take(rows, axis=1)
+        for (average, samples, most), moving in zip(self._terms(), self._moving, strict=False):
+            is_at_rest = are_at_rest(average.take(rows, axis=1), most, sample)
+            moving[rows] = ~(is_at_rest & (samples[rows] == most))
 
     def _know(self, bundle: str, row: int) -> None:
         self.made += 1
@@ -371,7 +391,7 @@ class LeaderAverages:
         more = size - held
         self._sample = np.pad(self._sample, ((0, 0), (0, more)))
         self.names = np.pad(self.names, (0, more))
-        self._told_topics = np.pad(self._told_topics, (0, more))
+        self._since = np.pad(self._since, (0, more))
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))
         self.is_known = np.pad(self.is_known, (0, more))
         self.reported = np.pad(self.reported, (0, more))

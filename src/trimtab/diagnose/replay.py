@@ -5,6 +5,7 @@ Pure: rows in, rows out.  `recompute.py` runs it on Spark, and `watch` while it 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -147,7 +148,9 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
         is forgotten at once.  A missed write (a gap in the store's versions) makes that
         broker doubtful from the first round that fell into the gap, until it leaves.
     """
-    view = LeaderView(LeaderAverages(reads_long(script.leading)))
+    # The samples are all in memory, whether they wait or not.
+    averages = LeaderAverages(reads_long(script.leading), waiting_max=sys.maxsize)
+    view = LeaderView(averages)
     now = replaying(script.leading, view, owners(script.ownership), script.reports.report)
     now.gaps = missed_writes(script.reports.rows)
     now.departures = tuple(
