@@ -178,3 +178,12 @@ def test_tasks_hold_all_splits_in_order(sizes: list[int]) -> None:
     assert all(tasks)
     # One split alone may be heavier than a task should be, two together may not.
     assert all(len(task) == 1 or sum(it.weight for it in task) <= 64 << 20 for task in tasks)
+
+
+def test_of_a_large_recording_there_are_larger_tasks_and_not_more() -> None:
+    a_day, brokers = 70 << 20, 1000
+    splits = [Split(Path(str(i)), ORIGIN, "log", 0, a_day, False) for i in range(brokers)]
+
+    assert len(pack(splits[:100])) == 100
+    assert len(pack(splits)) == 143
+    assert len(pack(splits * 10)) <= 256

@@ -39,6 +39,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _TASKS = 32
 _TASK_WEIGHT_MIN = 4 << 20
 _TASK_WEIGHT_MAX = 64 << 20
+#: About so many tasks at most, however large they get: each writes files of its own, and to open
+#: thousands of small ones again takes seconds.
+_TASKS_MAX = 256
 #: Opening a file weighs this much, so that thousands of tiny ones are not one task.
 _FILE_WEIGHT = 32 << 10
 
@@ -100,7 +103,8 @@ def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
     splits = list(splits)
     total = sum(split.weight for split in splits)
     # A power of two, so that a recording that grows is seldom packed anew.
-    limit = min(max(1 << (total // _TASKS).bit_length(), _TASK_WEIGHT_MIN), _TASK_WEIGHT_MAX)
+    usual, least = (1 << (total // count).bit_length() for count in (_TASKS, _TASKS_MAX))
+    limit = max(min(max(usual, _TASK_WEIGHT_MIN), _TASK_WEIGHT_MAX), least)
     return batches(splits, attrgetter("weight"), limit)
 
 
