@@ -43,7 +43,10 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
 @click.option("--brokers", default=LARGE.brokers, help="Brokers of the nights.")
 @click.option("--hours", default=LARGE.hours, help="Hours of the nights.")
 def main(only: tuple[str, ...], brokers: int, hours: float) -> None:
-    """Measure, and put the figures on record in docs/performance.md."""
+    """Measure, and put the figures on record in docs/performance.md.
+
+    A large night needs some 10 GB; with TMPDIR=/dev/shm no disk is waited for.
+    """
     titles = [_title(name) for name in BENCHMARKS]
     asked = Size(brokers, brokers * LARGE.bundles // LARGE.brokers, hours)
     nights = {"night": partial(night, asked), "talkative_night": partial(talkative_night, asked)}

@@ -36,6 +36,8 @@ _HEADINGS = (
     "on two",
     "peak of memory on two, MiB",
 )
+#: Folder of a disk in memory; TMPDIR says whether the night is put there.
+_IN_MEMORY = Path("/dev/shm")
 #: What was found on the way, which the figures alone do not say.
 _TRIED = Path(__file__).with_suffix(".md")
 
@@ -69,7 +71,7 @@ def measured(size: Size, options: Options) -> Table:
         took_s = time.monotonic() - began
         explained = [_explained(root, Path(folder) / f"on-{cores}", cores) for cores in _CORES]
         plain_bytes = _plain_bytes(root)
-        text = _recorded(size, options, root, took_s) + _text(plain_bytes, explained[-1])
+        text = _recorded(size, options, root, took_s) + _text(root, plain_bytes, explained[-1])
         text += (
             f"{run.counts['reports']:,} reports were written, and {run.moves.time_s.size:,} "
             "bundles moved.\n"
@@ -94,15 +96,21 @@ def _recorded(size: Size, options: Options, root: Path, took_s: float) -> str:
     )
 
 
-def _text(plain_bytes: int, last: Mapping[str, Any]) -> str:
+def _text(root: Path, plain_bytes: int, last: Mapping[str, Any]) -> str:
     return (
         "Each explanation is a process of its own, which is kept to so many cores with all that it "
         "starts; memory is that of Java and of all of Python together, as resident.\n"
-        "The recording has been read before, so that it comes out of memory.\n"
+        f"{_kept(root)}"
         f"Unpacked it has {plain_bytes / 1e9:,.1f} GB in {last['lines']:,} lines.\n"
         f"{last['equal']:,} of {last['rounds']:,} rounds that left a line came out equal; the page "
         f"has {last['page'] / 1e6:.2f} MB, findings.json {last['findings'] / 1e6:.1f} MB.\n"
     )
+
+
+def _kept(root: Path) -> str:
+    if root.is_relative_to(_IN_MEMORY):
+        return "Recording and tables lie on a disk in memory, so that none is waited for.\n"
+    return "The recording has been read before, so that it comes out of memory if it fits.\n"
 
 
 def _costs(size: Size, plain_bytes: int, two: Mapping[str, Any]) -> str:
