@@ -29,6 +29,8 @@ _RELEASE_ASSUMED = "4.0.8"
 _MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 #: First release that has it.
 _FIRST = "2.11.0"
+#: What stands around a folder's name in the keys of `recording`.
+_BROKERS, _ID = "brokers.", ".id"
 #: How a broker names its release when it starts.
 _VERSION = re.compile(r"version: '([^']+)'")
 #: Placers that say in the log that they draw.
@@ -143,13 +145,14 @@ def logged_strategies(events: Sequence[Event]) -> tuple[list[str], list[str]]:
 def broker_ids(meta: Mapping[str, str]) -> dict[str, str]:
     """Read which broker's log lies in which folder.
 
-    >>> broker_ids({"name": "night", "brokers.broker-0.id": "10.0.0.1:8080"})
-    {'broker-0': '10.0.0.1:8080'}
+    >>> broker_ids({"name": "night", "brokers.10.0.0.1_8080.id": "10.0.0.1:8080"})
+    {'10.0.0.1_8080': '10.0.0.1:8080'}
     """
+    # A folder may be named by an address, which has dots of its own.
     return {
-        key.split(".")[1]: value
+        key.removeprefix(_BROKERS).removesuffix(_ID): value
         for key, value in meta.items()
-        if key.startswith("brokers.") and key.endswith(".id")
+        if key.startswith(_BROKERS) and key.endswith(_ID)
     }
 
 
