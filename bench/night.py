@@ -117,7 +117,13 @@ def _costs(size: Size, plain_bytes: int, two: Mapping[str, Any]) -> str:
     """Say what to reckon with for another night."""
     ingested, diagnosed = (sum(two["cpu_s"][stage].values()) for stage in ("ingest", "diagnose"))
     workers = max(two["worker_peak_bytes"].values()) / _MEBIBYTE
+    worked, took = (
+        sum(sum(two["cpu_s"][it].values()) for it in STAGES),
+        sum(two["wall_s"].values()),
+    )
     return (
+        f"On two cores it is {worked:,.0f} s of processor time, which one core could not do in "
+        f"less: by that two are {worked / took:.2f} times one, whatever slowed the machine down.\n"
         f"In processor time that is {ingested / (plain_bytes / 1e9):,.1f} s a GB of recording to "
         f"ingest, and {diagnosed / (size.brokers * size.hours / 1e3):,.1f} s a thousand "
         f"broker-hours to diagnose; one Python worker held {workers:,.0f} MiB at most.\n"
