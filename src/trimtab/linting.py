@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from trimtab.archives import ARCHIVES
 from trimtab.confs import (
     PREFIX,
     ConfError,
@@ -29,7 +30,6 @@ from trimtab.releases import release_line
 #: What the standard input is called in findings.
 STANDARD_INPUT = "stdin"
 
-_ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 _GZIP = b"\x1f\x8b"
 #: A conf is some 100 kB; what is larger by far is something else.
 _BYTES_MAX = 2 * 1024 * 1024
@@ -127,7 +127,7 @@ def _confs(path: str, release: str) -> tuple[list[Conf], str]:
     """
     if path == "-":
         return [read_conf(STANDARD_INPUT, sys.stdin.buffer.read(_BYTES_MAX + 1))], release
-    if os.path.isdir(path) or path.endswith(_ARCHIVES):
+    if os.path.isdir(path) or path.endswith(ARCHIVES):
         return _recorded(Path(path), release)
     return [_read_file(path, Path(path))], release
 

@@ -15,9 +15,6 @@ from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.telling import tell
 
-# What the name of an archive ends with.
-_ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
-
 
 class _Asked(TypedDict):
     """The options that say what is compared, and how it is told."""
@@ -136,10 +133,11 @@ def _recording(asked: _Asked) -> Path | None:
     Raises:
         FieldError: a recording stands beside something else, or a baseline is named for it.
     """
+    from trimtab.archives import ARCHIVES
     from trimtab.fields import FieldError
 
     given = asked["scenarios"]
-    found = [each for each in given if Path(each).is_dir() or each.endswith(_ARCHIVES)]
+    found = [each for each in given if Path(each).is_dir() or each.endswith(ARCHIVES)]
     if not found:
         return None
     if len(given) > 1:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import vl_convert
 from markupsafe import Markup
 
+from trimtab.drawing import VEGA_LITE
 from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Broker, Brokers
 from trimtab.report.frame import NARROW, WIDE, Format, has_arrows
 from trimtab.report.given import Given
@@ -24,9 +25,6 @@ from trimtab.report.lines import line_slots
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
 from trimtab.report.scene import Action, scene_of
-
-#: Version of Vega-Lite that draws the charts: pinned, as another one may draw differently.
-VEGA_LITE = "6.4"
 
 #: What the style sheet calls the pictures in a chart, in their order.
 PICTURES = ("cells", "dots", "dots useless")

@@ -15,7 +15,8 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup
 
-from trimtab.report.charts import VEGA_LITE, filled, within_page
+from trimtab.drawing import VEGA_LITE
+from trimtab.report.charts import filled, within_page
 from trimtab.report.contenders import Contender
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.given import Given, part
