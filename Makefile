@@ -109,19 +109,19 @@ SEED ?= $(if $(CI),ci)
 
 .PHONY: oracle
 oracle: $(READY) ## record what the strategies of RELEASE=4.0.8 decide, into build/oracle/vectors
-	@PYTHONPATH=pulsar $(RUN) oracle.record --release $(RELEASE)
+	@PYTHONPATH=testbed $(RUN) oracle.record --release $(RELEASE)
 
 .PHONY: oracle-check
 oracle-check: $(READY) ## compare with them on SEQUENCES=2000 fresh states a class (SEED=... repeats)
-	@PYTHONPATH=pulsar $(RUN) oracle.check --release $(RELEASE) --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
+	@PYTHONPATH=testbed $(RUN) oracle.check --release $(RELEASE) --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: vectors
 vectors: $(READY) ## ask every vector of tests/golden of its release again, and write it there
-	@PYTHONPATH=pulsar $(RUN) oracle.golden
+	@PYTHONPATH=testbed $(RUN) oracle.golden
 
 .PHONY: bench
 bench: $(READY) ## measure beside Pulsar's own classes, and rewrite docs/performance.md (ONLY=... a part; BROKERS=..., HOURS=... of a night)
-	@PYTHONPATH=pulsar $(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(HOURS),--hours $(HOURS))
+	@PYTHONPATH=testbed $(RUN) bench $(if $(ONLY),--only $(ONLY)) $(if $(BROKERS),--brokers $(BROKERS)) $(if $(HOURS),--hours $(HOURS))
 
 ##@ With a real cluster on the loopback interface (Maven, Java 17 or newer, Linux)
 
@@ -130,11 +130,11 @@ MODE ?= plain
 
 .PHONY: pulsar-up
 pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper and a bookie (MODE=namespaces: root)
-	@PYTHONPATH=pulsar $(RUN) cluster.up --brokers $(BROKERS) --release $(RELEASE) --mode $(MODE)
+	@PYTHONPATH=testbed $(RUN) cluster.up --brokers $(BROKERS) --release $(RELEASE) --mode $(MODE)
 
 .PHONY: pulsar-down
 pulsar-down: $(READY) ## stop them
-	@PYTHONPATH=pulsar $(RUN) cluster.down
+	@PYTHONPATH=testbed $(RUN) cluster.down
 
 .PHONY: pulsar-test
 pulsar-test: $(READY) ## start a cluster, load it, hurt it, gather, explain, move bundles, stop it
@@ -154,4 +154,4 @@ exhaustive: $(READY) ## every test that has a long form, in it: kills, damages, 
 clean: ## remove everything that a command made, .venv included
 	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \
 	  tests/testdata/generated
-	@find src tools tests pulsar bench -name __pycache__ -type d -prune -exec rm -rf {} +
+	@find src tools tests testbed bench -name __pycache__ -type d -prune -exec rm -rf {} +

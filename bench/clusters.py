@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.leader_maps import LeaderMaps
-from trimtab.model import ClusterLoad, Floats, Ints
-from trimtab.sequences import sequence
+from trimtab.pulsar.model import ClusterLoad, Floats, Ints
+from trimtab.pulsar.sequences.leader_maps import LeaderMaps
+from trimtab.pulsar.sequences.sequences import sequence
 
 #: Slices of a namespace.
 _BUNDLES_PER_NAMESPACE = 64

@@ -30,7 +30,7 @@ from bench.table import DifferenceError, Table
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.pipeline import ingest as ingest_recording
 from trimtab.ingest.recording import open_recording
-from trimtab.spark import opened_spark
+from trimtab.spark.session import opened_spark
 
 _SEED = 7
 _SIZE = 1_000_000_000

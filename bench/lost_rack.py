@@ -8,7 +8,7 @@ from bench.clusters import cluster, without
 from bench.sides import Case, Javas, Ours, agreed
 from bench.strategies import RELEASE, three_digits
 from bench.table import Table
-from trimtab.map_order import hash_map_order
+from trimtab.pulsar.map_order import hash_map_order
 
 _SEED = 2
 _BROKERS, _BUNDLES, _LOST = 1_000, 100_000, 50

@@ -19,9 +19,9 @@ from bench.simulation import world
 from bench.stages import PARTS, STAGES
 from bench.table import Table
 from bench.two_cores import two_cores
-from trimtab.record import Options, record
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.parameters import Parameters
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.trials.record import Options, record
 
 _BALANCER = Balancer("ThresholdShedder", "LeastResourceUsageWithWeight", "4.0.8")
 _QUIET = Options(noise_per_hour=500.0, metrics_s=300.0, rest_s=0.0, are_exported=True)

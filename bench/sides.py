@@ -16,10 +16,10 @@ from oracle.java import command
 
 from bench.clusters import load
 from bench.table import DifferenceError
-from trimtab.map_order import string_hash
-from trimtab.model import ClusterLoad
-from trimtab.place import placer
-from trimtab.shed import shedder
+from trimtab.pulsar.map_order import string_hash
+from trimtab.pulsar.model import ClusterLoad
+from trimtab.pulsar.place import placer
+from trimtab.pulsar.shed import shedder
 
 Result = TypeVar("Result")
 

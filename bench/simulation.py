@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from bench.table import Table
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.parameters import Parameters
-from trimtab.simulate.run import simulated
-from trimtab.simulate.world import Bundles, Machines, World
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.run import simulated
+from trimtab.lab.simulate.world import Bundles, Machines, World
 
 _SEED = 3
 _SIZES = ((10, 1_000), (100, 10_000), (1_000, 50_000))

@@ -22,7 +22,7 @@ from bench.process_tree import Shares, largest_worker_bytes, resident_bytes, sha
 from trimtab.diagnose import diagnose, diagnosis
 from trimtab.ingest import ingest, open_recording
 from trimtab.report import render
-from trimtab.spark import started
+from trimtab.spark.session import started
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from typing import Any
 from bench.clusters import cluster
 from bench.sides import Case, Javas, Measured, Ours, agreed
 from bench.table import Table
-from trimtab.map_order import hash_map_order
+from trimtab.pulsar.map_order import hash_map_order
 
 RELEASE = "4.0.8"
 _SEED = 1

@@ -19,14 +19,14 @@ import pyspark
 from pyspark import SparkContext
 
 from bench.table import DifferenceError, Table
-from trimtab.spark import opened_spark
-from trimtab.sweep.grid import grid
-from trimtab.sweep.pipeline import Plan
-from trimtab.sweep.pipeline import sweep as swept
-from trimtab.sweep.simulation import plan_of, scenarios_of
-from trimtab.sweep.task import shuffled
-from trimtab.sweep.worker import ROWS, Call, row_of
-from trimtab.tables import SWEPT
+from trimtab.files.tables import SWEPT
+from trimtab.spark.session import opened_spark
+from trimtab.trials.sweep.grid import grid
+from trimtab.trials.sweep.pipeline import Plan
+from trimtab.trials.sweep.pipeline import sweep as swept
+from trimtab.trials.sweep.simulation import plan_of, scenarios_of
+from trimtab.trials.sweep.task import shuffled
+from trimtab.trials.sweep.worker import ROWS, Call, row_of
 
 _CORES = 2
 _TURNS = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bench.night import LARGE, Size, measured
 from bench.table import Table
-from trimtab.record import Options
+from trimtab.trials.record import Options
 
 #: What the median broker logged in the recordings of real clusters once it had started; one
 #: scrape a minute; and logs packed, as brokers roll them.

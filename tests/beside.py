@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "pulsar", *sys.path])}
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "testbed", *sys.path])}
 #: The leader's round comes once a minute; the machine may be busy.
 WAIT_S = 240.0
 #: A command that waits for no round.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from trimtab.model import RESOURCES, BundleData, ClusterLoad, Floats, Preallocations
+from trimtab.pulsar.model import RESOURCES, BundleData, ClusterLoad, Floats, Preallocations
 
 #: A bundle of every load that no broker reports.
 UNOWNED = "t/n/unowned"

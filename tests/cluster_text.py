@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.model import MEBIBYTE, RESOURCES, ClusterLoad
+from trimtab.pulsar.model import MEBIBYTE, RESOURCES, ClusterLoad
 
 # Why a bundle may not be shed: moved lately, one of Pulsar's own, without load data.
 UNSHEDDABLE = ("recent", "system", "unmeasured")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from pyspark import SparkContext
 
-from trimtab.spark import started
+from trimtab.spark.session import started
 
 # The same examples on every run where a failure must be the change's fault; new ones
 # on a desk, where a failure is a find.  No deadline: the machine is shared.

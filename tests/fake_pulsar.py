@@ -22,7 +22,7 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from trimtab.control.plan import Plan, PlannedMove
+from trimtab.live.control.plan import Plan, PlannedMove
 
 #: How long an unload takes, s.
 UNLOAD_S = 0.02
@@ -105,7 +105,7 @@ class FakePulsar:
 
     def plan(self, n_moves: int, **limits: float) -> Plan:
         """Plan to move bundles off the first broker, in turn to the others."""
-        from trimtab.control.limits import Limits
+        from trimtab.live.control.limits import Limits
 
         owned = sorted(name for name, of in self.owners.items() if of == self.brokers[0].id)
         others = [each.id for each in self.brokers[1:]]

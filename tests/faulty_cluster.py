@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.control.entries import (
+from trimtab.live.control.entries import (
     ACCEPTED,
     REFUSED,
     UNKNOWN,
@@ -24,9 +24,9 @@ from trimtab.control.entries import (
     entry_line,
     read_entry,
 )
-from trimtab.control.memory import Memory, remembered
-from trimtab.control.plan import Expected, Plan, PlannedMove
-from trimtab.control.view import BrokerView, View
+from trimtab.live.control.memory import Memory, remembered
+from trimtab.live.control.plan import Expected, Plan, PlannedMove
+from trimtab.live.control.view import BrokerView, View
 
 _PAUSE_S = 5.0
 #: How long a killed broker stays registered, s.

@@ -21,11 +21,11 @@ from typing import Any
 
 import pyarrow.dataset as ds
 
-from trimtab.follow import Batches
-from trimtab.follow.facts import facts_of
-from trimtab.follow.pipeline import leader_followed
-from trimtab.follow.running import Fact, Running, folded
-from trimtab.follow.state import read_state
+from trimtab.live.follow import Batches
+from trimtab.live.follow.facts import facts_of
+from trimtab.live.follow.pipeline import leader_followed
+from trimtab.live.follow.running import Fact, Running, folded
+from trimtab.live.follow.state import read_state
 
 HERE = Path(__file__).parent
 SOURCE = HERE.parent / "src"

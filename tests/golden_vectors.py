@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab.leader_maps import LeaderMaps
-from trimtab.model import ClusterLoad
-from trimtab.sequences import sequence
+from trimtab.pulsar.model import ClusterLoad
+from trimtab.pulsar.sequences.leader_maps import LeaderMaps
+from trimtab.pulsar.sequences.sequences import sequence
 
 GOLDEN = Path(__file__).parent / "golden"
 #: What the name of a file of vectors ends with.

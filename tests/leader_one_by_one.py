@@ -1,6 +1,6 @@
 """The leader's maps again, plainly: one bundle after the other, one sample at a time.
 
-What `trimtab.diagnose.leader_view` does with arrays is held against this.
+What `trimtab.diagnose.replay.leader_view` does with arrays is held against this.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from trimtab.bundles import namespace
-from trimtab.candidates.fewest import fewest
-from trimtab.load_data.bundle_averages import (
+from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.candidates.fewest import fewest
+from trimtab.pulsar.leader.bundle_averages import (
     DEFAULT_STATS,
     LONG_SAMPLES,
     SHORT_SAMPLES,
     averaged,
 )
-from trimtab.map_order import concurrent_hash_map_order, hash_map_order
-from trimtab.model import BundleData, ClusterLoad, Floats, Preallocations
+from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
+from trimtab.pulsar.model import BundleData, ClusterLoad, Floats, Preallocations
 
 #: The four numbers averaged for each bundle.
 METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.candidates import Asked, Brokers, IsolationPolicy
-from trimtab.load_data.bundle_averages import Reported
-from trimtab.load_data.report_gate import Measured
-from trimtab.load_data.served_bundles import group_namespaces, namespace_bundles, served_bundles
-from trimtab.map_order import concurrent_hash_map_order
-from trimtab.model import ClusterLoad, Ints
-from trimtab.settings import candidate_settings
+from trimtab.pulsar.candidates import Asked, Brokers, IsolationPolicy
+from trimtab.pulsar.leader.bundle_averages import Reported
+from trimtab.pulsar.leader.report_gate import Measured
+from trimtab.pulsar.leader.served_bundles import group_namespaces, namespace_bundles, served_bundles
+from trimtab.pulsar.map_order import concurrent_hash_map_order
+from trimtab.pulsar.model import ClusterLoad, Ints
+from trimtab.pulsar.settings import candidate_settings
 
 RECORDED = Path(__file__).parent / "testdata" / "leader_parts" / "4.0.8.jsonl.xz"
 RELEASE = "4.0.8"

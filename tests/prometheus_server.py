@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import yaml
 
-from trimtab.watch.metrics import dashboard, rules
+from trimtab.live.watch.metrics import dashboard, rules
 
 WAIT_S = 60.0
 

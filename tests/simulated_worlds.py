@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.parameters import Clients, Parameters, Physics
-from trimtab.simulate.world import Bundles, Change, Event, Kind, Machines, World
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.parameters import Clients, Parameters, Physics
+from trimtab.lab.simulate.world import Bundles, Change, Event, Kind, Machines, World
 
 PAIRS = (
     ("ThresholdShedder", "LeastResourceUsageWithWeight"),

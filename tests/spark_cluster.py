@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyspark
 
-from trimtab.java import find_java
+from trimtab.spark.java import find_java
 
 _DEPLOY = "org.apache.spark.deploy"
 _MASTER_SAYS = "Starting Spark master at "

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-import trimtab.sweep.kept
-from trimtab.spark import opened_spark
-from trimtab.sweep.pipeline import Plan, sweep
-from trimtab.sweep.task import Ran, Task, Work
+import trimtab.trials.sweep.kept
+from trimtab.spark.session import opened_spark
+from trimtab.trials.sweep.pipeline import Plan, sweep
+from trimtab.trials.sweep.task import Ran, Task, Work
 
 
 def tasks(n: int) -> frozenset[Task]:
@@ -46,14 +46,14 @@ def toy(log: Path | None = None) -> Work:
 
 def where() -> Ran:
     """Say whether the worker runs the copy of the program that it was sent."""
-    import trimtab.sweep.worker
+    import trimtab.trials.sweep.worker
 
-    return Ran({"unloads": float(".zip/" in trimtab.sweep.worker.__file__)})
+    return Ran({"unloads": float(".zip/" in trimtab.trials.sweep.worker.__file__)})
 
 
 def _die_after(n: int) -> None:
     """Kill this process in the middle of keeping part n + 1, which leaves half a file."""
-    real = trimtab.sweep.kept._replace
+    real = trimtab.trials.sweep.kept._replace
     parts = []
 
     def replace(path: Path, content: bytes) -> None:
@@ -64,7 +64,7 @@ def _die_after(n: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
         real(path, content)
 
-    trimtab.sweep.kept._replace = replace
+    trimtab.trials.sweep.kept._replace = replace
 
 
 def main(master: str, folder: str, n: str, kept_max: str = "") -> None:

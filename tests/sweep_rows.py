@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.outcomes import MEASURES
+from trimtab.lab.outcomes import MEASURES
 
 #: Shedder, placer, typical unloads and minutes to balance; the last may never come.
 TYPICAL = (

@@ -17,15 +17,15 @@ from typing import Any
 import pytest
 
 from fake_pulsar import FakePulsar, fake_pulsar
-from trimtab.apply.admin import Admin, topic_of
-from trimtab.apply.journal import FileJournal, journal_entries
-from trimtab.apply.lock import FileLock, file_lock, stop_file
-from trimtab.apply.post import LockError
-from trimtab.apply.run import Watching, Where, carried_out, reached, rehearsed
-from trimtab.control.account import Account, account
-from trimtab.control.entries import Asked, Begun
-from trimtab.control.plan import Plan
-from trimtab.gather.access import GatherError, read_access
+from trimtab.live.apply.admin import Admin, topic_of
+from trimtab.live.apply.journal import FileJournal, journal_entries
+from trimtab.live.apply.lock import FileLock, file_lock, stop_file
+from trimtab.live.apply.post import LockError
+from trimtab.live.apply.run import Watching, Where, carried_out, reached, rehearsed
+from trimtab.live.control.account import Account, account
+from trimtab.live.control.entries import Asked, Begun
+from trimtab.live.control.plan import Plan
+from trimtab.live.gather.access import GatherError, read_access
 
 
 @pytest.fixture
@@ -335,7 +335,7 @@ def test_a_refusal_stops_and_may_be_asked_for_again(desk: Desk, status: int) -> 
 
 
 def test_no_answer_in_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trimtab.gather.calls import Limits
+    from trimtab.live.gather.calls import Limits
 
     cluster = desk.cluster
     plan = cluster.plan(2)
@@ -346,7 +346,7 @@ def test_no_answer_in_time(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(slow.pop())
 
     cluster.fault = fault
-    monkeypatch.setattr("trimtab.apply.admin.UNLOADING", Limits(1.0, 0.1, 0.2))
+    monkeypatch.setattr("trimtab.live.apply.admin.UNLOADING", Limits(1.0, 0.1, 0.2))
     done = desk.run(plan)
 
     assert done.is_done

@@ -11,12 +11,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fake_pulsar import FakePulsar, fake_pulsar
-from trimtab.apply.draining import drain_limits
-from trimtab.apply.files import write_plan
-from trimtab.apply.lock import file_lock
 from trimtab.cli import main
-from trimtab.control.limits import Limits
-from trimtab.control.plan import Plan, read_plan
+from trimtab.live.apply.draining import drain_limits
+from trimtab.live.apply.files import write_plan
+from trimtab.live.apply.lock import file_lock
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import Plan, read_plan
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.a-secret-of-this-test"
 
@@ -32,7 +32,7 @@ def cluster() -> Iterator[FakePulsar]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRIMTAB_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr("trimtab.apply.draining.drain_limits", _hurried)
+    monkeypatch.setattr("trimtab.live.apply.draining.drain_limits", _hurried)
     return tmp_path
 
 

@@ -15,9 +15,9 @@ from bench.clusters import cluster, load, without
 from bench.sides import Case, Measured, Ours, agreed
 from bench.strategies import PLACE_CONF, SHED_CONF, three_digits
 from bench.table import DifferenceError, Table
-from trimtab.map_order import concurrent_hash_map_order
-from trimtab.place import PLACERS
-from trimtab.shed import SHEDDERS
+from trimtab.pulsar.map_order import concurrent_hash_map_order
+from trimtab.pulsar.place import PLACERS
+from trimtab.pulsar.shed import SHEDDERS
 
 RELEASE = "4.0.8"
 TABLE = Table("What was measured.\n", ("Pulsar 4.0.8",), ("class", "ms"), (("AvgShedder", "1.5"),))

@@ -18,10 +18,10 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 import datadriven
 from report_nights import HOSTILE, night, renamed_night
-from trimtab.blame import BlameError, Question, document, lines
-from trimtab.blame.command import story
 from trimtab.cli import main
-from trimtab.visible import visible, visible_name
+from trimtab.explain.blame import BlameError, Question, document, lines
+from trimtab.explain.blame.command import story
+from trimtab.files.visible import visible, visible_name
 
 DATA = Path(__file__).parent / "testdata"
 NO_TABLES = DATA / "blame" / "tables-that-are-not-there"

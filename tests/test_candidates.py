@@ -17,8 +17,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.cluster_text import cluster
 from tests.datadriven import run
 from tests.test_properties import ANY, FEW
-from trimtab import candidates
-from trimtab.candidates import (
+from trimtab.pulsar import candidates
+from trimtab.pulsar.candidates import (
     CHAINS,
     Asked,
     BrokerFilterError,
@@ -30,9 +30,9 @@ from trimtab.candidates import (
     considered,
     what_forbids_unload,
 )
-from trimtab.model import ClusterLoad
-from trimtab.releases import release_order
-from trimtab.settings import candidate_settings, unknown_keys
+from trimtab.pulsar.model import ClusterLoad
+from trimtab.pulsar.releases import release_order
+from trimtab.pulsar.settings import candidate_settings, unknown_keys
 
 ROOM = Path(__file__).parent / "testdata" / "candidates"
 FILES = sorted(ROOM.glob("*.txt"))

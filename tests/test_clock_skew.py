@@ -15,7 +15,7 @@ from trimtab.diagnose.clock_pairs import pairs_of
 from trimtab.diagnose.clock_skew import STORE, Pair, measured
 from trimtab.diagnose.clocks import backward_warnings
 from trimtab.diagnose.night import Event
-from trimtab.tables import INGESTED
+from trimtab.files.tables import INGESTED
 
 START = datetime(2026, 11, 21, 7, tzinfo=UTC)
 NAMES = {"one": "b1", "two": "b2"}

@@ -14,9 +14,9 @@ import pytest
 from pyspark import SparkContext
 
 from spark_cluster import cluster
-from trimtab.explain import explain
+from trimtab.explain.explain import explain
 from trimtab.ingest import open_recording
-from trimtab.workers import LIBRARIES, WorkersError, check_libraries, is_cluster
+from trimtab.spark.workers import LIBRARIES, WorkersError, check_libraries, is_cluster
 
 pytestmark = pytest.mark.spark
 
@@ -27,9 +27,9 @@ ALONE = """
 import sys
 from pathlib import Path
 from trimtab.diagnose import held
-from trimtab.explain import explain
+from trimtab.explain.explain import explain
 from trimtab.ingest import open_recording
-from trimtab.spark import opened_spark
+from trimtab.spark.session import opened_spark
 
 # Each file of a table is a share of its own, so that the workers are asked.
 held._SHARE_BYTES = 1
@@ -41,7 +41,7 @@ with opened_spark("alone", cores=1, master=master) as spark:
 #: A command line whose tasks take their time, and which soon gives up waiting for workers.
 SLOW = """
 import sys
-import trimtab.workers
+import trimtab.spark.workers
 from trimtab.cli import main
 from trimtab.ingest import pipeline
 
@@ -49,7 +49,7 @@ write_group, plan = pipeline.write_group, pipeline.plan
 
 def planned(*given):
     # From here on there has been a worker.
-    trimtab.workers.WITHOUT_WORKERS_S = 3.0
+    trimtab.spark.workers.WITHOUT_WORKERS_S = 3.0
     return plan(*given)
 
 def slow(place, groups, number):

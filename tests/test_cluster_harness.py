@@ -23,7 +23,7 @@ from cluster.quick import HOST_USAGE, quickened
 from cluster.run import down, leave, stopped_on_failure
 from cluster.state import State, broker_id, load, log
 
-PROFILES = Path(__file__).parent.parent / "pulsar" / "cluster" / "profiles"
+PROFILES = Path(__file__).parent.parent / "testbed" / "cluster" / "profiles"
 GROUP = '[[group]]\nnamespace = "a/b"\ntopics = 2\nmessages_per_s = [[0, 10], [10, 30]]\n'
 
 

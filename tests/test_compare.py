@@ -17,13 +17,13 @@ from pyspark import SparkContext
 
 from sweep_rows import KEYS, row, rows
 from trimtab.cli import main
-from trimtab.compare import Question, compare, planned
-from trimtab.comparison import comparison, frontier
-from trimtab.fields import FieldError
-from trimtab.outcomes import MEASURES
+from trimtab.files.fields import FieldError
+from trimtab.lab.outcomes import MEASURES
 from trimtab.report.comparison import render_comparison
-from trimtab.sweep.strategies import USUAL
-from trimtab.sweep.task import Task
+from trimtab.trials.compare.compare import Question, compare, planned
+from trimtab.trials.compare.comparison import comparison, frontier
+from trimtab.trials.sweep.strategies import USUAL
+from trimtab.trials.sweep.task import Task
 
 THRESHOLD, AVG = KEYS[0], KEYS[4]
 QUESTIONS = {"S05": "How soon?", "S02": ""}

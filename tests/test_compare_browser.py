@@ -9,8 +9,8 @@ from playwright.sync_api import Browser, Page
 
 from opened_pages import Open, browser, colours, open_page
 from sweep_rows import KEYS, rows
-from trimtab.comparison import comparison
 from trimtab.report.comparison import render_comparison
+from trimtab.trials.compare.comparison import comparison
 
 pytestmark = pytest.mark.browser
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.confs import dumped_entries, helm_entries, without_script
 from trimtab.diagnose.deployment import deployment, logged_releases, logged_settings
 from trimtab.diagnose.night import Event
-from trimtab.keys import KEYS
+from trimtab.pulsar.confs import dumped_entries, helm_entries, without_script
+from trimtab.pulsar.keys import KEYS
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 HELM = """\

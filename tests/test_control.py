@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 import datadriven
-from trimtab.control.entries import (
+from trimtab.files.fields import FieldError
+from trimtab.live.control.entries import (
     Answered,
     Asked,
     Astray,
@@ -28,12 +29,11 @@ from trimtab.control.entries import (
     entry_line,
     read_entry,
 )
-from trimtab.control.limits import Limits
-from trimtab.control.memory import Memory, after, remembered
-from trimtab.control.plan import Expected, Plan, PlannedMove, plan_text, read_plan
-from trimtab.control.step import LookUp, Record, Unload, step
-from trimtab.control.view import BrokerView, View
-from trimtab.fields import FieldError
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.memory import Memory, after, remembered
+from trimtab.live.control.plan import Expected, Plan, PlannedMove, plan_text, read_plan
+from trimtab.live.control.step import LookUp, Record, Unload, step
+from trimtab.live.control.view import BrokerView, View
 
 FIXTURES = Path(__file__).parent / "testdata" / "control"
 _FLAGS = {"on": True, "off": False, "?": None}

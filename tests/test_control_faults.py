@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from faulty_cluster import FaultyCluster, FragileJournal, KilledError, moves_of
-from trimtab.control.drive import driven
-from trimtab.control.entries import Answered, Asked, Begun, Verified, read_entry
-from trimtab.control.limits import Limits
-from trimtab.control.memory import Phase
-from trimtab.control.plan import Plan
+from trimtab.live.control.drive import driven
+from trimtab.live.control.entries import Answered, Asked, Begun, Verified, read_entry
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.memory import Phase
+from trimtab.live.control.plan import Plan
 
 #: Runs of one test; `--exhaustive` has them all.
 FEW, ALL = 1_000, 10_000

@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from test_recorded_traffic import CONF, MEASURED, two_brokers
-from trimtab.comparison import StrategyKey
-from trimtab.counterfactual.changes import changes
-from trimtab.counterfactual.fidelity import fidelity
-from trimtab.counterfactual.lines import lines
-from trimtab.counterfactual.matrix import matrix
-from trimtab.counterfactual.measures import SHOWN, numbers, p95
-from trimtab.counterfactual.replay import Replay, digest
-from trimtab.counterfactual.variants import TRIED, real, refuse_unknown, variants
-from trimtab.fields import FieldError
-from trimtab.reconstruct.cluster import rebuilt
-from trimtab.reconstruct.recosted import fitted_costs
-from trimtab.shed import SHEDDERS
-from trimtab.simulate.balancer import Balancer
-from trimtab.sweep.task import NOBODY, Task
+from trimtab.files.fields import FieldError
+from trimtab.lab.reconstruct.cluster import rebuilt
+from trimtab.lab.reconstruct.recosted import fitted_costs
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.pulsar.shed import SHEDDERS
+from trimtab.trials.compare.comparison import StrategyKey
+from trimtab.trials.sweep.task import NOBODY, Task
+from trimtab.trials.what_if.changes import changes
+from trimtab.trials.what_if.fidelity import fidelity
+from trimtab.trials.what_if.lines import lines
+from trimtab.trials.what_if.matrix import matrix
+from trimtab.trials.what_if.measures import SHOWN, numbers, p95
+from trimtab.trials.what_if.replay import Replay, digest
+from trimtab.trials.what_if.variants import TRIED, real, refuse_unknown, variants
 
 PLACER = "LeastLongTermMessageRate"
 REAL: StrategyKey = ("UniformLoadShedder", PLACER, "4.0.8", "{}")
@@ -402,7 +402,7 @@ def test_numbers_of_a_run_that_was_cut_are_not_known() -> None:
     again = rebuilt(two_brokers().told(), MEASURED, seed=0)
     from dataclasses import replace
 
-    from trimtab.reconstruct.leading import led
+    from trimtab.lab.reconstruct.leading import led
 
     run = led(again, Balancer(None, PLACER, "4.0.8", CONF), 0.0, 0).run
     assert all(math.isnan(value) for value in numbers(replace(run, is_cut=True)).values())

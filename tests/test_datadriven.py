@@ -15,7 +15,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.cluster_text import MEBIBYTE, cluster, described
 from tests.datadriven import run
 from tests.transfer_text import ExtensiblePlace, Transfers
-from trimtab.model import (
+from trimtab.pulsar.model import (
     AvgShedderMemory,
     BundleData,
     ClusterLoad,
@@ -26,10 +26,10 @@ from trimtab.model import (
     Reason,
     RoundRobinMemory,
 )
-from trimtab.place import PLACERS, placer
-from trimtab.scores import mean_in_order, smoothed, unweighted_usage, weighted_usage
-from trimtab.settings import ResourceWeights, unknown_keys
-from trimtab.shed import SHEDDERS, shedder
+from trimtab.pulsar.place import PLACERS, placer
+from trimtab.pulsar.scores import mean_in_order, smoothed, unweighted_usage, weighted_usage
+from trimtab.pulsar.settings import ResourceWeights, unknown_keys
+from trimtab.pulsar.shed import SHEDDERS, shedder
 
 TESTDATA = Path(__file__).parent / "testdata"
 

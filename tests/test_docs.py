@@ -74,7 +74,7 @@ def test_every_table_and_column_says_what_it_means() -> None:
 
 
 def test_every_setting_is_documented() -> None:
-    from trimtab.keys import KEYS
+    from trimtab.pulsar.keys import KEYS
 
     text = (DOCS / "settings.md").read_text(encoding="utf-8")
 
@@ -83,7 +83,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_rule_is_in_the_table_and_has_its_section() -> None:
-    from trimtab.lint import RULES
+    from trimtab.explain.lint import RULES
 
     text = (DOCS / "lint.md").read_text(encoding="utf-8")
 

@@ -8,9 +8,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.control.draining import BrokerState, Frame, bringing_back, emptying
-from trimtab.control.limits import Limits
-from trimtab.control.plan import Interval, Plan
+from trimtab.live.control.draining import BrokerState, Frame, bringing_back, emptying
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import Interval, Plan
 
 FRAME = Frame("demo", 1000.0, Limits())
 usages = st.one_of(st.just(math.nan), st.floats(0, 100))

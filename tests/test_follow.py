@@ -21,15 +21,15 @@ from pyspark import SparkContext
 from tests.follow_kills import SOURCE
 from trimtab.cli import main
 from trimtab.diagnose import diagnose
-from trimtab.follow import Batches, Pace, Stored, follow, opened_tables
-from trimtab.follow.facts import facts_of
-from trimtab.follow.lock import HeldError, locked
-from trimtab.follow.pipeline import leader_followed
-from trimtab.follow.running import Fact, Running, folded
-from trimtab.follow.state import read_state
+from trimtab.files.partitions import clusters, has_days, part_files
+from trimtab.files.tables import INGESTED
 from trimtab.ingest import IngestError, ingest, ingest_all, open_recording
-from trimtab.partitions import clusters, has_days, part_files
-from trimtab.tables import INGESTED
+from trimtab.live.follow import Batches, Pace, Stored, follow, opened_tables
+from trimtab.live.follow.facts import facts_of
+from trimtab.live.follow.lock import HeldError, locked
+from trimtab.live.follow.pipeline import leader_followed
+from trimtab.live.follow.running import Fact, Running, folded
+from trimtab.live.follow.state import read_state
 
 #: Nothing is at rest as long as a test writes to it.
 GROWING_S = 1000.0

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.follow import disk as looked_at
-from trimtab.follow.disk import Disk
-from trimtab.follow.incarnations import MovedError, Standing
 from trimtab.ingest.recording import Recording, open_growing
+from trimtab.live.follow import disk as looked_at
+from trimtab.live.follow.disk import Disk
+from trimtab.live.follow.incarnations import MovedError, Standing
 
 LINES = b"06:00:00,001 the first line of this log\n06:00:00,002 the second\n"
 

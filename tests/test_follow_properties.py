@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.follow_disk import Folder
-from trimtab.follow.ledger import known_of
+from trimtab.live.follow.ledger import known_of
 
 #: What happens, and how much of it.
 STEPS = st.lists(

@@ -9,14 +9,14 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.follow import Stored
-from trimtab.follow.facts import facts_of
-from trimtab.follow.live import Since, over_the_bar, told
-from trimtab.follow.running import Fact, Rhythm, Running, folded
-from trimtab.model import History
-from trimtab.scores import smoothed
-from trimtab.settings import ResourceWeights
-from trimtab.tables import INGESTED
+from trimtab.files.tables import INGESTED
+from trimtab.live.follow import Stored
+from trimtab.live.follow.facts import facts_of
+from trimtab.live.follow.live import Since, over_the_bar, told
+from trimtab.live.follow.running import Fact, Rhythm, Running, folded
+from trimtab.pulsar.model import History
+from trimtab.pulsar.scores import smoothed
+from trimtab.pulsar.settings import ResourceWeights
 
 MINUTE_US = 60_000_000
 RHYTHM = Rhythm(0.9, MINUTE_US)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
-from trimtab.simulate import foreseen
-from trimtab.simulate.flow import Flow, Flows
-from trimtab.simulate.run import simulated
-from trimtab.simulate.traffic import Rows
-from trimtab.simulate.world import Run
+from trimtab.lab.simulate import foreseen
+from trimtab.lab.simulate.flow import Flow, Flows
+from trimtab.lab.simulate.run import simulated
+from trimtab.lab.simulate.traffic import Rows
+from trimtab.lab.simulate.world import Run
 
 SEEDS = range(4000, 4060)
 

@@ -21,6 +21,7 @@ import pytest
 from tests import log_text
 from tests.log_text import damaged
 from tests.zookeeper_files import create, digest, log, multi, put, record
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import open_recording
 from trimtab.ingest.splits import cut
@@ -34,7 +35,6 @@ from trimtab.ingest.worker import (
     parse_split,
 )
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-from trimtab.tables import INGESTED
 
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ("recordings/threshold", "recordings/avg", "tests/testdata/recordings/mixed")

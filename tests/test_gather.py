@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from tests import fake_admin as fake
-from trimtab.gather import Gathered, GatherError, Wanted, gather, read_access
-from trimtab.gather.folder import Folder
 from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split
+from trimtab.live.gather import Gathered, GatherError, Wanted, gather, read_access
+from trimtab.live.gather.folder import Folder
 
 SECRET = "hush-hush-hush"
 #: Longer than a test takes, and not for ever if it fails.

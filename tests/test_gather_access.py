@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from tests import fake_admin as fake
-from trimtab.gather.access import Access, GatherError, read_access
-from trimtab.gather.calls import CallError, Calls, Limits
-from trimtab.gather.client_conf import read_client_conf
+from trimtab.live.gather.access import Access, GatherError, read_access
+from trimtab.live.gather.calls import CallError, Calls, Limits
+from trimtab.live.gather.client_conf import read_client_conf
 
 TLS = Path(__file__).parent / "testdata" / "gather" / "tls"
 SECRET = "hush-hush-hush"

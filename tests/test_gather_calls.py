@@ -12,8 +12,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests import fake_admin as fake
 from tests.datadriven import run
-from trimtab.gather.access import Access, read_access
-from trimtab.gather.calls import CallError, Calls, Limits
+from trimtab.live.gather.access import Access, read_access
+from trimtab.live.gather.calls import CallError, Calls, Limits
 
 TESTDATA = Path(__file__).parent / "testdata" / "gather"
 PATH = "/admin/v2/brokers"

@@ -13,16 +13,16 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from tests import fake_admin as fake
-from trimtab.gather.access import GatherError, read_access
-from trimtab.gather.calls import CallError, Calls
-from trimtab.gather.cluster import root_of
-from trimtab.gather.copies import copy_logs, copy_zookeeper, log_folders, zookeeper_folders
-from trimtab.gather.folder import Folder, folder_name
-from trimtab.gather.nodes import Kind, Ledger, Seen, kind_of
-from trimtab.gather.prometheus import STEP, export
-from trimtab.gather.settings import LEFT_OUT, without_secrets
-from trimtab.gather.watched_store import servers_of
-from trimtab.keys import KEYS
+from trimtab.live.gather.access import GatherError, read_access
+from trimtab.live.gather.calls import CallError, Calls
+from trimtab.live.gather.cluster import root_of
+from trimtab.live.gather.copies import copy_logs, copy_zookeeper, log_folders, zookeeper_folders
+from trimtab.live.gather.folder import Folder, folder_name
+from trimtab.live.gather.nodes import Kind, Ledger, Seen, kind_of
+from trimtab.live.gather.prometheus import STEP, export
+from trimtab.live.gather.settings import LEFT_OUT, without_secrets
+from trimtab.live.gather.watched_store import servers_of
+from trimtab.pulsar.keys import KEYS
 
 BROKER = "/loadbalance/brokers/b1:8080"
 SPACE = "/namespace/shop/orders"

@@ -85,8 +85,8 @@ def matches(pattern: re.Pattern[str]) -> tuple[list[str], list[str]]:
 
 def strategies(room: str) -> list[Callable[..., object]]:
     """List the functions of a room of strategies, each once."""
-    from trimtab.place import EXTENSIBLE_PLACERS, PLACERS
-    from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
+    from trimtab.pulsar.place import EXTENSIBLE_PLACERS, PLACERS
+    from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
 
     entered: list[Callable[..., object]] = []
     if room == "shed":
@@ -103,7 +103,7 @@ def test_strategy_is_file_function_and_fixture(room: str) -> None:
     checked = []
     for function in strategies(room):
         package, _, file = function.__module__.rpartition(".")
-        assert package == f"trimtab.{room}"
+        assert package == f"trimtab.pulsar.{room}"
         # A variant of one release line is named for its class first: avg_shedder_5_0.
         assert function.__name__.startswith(file)
         assert (TESTDATA / room / f"{file}.txt").is_file(), f"{room}/{file} has no fixture"
@@ -116,7 +116,7 @@ def test_strategy_is_file_function_and_fixture(room: str) -> None:
 
 @pytest.mark.parametrize("room", ["shed", "place"])
 def test_every_strategy_file_is_registered(room: str) -> None:
-    files = {path.stem for path in (PACKAGE / room).glob("[a-z]*.py")}
+    files = {path.stem for path in (PACKAGE / "pulsar" / room).glob("[a-z]*.py")}
     registered = {function.__module__.rpartition(".")[2] for function in strategies(room)}
 
     assert registered == files
@@ -129,7 +129,7 @@ def test_finding_is_file_function_fixture_and_page() -> None:
     for code, function in FINDINGS.items():
         name = code.replace("-", "_")
         assert function.__name__ == name
-        assert function.__module__ == f"trimtab.diagnose.{name}"
+        assert function.__module__ == f"trimtab.diagnose.findings.{name}"
         assert (TESTDATA / "diagnose" / f"{name}.txt").is_file(), f"{code} has no fixture"
         assert (ROOT / "docs" / "findings" / f"{code}.md").is_file(), f"{code} has no page"
     looked_at(list(FINDINGS), 1)

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import SparkContext
 
+from trimtab.files.partitions import part_files
+from trimtab.files.tables import INGESTED
 from trimtab.ingest import Accounting, IngestError, ingest, open_recording, pipeline, splits, worker
 from trimtab.ingest.recording import UnusedFile
-from trimtab.partitions import part_files
-from trimtab.tables import INGESTED
 
 LINE = "2026-11-21T06:00:00,000+0000 [main] INFO  x.Y - z\n"
 BUNDLE = "public/default/0x00000000_0x80000000"

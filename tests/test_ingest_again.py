@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
+from trimtab.files.partitions import clusters, part_files
 from trimtab.ingest import (
     Accounting,
     IngestError,
@@ -20,7 +21,6 @@ from trimtab.ingest import (
     pipeline,
     splits,
 )
-from trimtab.partitions import clusters, part_files
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 LOG = "logs/broker1/pulsar-broker.log"

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.intervals import Interval, interval, mean, median, paired, percentile, summary
+from trimtab.lab.outcomes.intervals import (
+    Interval,
+    interval,
+    mean,
+    median,
+    paired,
+    percentile,
+    summary,
+)
 
 INF, NAN = math.inf, math.nan
 

@@ -19,9 +19,9 @@ import pytest
 from oracle.agreement import agreement, is_known
 
 from tests.golden_vectors import recorded_classes, vectors, whole_vectors
-from trimtab.model import MEBIBYTE, ClusterLoad, Decision, Reason
-from trimtab.releases import release_order
-from trimtab.shed import shedder
+from trimtab.pulsar.model import MEBIBYTE, ClusterLoad, Decision, Reason
+from trimtab.pulsar.releases import release_order
+from trimtab.pulsar.shed import shedder
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "agreement.md"
 ROW = "| {} | {} | {} | {} | {} | {} | {} |\n"

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.apply.journal import JournalError, opened_journal
-from trimtab.apply.lock import file_lock
-from trimtab.apply.post import LockError
-from trimtab.control.entries import Begun, Done, Verified, entry_line
+from trimtab.live.apply.journal import JournalError, opened_journal
+from trimtab.live.apply.lock import file_lock
+from trimtab.live.apply.post import LockError
+from trimtab.live.control.entries import Begun, Done, Verified, entry_line
 
 _BEGUN, _VERIFIED, _DONE = Begun(1.0, "p1", 1), Verified(2.0, 0), Done(3.0)
 

@@ -11,8 +11,8 @@ import pytest
 
 from trimtab.diagnose.deployment import deployment
 from trimtab.diagnose.document import findings_document
+from trimtab.diagnose.findings.score_disagreement import score_disagreement
 from trimtab.diagnose.night import BrokerState, Draw, Move, Night, Recomputed, Round
-from trimtab.diagnose.score_disagreement import score_disagreement
 from trimtab.diagnose.verdicts import verdicts
 
 TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)

@@ -10,14 +10,19 @@ import numpy as np
 import pytest
 
 from tests import leader_parts
-from trimtab.candidates import chain, chosen_again, considered
-from trimtab.candidates.before_unload import would_crowd_its_group
-from trimtab.load_data.broker_averages import time_average_broker_data
-from trimtab.load_data.bundle_averages import BundleAverages, meet, no_averages, update_bundle_data
-from trimtab.load_data.preallocations import Preallocated, clean_up, preallocate
-from trimtab.load_data.report_gate import need_broker_data_update
-from trimtab.model import UnreportedCandidateError
-from trimtab.settings import load_manager_settings
+from trimtab.pulsar.candidates import chain, chosen_again, considered
+from trimtab.pulsar.candidates.before_unload import would_crowd_its_group
+from trimtab.pulsar.leader.broker_averages import time_average_broker_data
+from trimtab.pulsar.leader.bundle_averages import (
+    BundleAverages,
+    meet,
+    no_averages,
+    update_bundle_data,
+)
+from trimtab.pulsar.leader.preallocations import Preallocated, clean_up, preallocate
+from trimtab.pulsar.leader.report_gate import need_broker_data_update
+from trimtab.pulsar.model import UnreportedCandidateError
+from trimtab.pulsar.settings import load_manager_settings
 
 MODULAR = chain("ModularLoadManagerImpl", leader_parts.RELEASE)
 assert MODULAR is not None

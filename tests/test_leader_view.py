@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from tests import leader_one_by_one
 from trimtab.diagnose import leader_averages as averages_module
 from trimtab.diagnose import waiting as waiting_module
-from trimtab.diagnose.feeding import feed
-from trimtab.diagnose.leader_averages import Average, LeaderAverages
-from trimtab.diagnose.leader_load import broker_load, cluster_load
-from trimtab.diagnose.leader_view import LeaderView, Report
-from trimtab.diagnose.missed_writes import missed_writes
-from trimtab.load_data.bundle_averages import averaged
-from trimtab.model import ClusterLoad
+from trimtab.diagnose.replay.feeding import feed
+from trimtab.diagnose.replay.leader_averages import Average, LeaderAverages
+from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
+from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.diagnose.replay.missed_writes import missed_writes
+from trimtab.pulsar.leader.bundle_averages import averaged
+from trimtab.pulsar.model import ClusterLoad
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.control.draining import BrokerState, Frame
-from trimtab.control.levelling import Levelled, Wish, levelling
-from trimtab.control.limits import Limits
+from trimtab.live.control.draining import BrokerState, Frame
+from trimtab.live.control.levelling import Levelled, Wish, levelling
+from trimtab.live.control.limits import Limits
 
 FRAME = Frame("demo", 1000.0, Limits())
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.keys import KEYS
-from trimtab.lint import RULES, Conf, Finding, lint, lint_upgrade
-from trimtab.lint.heeded import READERS
-from trimtab.linting import merged, read_conf
+from trimtab.explain.conf_files import merged, read_conf
+from trimtab.explain.lint import RULES, Conf, Finding, lint, lint_upgrade
+from trimtab.explain.lint.heeded import READERS
+from trimtab.pulsar.keys import KEYS
 
 TESTDATA = Path(__file__).parent / "testdata" / "lint"
 FILES = sorted(TESTDATA.glob("*.txt"))

@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 
 from tests.golden_vectors import defaults
 from trimtab.cli import main
-from trimtab.lint import RULES, Conf, lint
-from trimtab.lint.sarif import sarif
-from trimtab.lint.text import told
-from trimtab.linting import read_conf
+from trimtab.explain.conf_files import read_conf
+from trimtab.explain.lint import RULES, Conf, lint
+from trimtab.explain.lint.sarif import sarif
+from trimtab.explain.lint.text import told
 
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "recordings"

@@ -16,10 +16,10 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from tests.test_properties import FEW
-from trimtab.load_data import LOAD_DATA, LoadData, load_data
-from trimtab.load_data.affinity import ask_for, take
-from trimtab.load_data.broker_averages import time_average_broker_data
-from trimtab.load_data.bundle_averages import (
+from trimtab.pulsar.leader import LOAD_DATA, LoadData, load_data
+from trimtab.pulsar.leader.affinity import ask_for, take
+from trimtab.pulsar.leader.broker_averages import time_average_broker_data
+from trimtab.pulsar.leader.bundle_averages import (
     BundleAverages,
     Reported,
     bundle_data,
@@ -28,7 +28,7 @@ from trimtab.load_data.bundle_averages import (
     update_bundle_data,
     with_quotas,
 )
-from trimtab.load_data.preallocations import (
+from trimtab.pulsar.leader.preallocations import (
     Preallocated,
     clean_up,
     drop_brokers,
@@ -36,20 +36,20 @@ from trimtab.load_data.preallocations import (
     preallocate,
     reap,
 )
-from trimtab.load_data.recently_unloaded import is_recently_unloaded
-from trimtab.load_data.report_gate import (
+from trimtab.pulsar.leader.recently_unloaded import is_recently_unloaded
+from trimtab.pulsar.leader.report_gate import (
     Measured,
     need_broker_data_update,
     need_broker_data_update_2_10,
 )
-from trimtab.load_data.served_bundles import (
+from trimtab.pulsar.leader.served_bundles import (
     group_bundles,
     group_namespaces,
     namespace_bundles,
     served_bundles,
 )
-from trimtab.map_order import concurrent_hash_map_order
-from trimtab.settings import load_manager_settings
+from trimtab.pulsar.map_order import concurrent_hash_map_order
+from trimtab.pulsar.settings import load_manager_settings
 
 ROOM = Path(__file__).parent / "testdata" / "load_data"
 FILES = sorted(ROOM.glob("*.txt"))

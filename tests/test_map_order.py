@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from oracle.states import MODULAR
 
 from tests.golden_vectors import FULL, whole_vectors
-from trimtab.leader_maps import LeaderMaps
-from trimtab.map_order import (
+from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     HashMapKeys,
     concurrent_hash_map_order,
@@ -26,7 +25,8 @@ from trimtab.map_order import (
     spreads,
     string_hash,
 )
-from trimtab.sequences import Round, sequence
+from trimtab.pulsar.sequences.leader_maps import LeaderMaps
+from trimtab.pulsar.sequences.sequences import Round, sequence
 
 # What was put in (+), taken out (-) or cleared (!), and how a HashMap and a ConcurrentHashMap
 # of OpenJDK 17 walked what was left; the HashMap was spared what was taken out.  Some keys

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.layouts import log_line, simple_class_name
 from trimtab.ingest.messages import MESSAGES, Message
 from trimtab.ingest.messages.template import needle, shape
 from trimtab.ingest.outcome import Origin, Rejected, Rows
-from trimtab.tables import INGESTED
 
 TESTDATA = Path(__file__).parent / "testdata" / "ingest"
 ORIGIN = Origin("logs/leader/pulsar-broker.log", "leader", timezone(timedelta(hours=8)), None)

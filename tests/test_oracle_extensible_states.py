@@ -13,7 +13,7 @@ from oracle.agreement import Agreement, agreement
 from oracle.extensible_states import ONLY_SHED, ROLES, SHARES, extensible_sequence
 from oracle.shrink import shrunk
 
-from trimtab.keys import KEYS
+from trimtab.pulsar.keys import KEYS
 
 DRAWN = 1000
 

@@ -15,12 +15,12 @@ from oracle.shrink import shrunk
 from oracle.states import MODULAR, ONLY, ROLES, SHARES, STRATEGIES, is_of_release, sequence
 
 from tests.golden_vectors import GOLDEN, SUFFIX, packed_lines, whole_vectors
-from trimtab.decide import decide, result
-from trimtab.keys import KEYS
-from trimtab.map_order import string_hash
-from trimtab.place import EXTENSIBLE_PLACERS, PLACERS
-from trimtab.sequences import sequence as read_sequence
-from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.map_order import string_hash
+from trimtab.pulsar.place import EXTENSIBLE_PLACERS, PLACERS
+from trimtab.pulsar.sequences.decide import decide, result
+from trimtab.pulsar.sequences.sequences import sequence as read_sequence
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
 
 DRAWN = 1000
 ODD_USAGE = {"nan", "inf", "-inf", "-1.0", "0.0"}

@@ -12,22 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.trajectory_text import trajectory_of
-from trimtab.outcomes import MEASURES, between, measured, outcomes, trajectory
-from trimtab.outcomes.aftermath import Aftermath, aftermath
-from trimtab.outcomes.balance import time_below_min
-from trimtab.outcomes.best_spread import best_spread
-from trimtab.outcomes.level import level, minute_means
-from trimtab.outcomes.minimum_moves import (
+from trimtab.lab.outcomes import MEASURES, between, measured, outcomes, trajectory
+from trimtab.lab.outcomes.aftermath import Aftermath, aftermath
+from trimtab.lab.outcomes.balance import time_below_min
+from trimtab.lab.outcomes.best_spread import best_spread
+from trimtab.lab.outcomes.level import level, minute_means
+from trimtab.lab.outcomes.minimum_moves import (
     Minimum,
     Placement,
     counted_moves,
     minimum_moves,
     usages,
 )
-from trimtab.outcomes.spread import inner_spread, spread
-from trimtab.outcomes.thrash import against_the_trend
-from trimtab.outcomes.trajectory import Trajectory
-from trimtab.simulate.world import Bundles, Machines, Moves, Rounds, Run, World
+from trimtab.lab.outcomes.spread import inner_spread, spread
+from trimtab.lab.outcomes.thrash import against_the_trend
+from trimtab.lab.outcomes.trajectory import Trajectory
+from trimtab.lab.simulate.world import Bundles, Machines, Moves, Rounds, Run, World
 
 STEP_S = 15.0
 

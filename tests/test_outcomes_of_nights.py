@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
+from night_trajectory import recorded_trajectory
 from trimtab.diagnose.night import Move, Night, Recomputed, Round, Usage
-from trimtab.diagnose.trajectory import recorded_trajectory
-from trimtab.outcomes import measured
+from trimtab.lab.outcomes import measured
 
 BEGIN = datetime(2026, 11, 21, 2, 0, tzinfo=UTC)
 

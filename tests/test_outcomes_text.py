@@ -11,18 +11,18 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from tests.trajectory_text import STEP_S, series, trajectory_of
-from trimtab.outcomes import MEASURES, measured
-from trimtab.outcomes.best_spread import best_spread
-from trimtab.outcomes.level import level, minute_means
-from trimtab.outcomes.minimum_moves import (
+from trimtab.lab.outcomes import MEASURES, measured
+from trimtab.lab.outcomes.best_spread import best_spread
+from trimtab.lab.outcomes.level import level, minute_means
+from trimtab.lab.outcomes.minimum_moves import (
     Placement,
     counted_moves,
     minimum_moves,
     usages,
 )
-from trimtab.outcomes.recorded import Reported, Unloaded, recorded
-from trimtab.outcomes.spread import inner_spread, spread
-from trimtab.outcomes.thrash import against_the_trend
+from trimtab.lab.outcomes.recorded import Reported, Unloaded, recorded
+from trimtab.lab.outcomes.spread import inner_spread, spread
+from trimtab.lab.outcomes.thrash import against_the_trend
 
 TESTDATA = Path(__file__).parent / "testdata" / "outcomes"
 FILES = sorted(TESTDATA.glob("*.txt"))

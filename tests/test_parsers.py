@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.actions import action
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.load_reports import load_report
@@ -17,7 +18,6 @@ from trimtab.ingest.metrics import prom_line, query_range, scrape_time
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
 from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS
-from trimtab.tables import INGESTED
 
 CHINA = timezone(timedelta(hours=8))
 PROM = "metrics/broker1/2026-11-21T06-41-25.663Z.prom.gz"

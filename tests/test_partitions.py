@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.partitions import NO_DAY, Part, clusters, escaped, part_files, write_rows
-from trimtab.tables import INGESTED
+from trimtab.files.partitions import NO_DAY, Part, clusters, escaped, part_files, write_rows
+from trimtab.files.tables import INGESTED
 
 SCHEMA = INGESTED["actions"]
 TIMES = [

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trimtab.model import BundleData, Plans
-from trimtab.plans import BY_IDENTITY, BY_VALUE, destination, noticed, planned
+from trimtab.pulsar.avg_shedder_plans import BY_IDENTITY, BY_VALUE, destination, noticed, planned
+from trimtab.pulsar.model import BundleData, Plans
 
 RECORDED = Path(__file__).parent / "golden" / "jdk-17" / "hash_map.jsonl.gz"
 

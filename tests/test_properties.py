@@ -13,14 +13,14 @@ from hypothesis import Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster_loads import anything, exact_loads, loads, plain, without_long
-from trimtab.model import (
+from trimtab.pulsar.model import (
     RESOURCES,
     ClusterLoad,
     Decision,
     History,
     Reason,
 )
-from trimtab.scores import (
+from trimtab.pulsar.scores import (
     descending,
     forget,
     mean_in_order,
@@ -29,8 +29,8 @@ from trimtab.scores import (
     unweighted_usage,
     weighted_usage,
 )
-from trimtab.settings import ResourceWeights
-from trimtab.shed import SHEDDERS
+from trimtab.pulsar.settings import ResourceWeights
+from trimtab.pulsar.shed import SHEDDERS
 
 # Strategies that give up as many bundles a round as it takes.
 SHEDS_SEVERAL = {"AvgShedder", "OverloadShedder", "ThresholdShedder", "UniformLoadShedder"}

@@ -13,10 +13,16 @@ from hypothesis import strategies as st
 
 from tests.cluster_loads import UNOWNED, exact_loads, loads, without_long
 from tests.test_properties import ANY, CONF, FEW, equal
-from trimtab.model import ClusterLoad, Ints, NoCandidatesError, Placement, UnreportedCandidateError
-from trimtab.place import PLACERS, placer
-from trimtab.scores import weighted_usage
-from trimtab.shed import SHEDDERS, shedder
+from trimtab.pulsar.model import (
+    ClusterLoad,
+    Ints,
+    NoCandidatesError,
+    Placement,
+    UnreportedCandidateError,
+)
+from trimtab.pulsar.place import PLACERS, placer
+from trimtab.pulsar.scores import weighted_usage
+from trimtab.pulsar.shed import SHEDDERS, shedder
 
 # Placers that fail without candidates.
 NEEDS_CANDIDATES = {"AvgShedder"}

@@ -15,15 +15,15 @@ from hypothesis import strategies as st
 
 from tests.cluster_loads import anything, plain
 from tests.test_properties import ANY, FEW
-from trimtab.extensible.rounds import extensible_round
-from trimtab.extensible.stores import LoadStores
-from trimtab.fields import Field
-from trimtab.model import ExtensibleLoad, Reason, TransferDecision
-from trimtab.place import EXTENSIBLE_PLACERS
-from trimtab.scores import ascending, descending
-from trimtab.settings import broker_load_settings
-from trimtab.shed import EXTENSIBLE_SHEDDERS
-from trimtab.shed._load_statistics import after_transfer, load_statistics
+from trimtab.files.fields import Field
+from trimtab.pulsar.model import ExtensibleLoad, Reason, TransferDecision
+from trimtab.pulsar.place import EXTENSIBLE_PLACERS
+from trimtab.pulsar.scores import ascending, descending
+from trimtab.pulsar.sequences.extensible.rounds import extensible_round
+from trimtab.pulsar.sequences.extensible.stores import LoadStores
+from trimtab.pulsar.settings import broker_load_settings
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS
+from trimtab.pulsar.shed._load_statistics import after_transfer, load_statistics
 
 NOW_MS = 10_000_000
 # Whatever is out of balance is to be mended at once.

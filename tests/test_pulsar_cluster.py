@@ -25,7 +25,7 @@ from loopback_cluster import asked, load_report
 
 pytestmark = pytest.mark.pulsar
 
-PROFILES = ROOT / "pulsar" / "cluster" / "profiles"
+PROFILES = ROOT / "testbed" / "cluster" / "profiles"
 
 
 def rate(address: str) -> float:

@@ -35,8 +35,8 @@ from test_pulsar_moves import (
     planned,
     wait_for_entry,
 )
-from trimtab.apply.files import write_plan
-from trimtab.control.plan import Plan
+from trimtab.live.apply.files import write_plan
+from trimtab.live.control.plan import Plan
 from unruly_proxy import unruly_proxies
 
 __all__ = ["brokers"]  # the fixture
@@ -230,11 +230,11 @@ def test_somebody_on_the_way_fails(
     moment: str,
     fault: float | str,
 ) -> None:
-    from trimtab.apply.run import Watching, Where, carried_out, reached
-    from trimtab.gather.access import read_access
-    from trimtab.gather.calls import Limits
+    from trimtab.live.apply.run import Watching, Where, carried_out, reached
+    from trimtab.live.gather.access import read_access
+    from trimtab.live.gather.calls import Limits
 
-    monkeypatch.setattr("trimtab.apply.admin.UNLOADING", Limits(2.0, 3.0, 4.0))
+    monkeypatch.setattr("trimtab.live.apply.admin.UNLOADING", Limits(2.0, 3.0, 4.0))
     source = busiest()
     plan = planned(source, 2, *others(brokers, source))
     journal = tmp_path / "plan.json.journal"

@@ -32,13 +32,13 @@ from cluster.state import STORE, State, broker_id, log, web
 
 from beside import ROOT, running, wait_until
 from loopback_cluster import asked, load_report
-from trimtab.apply.files import write_plan
-from trimtab.control.plan import read_plan
+from trimtab.live.apply.files import write_plan
+from trimtab.live.control.plan import read_plan
 
 pytestmark = pytest.mark.pulsar
 
 PAGE = ROOT / "docs" / "first-hour.md"
-STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
+STEADY = ROOT / "testbed" / "cluster" / "profiles" / "steady.toml"
 WAIT_S = 120.0
 #: Brokers that have only just started are slow to answer.
 ANSWER_S = 30.0

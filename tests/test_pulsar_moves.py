@@ -17,12 +17,12 @@ import pytest
 
 from beside import running, trimtab, wait_until
 from loopback_cluster import asked, shared_cluster
-from trimtab.apply.files import write_plan
-from trimtab.apply.post import LockError
-from trimtab.apply.store_lock import opened_store, store_lock
-from trimtab.control.entries import Asked
-from trimtab.control.limits import Limits
-from trimtab.control.plan import Plan, PlannedMove, read_plan
+from trimtab.live.apply.files import write_plan
+from trimtab.live.apply.post import LockError
+from trimtab.live.apply.store_lock import opened_store, store_lock
+from trimtab.live.control.entries import Asked
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import Plan, PlannedMove, read_plan
 
 pytestmark = pytest.mark.pulsar
 

@@ -12,9 +12,9 @@ import pytest
 from kazoo.client import KazooClient
 
 from beside import wait_until
-from trimtab.gather.access import GatherError
-from trimtab.gather.folder import Folder
-from trimtab.gather.watched_store import WatchedStore
+from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.folder import Folder
+from trimtab.live.gather.watched_store import WatchedStore
 
 pytestmark = pytest.mark.pulsar
 

@@ -1,9 +1,9 @@
 """A real leader is watched: every round of its log is recomputed to the last digit.
 
-Its rounds are fifteen seconds apart (see `pulsar/cluster/quick.py`) and it sheds at the least
+Its rounds are fifteen seconds apart (see `testbed/cluster/quick.py`) and it sheds at the least
 difference, so that each of them has something to compare.
 
-Everybody is asked for a token (see `pulsar/cluster/tokens.py`): what docs/permissions.md names
+Everybody is asked for a token (see `testbed/cluster/tokens.py`): what docs/permissions.md names
 is enough for each command, and the next smaller role, the administrator of the tenant, is
 told in one line what it may not do.
 """
@@ -31,7 +31,7 @@ from tests import prometheus_server as server
 
 pytestmark = pytest.mark.pulsar
 
-STEADY = ROOT / "pulsar" / "cluster" / "profiles" / "steady.toml"
+STEADY = ROOT / "testbed" / "cluster" / "profiles" / "steady.toml"
 ADMIN, STORE_URL = web(1), f"zk://{STORE}:2181"
 COMMANDS = ("gather", "watch", "apply", "drain")
 ROUNDS = 5

@@ -13,15 +13,15 @@ from click.testing import CliRunner
 from pyspark import SparkContext
 
 from trimtab.cli import main
-from trimtab.fields import FieldError
-from trimtab.rate.definition import built_in_rating, rating
-from trimtab.rate.docs import write_docs
-from trimtab.rate.document import Basis, document
-from trimtab.rate.pipeline import planned, rate
-from trimtab.rating.rated import rated
-from trimtab.rating.statistics import STATISTICS, Taken
+from trimtab.files.fields import FieldError
 from trimtab.report.measured import BEGINS, ENDS
 from trimtab.report.ratings import render_ratings
+from trimtab.trials.rate.definition import built_in_rating, rating
+from trimtab.trials.rate.docs import write_docs
+from trimtab.trials.rate.document import Basis, document
+from trimtab.trials.rate.pipeline import planned, rate
+from trimtab.trials.rate.rated import rated
+from trimtab.trials.rate.statistics import STATISTICS, Taken
 
 SMALL = """
 [[dimensions]]

@@ -8,9 +8,9 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.rate.definition import RatingError, rating
-from trimtab.rating.rated import Thresholds, rated
-from trimtab.rating.statistics import STATISTICS, Taken
+from trimtab.trials.rate.definition import RatingError, rating
+from trimtab.trials.rate.rated import Thresholds, rated
+from trimtab.trials.rate.statistics import STATISTICS, Taken
 
 TESTDATA = Path(__file__).parent / "testdata" / "rating"
 FILES = sorted(TESTDATA.glob("*.txt"))

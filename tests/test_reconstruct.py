@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from recorded_clusters import HOST_S, STATS_S, ZERO_S, Recorder
-from trimtab.reconstruct import cluster
-from trimtab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.reconstruct.leading import led
-from trimtab.reconstruct.splits import Split, splits
-from trimtab.reconstruct.told import Stop, Told
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.world import Event, Kind
+from trimtab.lab.reconstruct import cluster
+from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
+from trimtab.lab.reconstruct.leading import led
+from trimtab.lab.reconstruct.splits import Split, splits
+from trimtab.lab.reconstruct.told import Stop, Told
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.world import Event, Kind
 
 MEASURED = Measured(host_s=HOST_S, stats_s=STATS_S, write_quorum=2.0)
 PLACER = "LeastLongTermMessageRate"

@@ -17,11 +17,11 @@ from pyspark import SparkContext
 
 from trimtab.cli import main
 from trimtab.diagnose import diagnose
-from trimtab.experiment.question import Question, posed
 from trimtab.ingest import ingest, open_recording
-from trimtab.record import Options, record
-from trimtab.record.clock import LeaderClock
-from trimtab.record.lines import double
+from trimtab.trials.record import Options, record
+from trimtab.trials.record.clock import LeaderClock
+from trimtab.trials.record.lines import double
+from trimtab.trials.simulate.question import Question, posed
 
 QUIET = Options(noise_per_hour=60.0, metrics_s=600.0, rest_s=600.0, are_exported=True)
 THRESHOLD = "ThresholdShedder+LeastResourceUsageWithWeight"
@@ -179,7 +179,7 @@ def test_what_breaks_off_leaves_nothing(
         assert any(root.iterdir())
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trimtab.record.recording.write_truth", stop)
+    monkeypatch.setattr("trimtab.trials.record.recording.write_truth", stop)
     arguments = ["record", "S05", "--strategy", "none", "--minutes", "50", "-o", str(root)]
     result = CliRunner().invoke(main, arguments)
 

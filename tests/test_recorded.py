@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from trimtab.reconstruct.cluster import NothingToSimulateError
-from trimtab.reconstruct.told import Told
-from trimtab.recorded import recorded, refuse_unrecorded
-from trimtab.recorded.reading import read
-from trimtab.settings import load_manager_settings
-from trimtab.tables import DIAGNOSED, INGESTED
+from trimtab.files.tables import DIAGNOSED, INGESTED
+from trimtab.lab.reconstruct.cluster import NothingToSimulateError
+from trimtab.lab.reconstruct.told import Told
+from trimtab.pulsar.settings import load_manager_settings
+from trimtab.trials.recorded_cluster import recorded, refuse_unrecorded
+from trimtab.trials.recorded_cluster.reading import read
 
 START = datetime(2026, 11, 21, 7, tzinfo=UTC)
 LOGGED, POLLED, ASKED = "store/zookeeper/log.1", "store/brokers.jsonl", "load-reports.jsonl"

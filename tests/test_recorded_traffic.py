@@ -8,22 +8,22 @@ import numpy as np
 import pytest
 
 from recorded_clusters import HOST_S, NIC_KBIT, SIZE, STATS_S, ZERO_S, Recorder
-from trimtab.model import Floats
-from trimtab.reconstruct.clocks import lives
-from trimtab.reconstruct.cluster import (
+from trimtab.lab.reconstruct.clocks import lives
+from trimtab.lab.reconstruct.cluster import (
     Measured,
     NothingToSimulateError,
     Rebuilt,
     rebuilt,
 )
-from trimtab.reconstruct.costs import WINDOWS_MIN, fitted
-from trimtab.reconstruct.leading import led
-from trimtab.reconstruct.rates import traffic
-from trimtab.reconstruct.told import Lines, Round, Stop, Told
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.held import held
-from trimtab.simulate.simulation import Simulation
-from trimtab.simulate.world import Event, Kind, Run
+from trimtab.lab.reconstruct.costs import WINDOWS_MIN, fitted
+from trimtab.lab.reconstruct.leading import led
+from trimtab.lab.reconstruct.rates import traffic
+from trimtab.lab.reconstruct.told import Lines, Round, Stop, Told
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.held import held
+from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.world import Event, Kind, Run
+from trimtab.pulsar.model import Floats
 
 MEASURED = Measured(host_s=HOST_S, stats_s=STATS_S, write_quorum=2.0)
 NOTHING_SHED = Balancer(None, "LeastLongTermMessageRate", "4.0.8")

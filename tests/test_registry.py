@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from trimtab.place import EXTENSIBLE_PLACERS, PLACERS, extensible_placer, placer
-from trimtab.releases import newest_entry, release_order
-from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
-from trimtab.shed.avg_shedder import (
+from trimtab.pulsar.place import EXTENSIBLE_PLACERS, PLACERS, extensible_placer, placer
+from trimtab.pulsar.releases import newest_entry, release_order
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
+from trimtab.pulsar.shed.avg_shedder import (
     avg_shedder,
     avg_shedder_3_0,
     avg_shedder_4_0_0,
     avg_shedder_5_0,
 )
-from trimtab.shed.overload_shedder import overload_shedder, overload_shedder_2_10
-from trimtab.shed.transfer_shedder import (
+from trimtab.pulsar.shed.overload_shedder import overload_shedder, overload_shedder_2_10
+from trimtab.pulsar.shed.transfer_shedder import (
     transfer_shedder,
     transfer_shedder_3_0,
     transfer_shedder_4_0_0,
 )
-from trimtab.shed.uniform_load_shedder import (
+from trimtab.pulsar.shed.uniform_load_shedder import (
     uniform_load_shedder,
     uniform_load_shedder_2_10,
     uniform_load_shedder_3_0,

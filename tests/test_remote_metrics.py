@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from tests import fake_admin as fake
 from trimtab.cli import main
 from trimtab.diagnose.usage import usages_from_metrics
-from trimtab.gather import GatherError
 from trimtab.ingest import open_recording
 from trimtab.ingest.metrics import query_range
 from trimtab.ingest.outcome import Origin, Rows
-from trimtab.remote_metrics import Remote, with_metrics
-from trimtab.settings import threshold_shedder_settings
+from trimtab.live.gather import GatherError
+from trimtab.live.gather.remote_metrics import Remote, with_metrics
+from trimtab.pulsar.settings import threshold_shedder_settings
 
 SERIES = "/api/v1/query_range"
 NIGHT = ("2026-11-21T06:00:00Z", "2026-11-21T06:10:00Z")

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from report_nights import night
-from trimtab.drawing import VEGA_LITE
 from trimtab.report import render
+from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.render import asset, fingerprint
 from trimtab.report.series import in_columns, runs, series_of, span_of, spread_apart, thinned
 from trimtab.report.words import figures, interval, moment

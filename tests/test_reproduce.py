@@ -14,18 +14,18 @@ from pyspark import SparkContext
 
 from sweep_rows import row
 from trimtab.cli import main
-from trimtab.fields import FieldError
+from trimtab.files.fields import FieldError
 from trimtab.report.measured import BEGINS, ENDS, NoMarksError, replaced
 from trimtab.report.reproduced import picture_alone
 from trimtab.report.reproductions import render_reproductions
 from trimtab.report.reproductions_text import reproductions_text
-from trimtab.reproduce.arms import Arm, arms, scenarios_of
-from trimtab.reproduce.catalogue import chosen, names
-from trimtab.reproduce.definition import DefinitionError, definition
-from trimtab.reproduce.docs import write_docs
-from trimtab.reproduce.document import document, judged
-from trimtab.reproduce.picture import picture
-from trimtab.reproduce.pipeline import planned, reproduce
+from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of
+from trimtab.trials.reproduce.catalogue import chosen, names
+from trimtab.trials.reproduce.definition import DefinitionError, definition
+from trimtab.trials.reproduce.docs import write_docs
+from trimtab.trials.reproduce.document import document, judged
+from trimtab.trials.reproduce.picture import picture
+from trimtab.trials.reproduce.pipeline import planned, reproduce
 
 SEEDS = range(4)
 MINE = definition(
@@ -270,7 +270,7 @@ def test_an_experiment_that_is_not_there_is_told_in_a_line(tmp_path: Path) -> No
 def test_end_to_end(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Somebody may be writing at the program while this runs; that rows of another program
     # are not taken up is a test of the sweep's.
-    monkeypatch.setattr("trimtab.sweep.pipeline.digest", lambda: "this program")
+    monkeypatch.setattr("trimtab.trials.sweep.pipeline.digest", lambda: "this program")
     reproducing = planned(chosen(("idle-eleventh",)), 2, "trimtab reproduce")
     started: list[int] = []
 

@@ -15,12 +15,12 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from tests.trajectory_text import STEP_S, trajectory_of
-from trimtab.outcomes.aftermath import aftermath
-from trimtab.reproduce.arms import arms
-from trimtab.reproduce.definition import DefinitionError, definition
-from trimtab.reproduction.numbers import NUMBERS, numbers, value_of
-from trimtab.reproduction.published import tolerated
-from trimtab.reproduction.verdict import Arm, arm, typical, verdict
+from trimtab.lab.outcomes.aftermath import aftermath
+from trimtab.trials.reproduce.arms import arms
+from trimtab.trials.reproduce.definition import DefinitionError, definition
+from trimtab.trials.reproduce.numbers import NUMBERS, numbers, value_of
+from trimtab.trials.reproduce.published import tolerated
+from trimtab.trials.reproduce.verdict import Arm, arm, typical, verdict
 
 TESTDATA = Path(__file__).parent / "testdata" / "reproduction"
 FILES = sorted(TESTDATA.glob("*.txt"))

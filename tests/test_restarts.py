@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from trimtab.restarts.orders import Timing, foretold, orders
-from trimtab.restarts.standing import BundleLoad, ClusterNow, standing_world
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.parameters import Parameters
-from trimtab.simulate.run import simulated
+from trimtab.lab.restarts.orders import Timing, foretold, orders
+from trimtab.lab.restarts.standing import BundleLoad, ClusterNow, standing_world
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.run import simulated
 
 NOBODY = Balancer(None, "LeastLongTermMessageRate", "4.0.8")
 

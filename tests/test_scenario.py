@@ -12,13 +12,13 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.outcomes import MEASURES
-from trimtab.scenarios import ALIASES, built_in, checked_outcomes, found_scenario, scenario_text
-from trimtab.simulate.draw import drawn
-from trimtab.simulate.parameters import Parameters
-from trimtab.simulate.scenario import ScenarioError, question, scenario
-from trimtab.simulate.scenario_tables import HAPPENINGS, Scenario
-from trimtab.simulate.world import World
+from trimtab.lab.outcomes import MEASURES
+from trimtab.lab.scenarios import ALIASES, built_in, checked_outcomes, found_scenario, scenario_text
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.scenario import ScenarioError, question, scenario
+from trimtab.lab.simulate.scenario_tables import HAPPENINGS, Scenario
+from trimtab.lab.simulate.world import World
 
 FIXTURE = Path(__file__).parent / "testdata" / "scenario" / "errors.txt"
 BASE = {"run": {"minutes": 30}, "machines": [{"count": 3}], "bundles": [{"count": 12}]}

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trimtab.model import MEBIBYTE, Floats
-from trimtab.scenarios import found_scenario
-from trimtab.simulate.draw import drawn
-from trimtab.simulate.draw_machines import REFERENCE_CORES
-from trimtab.simulate.draw_scale import loads, usages, works
-from trimtab.simulate.scenario import ScenarioError, scenario
-from trimtab.simulate.scenario_tables import OWNERS, RATES, Scenario
-from trimtab.simulate.world import Event, Kind, World
+from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.draw_machines import REFERENCE_CORES
+from trimtab.lab.simulate.draw_scale import loads, usages, works
+from trimtab.lab.simulate.scenario import ScenarioError, scenario
+from trimtab.lab.simulate.scenario_tables import OWNERS, RATES, Scenario
+from trimtab.lab.simulate.world import Event, Kind, World
+from trimtab.pulsar.model import MEBIBYTE, Floats
 
 
 def small(**tables: Any) -> Scenario:

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.expectations import expected_numbers, judged, measure
-from trimtab.outcomes import outcomes, trajectory
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.draw import drawn
-from trimtab.simulate.expected import Measure, Measured, Verdict, verdicts
-from trimtab.simulate.run import simulated
-from trimtab.simulate.scenario import scenario
-from trimtab.simulate.scenario_tables import Scenario
-from trimtab.simulate.world import Run
+from trimtab.lab.outcomes import outcomes, trajectory
+from trimtab.lab.scenarios.expectations import expected_numbers, judged, measure
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.expected import Measure, Measured, Verdict, verdicts
+from trimtab.lab.simulate.run import simulated
+from trimtab.lab.simulate.scenario import scenario
+from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.lab.simulate.world import Run
 
 BASE = {
     "run": {"minutes": 30, "event_at_min": 5},

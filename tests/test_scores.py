@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster_loads import loads
-from trimtab.model import ClusterLoad, History
-from trimtab.scores import remember, remember_at, smoothed, weighted_usage
-from trimtab.settings import ResourceWeights
+from trimtab.pulsar.model import ClusterLoad, History
+from trimtab.pulsar.scores import remember, remember_at, smoothed, weighted_usage
+from trimtab.pulsar.settings import ResourceWeights
 
 WEIGHTS = ResourceWeights(1.0, None, 1.0, 0.5, 2.0)
 BROKERS = tuple(f"b{i}:8080" for i in range(6))

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tests.golden_vectors import GOLDEN, defaults
-from trimtab.bundles import is_system_bundle, namespace
-from trimtab.keys import KEYS, Kind
-from trimtab.releases import RELEASE_LINES, release_line, release_order
-from trimtab.settings import (
+from trimtab.pulsar.bundles import is_system_bundle, namespace
+from trimtab.pulsar.keys import KEYS, Kind
+from trimtab.pulsar.releases import RELEASE_LINES, release_line, release_order
+from trimtab.pulsar.settings import (
     SettingError,
     avg_shedder_settings,
     broker_load_settings,

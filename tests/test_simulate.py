@@ -15,18 +15,18 @@ from tests.simulated_worlds import (
     drawn_world,
     machines,
 )
-from trimtab.simulate import machines as machines_module
-from trimtab.simulate import traffic as traffic_module
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.cluster import Cluster
-from trimtab.simulate.flow import Flow
-from trimtab.simulate.parameters import Parameters
-from trimtab.simulate.records import Records
-from trimtab.simulate.reports import Writes
-from trimtab.simulate.run import simulated, simulating
-from trimtab.simulate.simulation import Simulation
-from trimtab.simulate.timetable import Due, Handover, Lookup, SessionEnd
-from trimtab.simulate.world import Run, World
+from trimtab.lab.simulate import machines as machines_module
+from trimtab.lab.simulate import traffic as traffic_module
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.cluster import Cluster
+from trimtab.lab.simulate.flow import Flow
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.records import Records
+from trimtab.lab.simulate.reports import Writes
+from trimtab.lab.simulate.run import simulated, simulating
+from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.timetable import Due, Handover, Lookup, SessionEnd
+from trimtab.lab.simulate.world import Run, World
 
 #: Worlds, and how many a test looks at, so that a failure names a few seeds.
 WORLDS, AT_A_TIME = 1000, 50

@@ -13,11 +13,11 @@ from click.testing import CliRunner, Result
 
 from trimtab import __version__
 from trimtab.cli import main
-from trimtab.experiment import Question, posed, simulate, tell
-from trimtab.experiment.naming import short_brokers, short_bundles
-from trimtab.experiment.plot import chart
-from trimtab.outcomes import MEASURES
-from trimtab.scenarios import built_in
+from trimtab.lab.outcomes import MEASURES
+from trimtab.lab.scenarios import built_in
+from trimtab.trials.simulate import Question, posed, simulate, tell
+from trimtab.trials.simulate.naming import short_brokers, short_bundles
+from trimtab.trials.simulate.plot import chart
 
 #: Two brokers, of which one holds all: something has to move, in seconds.
 SCENARIO = """\
@@ -365,7 +365,7 @@ def test_a_stop_leaves_nothing_behind(
     def stopped(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trimtab.experiment.command.run", stopped)
+    monkeypatch.setattr("trimtab.trials.simulate.command.run", stopped)
     found = simulated(str(scenario), "--strategy", "none", "-o", str(tmp_path / "out"))
 
     assert found.exit_code == 130
@@ -414,7 +414,7 @@ def test_names_are_shortened_only_while_they_differ() -> None:
 
 
 def test_numbers_in_json_say_what_they_cannot_be() -> None:
-    from trimtab.experiment.result import number
+    from trimtab.trials.simulate.result import number
 
     assert [number(x) for x in (1.0, math.nan, math.inf, -math.inf)] == [
         1.0,

@@ -9,18 +9,18 @@ import pytest
 
 from tests.leader_one_by_one import LeaderView, Report, cluster_load
 from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
-from trimtab.bundles import namespace
-from trimtab.load_data import report_gate
-from trimtab.load_data.bundle_averages import averaged
-from trimtab.model import ClusterLoad, Ints
-from trimtab.settings import ResourceWeights, load_manager_settings
-from trimtab.simulate import simulation as simulation_module
-from trimtab.simulate.averages import Average
-from trimtab.simulate.leader import Leader
-from trimtab.simulate.parameters import Measuring
-from trimtab.simulate.reports import Measured, Reports, Writes, gate
-from trimtab.simulate.run import simulated
-from trimtab.simulate.windows import Counted, Sampled
+from trimtab.lab.simulate import simulation as simulation_module
+from trimtab.lab.simulate.averages import Average
+from trimtab.lab.simulate.leader import Leader
+from trimtab.lab.simulate.parameters import Measuring
+from trimtab.lab.simulate.reports import Measured, Reports, Writes, gate
+from trimtab.lab.simulate.run import simulated
+from trimtab.lab.simulate.windows import Counted, Sampled
+from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.leader import report_gate
+from trimtab.pulsar.leader.bundle_averages import averaged
+from trimtab.pulsar.model import ClusterLoad, Ints
+from trimtab.pulsar.settings import ResourceWeights, load_manager_settings
 
 #: The last two once showed reports that cross each other.
 SEEDS = (*range(2000, 2080), 2219, 10551)

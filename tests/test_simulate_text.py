@@ -13,11 +13,11 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from tests.simulated_worlds import bundles, machines
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.parameters import Clients, Parameters, Physics
-from trimtab.simulate.run import passing
-from trimtab.simulate.simulation import Simulation
-from trimtab.simulate.world import Change, Event, Kind, Machines, Run, World
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.parameters import Clients, Parameters, Physics
+from trimtab.lab.simulate.run import passing
+from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.world import Change, Event, Kind, Machines, Run, World
 
 TESTDATA = Path(__file__).parent / "testdata" / "simulate"
 FILES = sorted(TESTDATA.glob("*.txt"))

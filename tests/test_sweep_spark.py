@@ -19,10 +19,10 @@ from pyspark import SparkContext
 
 from spark_cluster import two_workers
 from sweep_alone import tasks, toy
-from trimtab.spark import SparkError
-from trimtab.sweep.kept import SweepError
-from trimtab.sweep.pipeline import Plan, sweep
-from trimtab.sweep.task import Ran, Task
+from trimtab.spark.session import SparkError
+from trimtab.trials.sweep.kept import SweepError
+from trimtab.trials.sweep.pipeline import Plan, sweep
+from trimtab.trials.sweep.task import Ran, Task
 
 pytestmark = pytest.mark.spark
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.sweep.grid import Grid, GridError, grid, read_grid
-from trimtab.sweep.simulation import plan_of, scenarios_of
+from trimtab.trials.sweep.grid import Grid, GridError, grid, read_grid
+from trimtab.trials.sweep.simulation import plan_of, scenarios_of
 
 DOCS = Path(__file__).parent.parent / "docs"
 TESTDATA = Path(__file__).parent / "testdata" / "sweep"

@@ -16,8 +16,8 @@ import pytest
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
+from trimtab.files.tables import INGESTED
 from trimtab.ingest import ingest_all, open_recording
-from trimtab.tables import INGESTED
 
 DOCS = Path(__file__).parent.parent / "docs"
 WITHOUT_ROWS = {"store_writes", "store_files"}

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.control.throttle import Bars, Health, Throttle, adapted, bad_signs, granted
+from trimtab.live.control.throttle import Bars, Health, Throttle, adapted, bad_signs, granted
 
 GOOD = Health(publish_latency_ms=5.0, effect_share=0.9, reconnect_failures=0.0)
 BAD = (

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.tim_sort import ContradictionError, tim_sorted
+from trimtab.pulsar.tim_sort import ContradictionError, tim_sorted
 
 RECORDED = Path(__file__).parent / "golden" / "jdk-17" / "tim_sort.jsonl.gz"
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from report_nights import HOSTILE
 from trimtab.cli import main
-from trimtab.visible import visible
+from trimtab.files.visible import visible
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "docs" / "strategies" / "examples" / "threshold_shedder.jsonl"

@@ -9,11 +9,11 @@ from itertools import pairwise
 import pytest
 
 from tests.watched_nights import Told, told, watched
-from trimtab.outcomes.recorded import Unloaded
-from trimtab.watch.memory import Span
-from trimtab.watch.nouns import Compared, Decided, Relearn, Scored
-from trimtab.watch.scores import projected
-from trimtab.watch.targets import moves_of
+from trimtab.lab.outcomes.recorded import Unloaded
+from trimtab.live.watch.memory import Span
+from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
+from trimtab.live.watch.scores import projected
+from trimtab.live.watch.targets import moves_of
 
 #: Night → rounds that the leaders logged, and of how many the time of a departure is not known.
 NIGHTS = {"uniform": (9, 0), "threshold": (8, 0), "avg": (9, 2)}

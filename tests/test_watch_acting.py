@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 
 from tests.watched_nights import told, watched
 from trimtab.cli import main
-from trimtab.control.account import OPEN, VERIFIED, Account, MoveAccount
-from trimtab.control.limits import Limits
-from trimtab.control.plan import plan_text, read_plan
-from trimtab.gather.access import GatherError
-from trimtab.watch.health import Fares
-from trimtab.watch.limits import limits_given
-from trimtab.watch.nouns import Decided
-from trimtab.watch.plans import PlannedRound, effect_share, limits_of, planned, unloaded_by
-from trimtab.watch.targets import moves_of
+from trimtab.live.control.account import OPEN, VERIFIED, Account, MoveAccount
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import plan_text, read_plan
+from trimtab.live.gather.access import GatherError
+from trimtab.live.watch.health import Fares
+from trimtab.live.watch.limits import limits_given
+from trimtab.live.watch.nouns import Decided
+from trimtab.live.watch.plans import PlannedRound, effect_share, limits_of, planned, unloaded_by
+from trimtab.live.watch.targets import moves_of
 
 NIGHT = told("uniform")
 

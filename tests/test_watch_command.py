@@ -138,7 +138,7 @@ def test_being_asked_to_end_ends_it(cluster: list[fake.Broker], tmp_path: Path) 
 
 @pytest.mark.parametrize("what", ["rules", "dashboard"])
 def test_what_is_shipped_is_printed(what: str) -> None:
-    from trimtab.watch import metrics
+    from trimtab.live.watch import metrics
 
     result = run(f"--print-{what}")
 

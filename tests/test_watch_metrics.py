@@ -13,8 +13,8 @@ import pytest
 
 from tests import prometheus_server as server
 from tests.watched_nights import seen
-from trimtab.gather.access import GatherError
-from trimtab.watch.metrics import dashboard, offered, rules
+from trimtab.live.gather.access import GatherError
+from trimtab.live.watch.metrics import dashboard, offered, rules
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 from rich.console import Console
 
 from tests.watched_nights import seen, told
-from trimtab.watch.screen import lines, picture, show, summary
-from trimtab.watch.tally import BrokerStanding
+from trimtab.live.watch.screen import lines, picture, show, summary
+from trimtab.live.watch.tally import BrokerStanding
 
 
 def test_lines_where_there_is_no_terminal() -> None:
@@ -51,7 +51,7 @@ def test_the_table_tells_how_brokers_stand() -> None:
 def test_a_name_is_text_and_neither_markup_nor_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
     now = told("uniform").ended
     odd = BrokerStanding("[red]b\x1b[2J", 0.5, 1.0, 2.0, 3, now)
-    monkeypatch.setattr("trimtab.watch.screen.standings", lambda memory: (odd,))
+    monkeypatch.setattr("trimtab.live.watch.screen.standings", lambda memory: (odd,))
     out = io.StringIO()
     Console(file=out, width=100).print(picture(seen("uniform"), now))
 

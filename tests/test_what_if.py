@@ -14,10 +14,10 @@ from pyspark import SparkContext
 
 from tools import what_if as page
 from trimtab.cli import main
-from trimtab.counterfactual.advice import advice
-from trimtab.counterfactual.command import Answered, Question, what_if
-from trimtab.explain import explain
+from trimtab.explain.explain import explain
 from trimtab.ingest import open_recording
+from trimtab.trials.what_if.advice import advice
+from trimtab.trials.what_if.command import Answered, Question, what_if
 
 ROOT = Path(__file__).parent.parent
 AVG = ROOT / "recordings" / "avg"

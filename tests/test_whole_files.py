@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from trimtab.whole_files import write_whole
+from trimtab.files.whole_files import write_whole
 
 
 @pytest.mark.parametrize("content", ["ü\n", b"\x89PNG\r\n"])

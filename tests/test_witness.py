@@ -11,12 +11,12 @@ import numpy as np
 from tools.precision.explained import explained
 from tools.precision.ingested import ingested
 from tools.precision.witness import Witness
-from trimtab.diagnose.leader_view import Report
+from trimtab.diagnose.replay.leader_view import Report
 from trimtab.ingest import open_recording
-from trimtab.record import Options, record
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.draw import drawn
-from trimtab.simulate.scenario import scenario
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.scenario import scenario
+from trimtab.trials.record import Options, record
 
 NIGHT = {
     "run": {"minutes": 12},

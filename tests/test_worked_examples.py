@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.cluster_text import MEBIBYTE, cluster
-from trimtab.model import ClusterLoad, Decision, Reason
-from trimtab.shed import shedder
+from trimtab.pulsar.model import ClusterLoad, Decision, Reason
+from trimtab.pulsar.shed import shedder
 
 # A hot broker of the example has so many bundles of so many messages a second.
 BUNDLES, RATE = 10, 1000.0

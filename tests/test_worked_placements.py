@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.cluster_text import cluster
-from trimtab.load_data.bundle_averages import BundleAverages, no_averages
-from trimtab.load_data.preallocations import Preallocated, in_order, preallocate
-from trimtab.model import ClusterLoad
-from trimtab.place import placer
+from trimtab.pulsar.leader.bundle_averages import BundleAverages, no_averages
+from trimtab.pulsar.leader.preallocations import Preallocated, in_order, preallocate
+from trimtab.pulsar.model import ClusterLoad
+from trimtab.pulsar.place import placer
 
 
 def carrying(rates: list[float], bundle_rate: float) -> tuple[ClusterLoad, BundleAverages]:

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.zookeeper.bytestream import BrokenFileError, ByteStream
-from trimtab.zookeeper.snapshot import Snapshot
-from trimtab.zookeeper.transactions import Operation, TransactionLog
-from trimtab.zookeeper.writes import Share, Write, opened, shares, survey, writes
+from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError, ByteStream
+from trimtab.ingest.zookeeper_files.snapshot import Snapshot
+from trimtab.ingest.zookeeper_files.transactions import Operation, TransactionLog
+from trimtab.ingest.zookeeper_files.writes import Share, Write, opened, shares, survey, writes
 from zookeeper_files import (
     LOG_HEADER,
     ONE,

@@ -17,11 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import SparkContext
 
-from trimtab.diagnose.busy_leader import looks, unloading
 from trimtab.diagnose.diagnosis import diagnose
-from trimtab.diagnose.leader_load import broker_load
-from trimtab.diagnose.leader_view import LeaderView, Report
-from trimtab.diagnose.lookups import answer, is_lookup, owners
+from trimtab.diagnose.replay.busy_leader import looks, unloading
+from trimtab.diagnose.replay.leader_load import broker_load
+from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.diagnose.replay.lookups import answer, is_lookup, owners
 from trimtab.diagnose.store_source import best_told, covered, is_logged
 from trimtab.ingest import ingest, open_recording
 

@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from trimtab.outcomes.trajectory import Trajectory
-from trimtab.simulate.world import Moves
+from trimtab.lab.outcomes.trajectory import Trajectory
+from trimtab.lab.simulate.world import Moves
 
 STEP_S = 15.0
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from tests.cluster_text import MEBIBYTE
-from trimtab.model import ExtensibleLoad, Transfer
-from trimtab.place import EXTENSIBLE_PLACERS, extensible_placer
-from trimtab.shed import EXTENSIBLE_SHEDDERS, extensible_shedder
+from trimtab.pulsar.model import ExtensibleLoad, Transfer
+from trimtab.pulsar.place import EXTENSIBLE_PLACERS, extensible_placer
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, extensible_shedder
 
 NOW_MS = 1_790_000_000_000
 SECOND_MS = 1000

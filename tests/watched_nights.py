@@ -18,12 +18,12 @@ from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.entries import Entry
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
-from trimtab.watch.events import written
-from trimtab.watch.memory import Memory, learned
-from trimtab.watch.nouns import Action, Heard, Relearn, Row, Settings
-from trimtab.watch.seen import Seen
-from trimtab.watch.step import step
-from trimtab.watch.tally import Tally
+from trimtab.live.watch.events import written
+from trimtab.live.watch.memory import Memory, learned
+from trimtab.live.watch.nouns import Action, Heard, Relearn, Row, Settings
+from trimtab.live.watch.seen import Seen
+from trimtab.live.watch.step import step
+from trimtab.live.watch.tally import Tally
 
 ROOT = Path(__file__).parent.parent
 STORE = {

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from struct import pack
 from zlib import adler32
 
-from trimtab.zookeeper.bytestream import ByteStream
-from trimtab.zookeeper.writes import Write, opened, shares, survey, writes
+from trimtab.ingest.zookeeper_files.bytestream import ByteStream
+from trimtab.ingest.zookeeper_files.writes import Write, opened, shares, survey, writes
 
 WANTED = ("/loadbalance", "/namespace")
 LOG_HEADER = b"ZKLG" + pack(">iq", 2, 0)

@@ -14,9 +14,9 @@ from typing import Any
 
 from tools.catalogue import code, first_line, table
 from tools.strategy_pages import linked, sections
-from trimtab import load_data
-from trimtab.candidates import CHAINS, Chain
-from trimtab.releases import release_order
+from trimtab.pulsar import leader as load_data
+from trimtab.pulsar.candidates import CHAINS, Chain
+from trimtab.pulsar.releases import release_order
 
 _Named = dict[Callable[..., Any], str]
 

@@ -10,12 +10,12 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from trimtab import tables as schemas
 from trimtab.cli import main as command_line
-from trimtab.control.limits import Limits
 from trimtab.diagnose import FINDINGS
+from trimtab.files import tables as schemas
 from trimtab.ingest.messages import MESSAGES
-from trimtab.keys import KEYS, Key, Value
+from trimtab.live.control.limits import Limits
+from trimtab.pulsar.keys import KEYS, Key, Value
 
 #: Help is printed for a page, not for whatever terminal the docs are made in.
 _HELP_WIDTH = 88

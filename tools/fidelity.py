@@ -17,11 +17,11 @@ from pyspark import SparkContext
 from tools.catalogue import code, table
 from trimtab.cli.rerun import rerun
 from trimtab.ingest import open_recording
-from trimtab.rerun.command import Rerun, reconstructed, simulated_again
-from trimtab.rerun.lines import lines
-from trimtab.rerun.plot import plot
-from trimtab.rerun.question import Question
-from trimtab.spark import opened_spark
+from trimtab.spark.session import opened_spark
+from trimtab.trials.rerun.command import Rerun, reconstructed, simulated_again
+from trimtab.trials.rerun.lines import lines
+from trimtab.trials.rerun.plot import plot
+from trimtab.trials.rerun.question import Question
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "fidelity.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from tools.catalogue import code, first_line, table
-from trimtab.simulate.parameters import Parameters
+from trimtab.lab.simulate.parameters import Parameters
 
 
 def parameters() -> str:

@@ -9,12 +9,12 @@ from types import ModuleType
 from typing import Any
 
 from tools.catalogue import code, first_line, table
-from trimtab.outcomes import MEASURES, Measure, balance, moving, service, thrash
-from trimtab.outcomes.best_spread import best_spread
-from trimtab.outcomes.level import level
-from trimtab.outcomes.minimum_moves import counted_moves, minimum_moves
-from trimtab.outcomes.recorded import recorded
-from trimtab.outcomes.spread import inner_spread, spread
+from trimtab.lab.outcomes import MEASURES, Measure, balance, moving, service, thrash
+from trimtab.lab.outcomes.best_spread import best_spread
+from trimtab.lab.outcomes.level import level
+from trimtab.lab.outcomes.minimum_moves import counted_moves, minimum_moves
+from trimtab.lab.outcomes.recorded import recorded
+from trimtab.lab.outcomes.spread import inner_spread, spread
 
 _FAMILIES = {"Balance": balance, "Moves": moving, "Service": service, "Thrash": thrash}
 _GROUND = (level, spread, inner_spread, best_spread)

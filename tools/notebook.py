@@ -15,7 +15,7 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from trimtab.whole_files import write_whole
+from trimtab.files.whole_files import write_whole
 
 ROOT = Path(__file__).resolve().parent.parent
 NOTEBOOK = ROOT / "docs" / "tables.ipynb"

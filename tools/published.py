@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 
 from tools.catalogue import code, first_line, table
-from trimtab.rate.definition import Case, Contender, Dimension, Said, built_in_rating
-from trimtab.rating.statistics import STATISTICS
-from trimtab.reproduce.catalogue import chosen
-from trimtab.reproduce.definition import Definition
-from trimtab.reproduction import verdict
-from trimtab.reproduction.numbers import MEANINGS, NUMBERS
-from trimtab.reproduction.published import RULES
-from trimtab.simulate.scenario_keys import NEEDED, described
+from trimtab.lab.simulate.scenario_keys import NEEDED, described
+from trimtab.trials.rate.definition import Case, Contender, Dimension, Said, built_in_rating
+from trimtab.trials.rate.statistics import STATISTICS
+from trimtab.trials.reproduce import verdict
+from trimtab.trials.reproduce.catalogue import chosen
+from trimtab.trials.reproduce.definition import Definition
+from trimtab.trials.reproduce.numbers import MEANINGS, NUMBERS
+from trimtab.trials.reproduce.published import RULES
 
 
 def experiments() -> str:

@@ -6,10 +6,10 @@ import inspect
 from collections.abc import Iterator
 
 from tools.catalogue import code, first_line, table
-from trimtab.outcomes import MEASURES
-from trimtab.scenarios import ALIASES, built_in, found_scenario
-from trimtab.simulate.scenario_keys import NEEDED, described
-from trimtab.simulate.scenario_tables import (
+from trimtab.lab.outcomes import MEASURES
+from trimtab.lab.scenarios import ALIASES, built_in, found_scenario
+from trimtab.lab.simulate.scenario_keys import NEEDED, described
+from trimtab.lab.simulate.scenario_tables import (
     HAPPENINGS,
     BundleGroup,
     Expectation,

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tools.catalogue import code, defaults, first_line, table
-from trimtab.decisions import Question, decisions
-from trimtab.keys import KEYS
-from trimtab.place import EXTENSIBLE_PLACERS, PLACERS
-from trimtab.releases import release_order
-from trimtab.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.place import EXTENSIBLE_PLACERS, PLACERS
+from trimtab.pulsar.releases import release_order
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS
+from trimtab.trials.decide import Question, decisions
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

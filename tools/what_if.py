@@ -25,25 +25,25 @@ from scipy.stats import spearmanr
 
 from tools.catalogue import code, table
 from trimtab.cli.compare import compare
-from trimtab.counterfactual.command import Question, what_if
-from trimtab.counterfactual.fidelity import fidelity
-from trimtab.counterfactual.measures import SHOWN, numbers
-from trimtab.counterfactual.replay import Replay
-from trimtab.experiment.question import Experiment, posed
-from trimtab.experiment.question import Question as Simulated
-from trimtab.fields import Field
+from trimtab.files.fields import Field
 from trimtab.ingest import open_recording
-from trimtab.program import digest
-from trimtab.reconstruct.recosted import drawn_costs, usage_error
-from trimtab.record import Options, record
-from trimtab.recorded import Recorded
-from trimtab.rerun.command import reconstructed, simulated_again
-from trimtab.rerun.question import Question as Rerun
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.run import simulated
-from trimtab.spark import opened_spark
-from trimtab.sweep.strategies import USUAL, pair
-from trimtab.sweep.task import NOBODY, Task
+from trimtab.lab.reconstruct.recosted import drawn_costs, usage_error
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.run import simulated
+from trimtab.spark.program import digest
+from trimtab.spark.session import opened_spark
+from trimtab.trials.record import Options, record
+from trimtab.trials.recorded_cluster import Recorded
+from trimtab.trials.rerun.command import reconstructed, simulated_again
+from trimtab.trials.rerun.question import Question as Rerun
+from trimtab.trials.simulate.question import Experiment, posed
+from trimtab.trials.simulate.question import Question as Simulated
+from trimtab.trials.sweep.strategies import USUAL, pair
+from trimtab.trials.sweep.task import NOBODY, Task
+from trimtab.trials.what_if.command import Question, what_if
+from trimtab.trials.what_if.fidelity import fidelity
+from trimtab.trials.what_if.measures import SHOWN, numbers
+from trimtab.trials.what_if.replay import Replay
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "what-if.md"

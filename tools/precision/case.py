@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.leader_view import Report
-from trimtab.record.options import as_measured
+from trimtab.diagnose.replay.leader_view import Report
+from trimtab.trials.record.options import as_measured
 
 Table = dict[str, Any]
 #: What a host makes of a report: broker, s of the simulation, what was measured.

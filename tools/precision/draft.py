@@ -15,8 +15,8 @@ import numpy as np
 
 from tools.precision.truth import Planted
 from tools.precision.witness import Witness
-from trimtab.record.files import iso, log_time
-from trimtab.simulate.world import Run
+from trimtab.lab.simulate.world import Run
+from trimtab.trials.record.files import iso, log_time
 
 Row = dict[str, Any]
 _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{3}\+0000 ", re.MULTILINE)

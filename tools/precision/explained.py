@@ -26,12 +26,14 @@ from trimtab.diagnose.deployment import (
 from trimtab.diagnose.document import findings_document
 from trimtab.diagnose.findings import found
 from trimtab.diagnose.logged import acquired, logged
-from trimtab.diagnose.lookups import owners
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.replay import replay
+from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.replay.replay import replay
+from trimtab.diagnose.replay.script import script
+from trimtab.diagnose.replay.tabled import in_order, tabled
+from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.reported import broker_reports, bundle_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
-from trimtab.diagnose.script import script
 from trimtab.diagnose.store_source import (
     ZOOKEEPER,
     Span,
@@ -39,15 +41,13 @@ from trimtab.diagnose.store_source import (
     best_told_table,
     covered,
 )
-from trimtab.diagnose.tabled import in_order, tabled
-from trimtab.diagnose.tenures import Tenure
 from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.watched import WATCHED
-from trimtab.partitions import cluster_folder
-from trimtab.tables import INGESTED
+from trimtab.files.partitions import cluster_folder
+from trimtab.files.tables import INGESTED
 
 Row = dict[str, Any]
 

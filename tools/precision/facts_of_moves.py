@@ -11,7 +11,7 @@ from tools.precision.case import Case
 from tools.precision.draft import Draft
 from tools.precision.true_usage import mean_of, usage_at
 from tools.precision.truth import Planted
-from trimtab.settings import load_manager_settings
+from trimtab.pulsar.settings import load_manager_settings
 
 #: Points of usage on either side of a bar within which it is open which side a broker is on:
 #: reports are up to a minute old.

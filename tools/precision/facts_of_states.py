@@ -12,9 +12,9 @@ from tools.precision.draft import Draft
 from tools.precision.true_usage import mean_of, usage_at
 from tools.precision.truth import Planted
 from tools.precision.witness import Decided
-from trimtab.model import Reason
-from trimtab.record.shedder_lines import shedder_lines
-from trimtab.settings import load_manager_settings
+from trimtab.pulsar.model import Reason
+from trimtab.pulsar.settings import load_manager_settings
+from trimtab.trials.record.shedder_lines import shedder_lines
 
 _THRESHOLD = 10.0
 _OPEN = 4.0

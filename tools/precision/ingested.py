@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from trimtab.files.packing import unpacked
+from trimtab.files.partitions import write_rows
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split
-from trimtab.packing import unpacked
-from trimtab.partitions import write_rows
-from trimtab.tables import INGESTED
 
 
 def ingested(recording: Recording, tables: Path) -> None:
@@ -22,7 +22,7 @@ def ingested(recording: Recording, tables: Path) -> None:
 
     Args:
         recording: without files of ZooKeeper's own, and with every line ended.
-        tables: folder to write, as `trimtab.partitions` has it.
+        tables: folder to write, as `trimtab.files.partitions` has it.
 
     Raises:
         ValueError: a line could not be read; nothing that was generated may be unreadable.

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 
 from tools.precision.draft import Draft
 from tools.precision.truth import Planted
-from trimtab.bundles import namespace
-from trimtab.record.lines import SHEDDING, said, taken
-from trimtab.simulate.world import Kind
+from trimtab.lab.simulate.world import Kind
+from trimtab.pulsar.bundles import namespace
+from trimtab.trials.record.lines import SHEDDING, said, taken
 
 _IMPL = "org.apache.pulsar.broker.loadbalance.impl"
 _MANAGER = f"{_IMPL}.ModularLoadManagerImpl"

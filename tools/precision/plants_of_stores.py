@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.precision.draft import Draft, when
 from tools.precision.truth import Planted
-from trimtab.record.lines import report_written, said
+from trimtab.trials.record.lines import report_written, said
 
 _REPORTS = "store/brokers.jsonl"
 _LOADBALANCE = "org.apache.pulsar.broker.loadbalance"

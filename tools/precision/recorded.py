@@ -19,11 +19,11 @@ from tools.precision.plants import PLANTS
 from tools.precision.truth import Named, Planted
 from tools.precision.witness import Witness
 from trimtab.ingest import open_recording
-from trimtab.record import Options, record
-from trimtab.record.recording import START
-from trimtab.simulate.balancer import Balancer
-from trimtab.simulate.draw import drawn
-from trimtab.simulate.scenario import scenario
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.scenario import scenario
+from trimtab.trials.record import Options, record
+from trimtab.trials.record.recording import START
 
 _MS = 1000.0
 

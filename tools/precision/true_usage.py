@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from tools.precision.draft import Draft
-from trimtab.model import Floats
+from trimtab.pulsar.model import Floats
 
 _MINUTE_S = 60.0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.record.files import iso
+from trimtab.trials.record.files import iso
 
 #: A finding may be dated so much before or after what it is about, ms.
 _SLACK_MS = 180_000

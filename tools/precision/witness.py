@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from trimtab.diagnose.leader_view import LeaderView
-from trimtab.record.listener import Selected, Unloading, Write
-from trimtab.record.shedder_lines import Shed
+from trimtab.diagnose.replay.leader_view import LeaderView
+from trimtab.trials.record.listener import Selected, Unloading, Write
+from trimtab.trials.record.shedder_lines import Shed
 
 
 @dataclass(frozen=True, slots=True)

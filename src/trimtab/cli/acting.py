@@ -12,7 +12,7 @@ import click
 from trimtab.cli.reaching import ADMIN, CLIENT_CONF, NO_HOST_CHECK, reached_by
 
 if TYPE_CHECKING:
-    from trimtab.apply import Where
+    from trimtab.live.apply import Where
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -59,8 +59,8 @@ def where(asking: Asking) -> Where:
     Raises:
         GatherError: an option is wrong, or there is no address.
     """
-    from trimtab.apply import Where
-    from trimtab.gather.pipeline import web_address
+    from trimtab.live.apply import Where
+    from trimtab.live.gather.pipeline import web_address
 
     address, access = reached_by(
         asking["admin"], asking["client_conf"], no_host_check=asking["no_host_check"]

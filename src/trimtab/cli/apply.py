@@ -16,9 +16,9 @@ from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
-    from trimtab.apply import Reached, Watching
-    from trimtab.apply.post import Post
-    from trimtab.control.plan import Plan
+    from trimtab.live.apply import Reached, Watching
+    from trimtab.live.apply.post import Post
+    from trimtab.live.control.plan import Plan
 
 _ENDING = "ending after the move that is under way"
 
@@ -51,8 +51,8 @@ def apply(
       trimtab apply plan.json --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 --yes
     """
     with clear_errors():
-        from trimtab.apply import reached
-        from trimtab.apply.files import plan_of
+        from trimtab.live.apply import reached
+        from trimtab.live.apply.files import plan_of
 
         found = plan_of(plan)
         path = journal or plan.with_name(f"{plan.name}.journal")
@@ -66,8 +66,8 @@ def apply(
 
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
     """Show what would be done; return whether nothing stands against it."""
-    from trimtab.apply import rehearsed
-    from trimtab.apply.told import rehearsal_json, told_rehearsal
+    from trimtab.live.apply import rehearsed
+    from trimtab.live.apply.told import rehearsal_json, told_rehearsal
 
     found = rehearsed(plan, cluster, journal)
     if is_json:
@@ -88,8 +88,8 @@ def carry_out(
     marked: Callable[[Post], None] = lambda post: None,
 ) -> bool:
     """Carry a plan out, telling what happens; return whether it is done."""
-    from trimtab.apply import carried_out
-    from trimtab.apply.told import account_json, told_account
+    from trimtab.live.apply import carried_out
+    from trimtab.live.apply.told import account_json, told_account
 
     with _looking_on(plan) as watching:
         done = carried_out(plan, cluster, journal, watching, marked)
@@ -105,8 +105,8 @@ def carry_out(
 @contextmanager
 def _looking_on(plan: Plan) -> Iterator[Watching]:
     """Tell each entry and each wait once, on the side of errors, and hear of Ctrl-C."""
-    from trimtab.apply import Watching
-    from trimtab.apply.told import told_entry
+    from trimtab.live.apply import Watching
+    from trimtab.live.apply.told import told_entry
 
     last = ""
 

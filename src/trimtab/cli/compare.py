@@ -100,9 +100,9 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
         --set loadBalancerBrokerThresholdShedderPercentage=10 \\
         --set loadBalancerBrokerThresholdShedderPercentage=20
     """
-    from trimtab.compare import Question, planned
-    from trimtab.compare import compare as compared
-    from trimtab.spark import opened_spark
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.compare.compare import Question, planned
+    from trimtab.trials.compare.compare import compare as compared
 
     with clear_errors():
         recording = _recording(asked)
@@ -133,8 +133,8 @@ def _recording(asked: _Asked) -> Path | None:
     Raises:
         FieldError: a recording stands beside something else, or a baseline is named for it.
     """
-    from trimtab.archives import ARCHIVES
-    from trimtab.fields import FieldError
+    from trimtab.files.fields import FieldError
+    from trimtab.ingest.archives import ARCHIVES
 
     given = asked["scenarios"]
     found = [each for each in given if Path(each).is_dir() or each.endswith(ARCHIVES)]
@@ -151,9 +151,9 @@ def _on_recording(
     recording: Path, asked: _Asked, output: Path, where: tuple[int, str | None]
 ) -> None:
     """Replay a recording, and tell what came of it."""
-    from trimtab.counterfactual.command import Question, what_if
     from trimtab.ingest import open_recording
-    from trimtab.spark import opened_spark
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.what_if.command import Question, what_if
 
     question = Question(
         strategies=_pairs(asked),

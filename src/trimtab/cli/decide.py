@@ -36,8 +36,8 @@ def decide(
       trimtab decide rounds.jsonl --release 2.10.4
       trimtab decide rounds.jsonl --explain
     """
-    from trimtab.decisions import Question, UnreadableError, decisions
-    from trimtab.fields import FieldError
+    from trimtab.files.fields import FieldError
+    from trimtab.trials.decide import Question, UnreadableError, decisions
 
     has_errors = False
     try:

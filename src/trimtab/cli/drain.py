@@ -19,10 +19,10 @@ from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
-    from trimtab.apply import Reached
-    from trimtab.apply.draining import Drain
-    from trimtab.apply.post import Post
-    from trimtab.control.plan import Plan
+    from trimtab.live.apply import Reached
+    from trimtab.live.apply.draining import Drain
+    from trimtab.live.apply.post import Post
+    from trimtab.live.control.plan import Plan
 
 
 class _Asked(Asking):
@@ -89,9 +89,9 @@ def drain(
       trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
     """
     with clear_errors():
-        from trimtab.apply import reached
-        from trimtab.apply.draining import Drain, drain_limits, drain_plan, return_plan
-        from trimtab.apply.files import plan_of, write_plan
+        from trimtab.live.apply import reached
+        from trimtab.live.apply.draining import Drain, drain_limits, drain_plan, return_plan
+        from trimtab.live.apply.files import plan_of, write_plan
 
         limits = drain_limits(asked["bar"], asked["every"])
         drain = Drain(broker, takers, limits, asked["shedding"], emptied is not None)
@@ -113,7 +113,7 @@ def drain(
 
 def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
     """Mark the broker and move; return whether all is as it was meant to be."""
-    from trimtab.apply.draining import left_on
+    from trimtab.live.apply.draining import left_on
 
     broker = drain.broker
 

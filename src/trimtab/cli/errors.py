@@ -67,21 +67,21 @@ def _told(error: Exception) -> str:
 
 def _mendable() -> tuple[type[Exception], ...]:
     """List what a user can mend; only now, so that no command loads the rooms of all others."""
-    from trimtab.apply import JournalError, LockError, PlanError
-    from trimtab.explain import NothingReadableError
-    from trimtab.fields import FieldError
-    from trimtab.gather.access import GatherError
+    from trimtab.explain.explain import NothingReadableError
+    from trimtab.files.fields import FieldError
     from trimtab.ingest import IngestError, RecordingError
-    from trimtab.java import JavaError
-    from trimtab.rate.definition import RatingError
-    from trimtab.reconstruct.cluster import NothingToSimulateError
-    from trimtab.reproduce.definition import DefinitionError
-    from trimtab.rerun.question import QuestionError
-    from trimtab.settings import SettingError
-    from trimtab.simulate.scenario import ScenarioError
-    from trimtab.spark import SparkError
-    from trimtab.sweep.grid import GridError
-    from trimtab.sweep.kept import SweepError
+    from trimtab.lab.reconstruct.cluster import NothingToSimulateError
+    from trimtab.lab.simulate.scenario import ScenarioError
+    from trimtab.live.apply import JournalError, LockError, PlanError
+    from trimtab.live.gather.access import GatherError
+    from trimtab.pulsar.settings import SettingError
+    from trimtab.spark.java import JavaError
+    from trimtab.spark.session import SparkError
+    from trimtab.trials.rate.definition import RatingError
+    from trimtab.trials.reproduce.definition import DefinitionError
+    from trimtab.trials.rerun.question import QuestionError
+    from trimtab.trials.sweep.grid import GridError
+    from trimtab.trials.sweep.kept import SweepError
 
     return (
         DefinitionError,

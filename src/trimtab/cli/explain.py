@@ -16,7 +16,7 @@ from trimtab.cli.saying import complain, say
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-    from trimtab.explain import More
+    from trimtab.explain.explain import More
 
 
 class _Asked(TypedDict):
@@ -75,8 +75,8 @@ def explain(
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
     from trimtab.ingest import open_recording
-    from trimtab.remote_metrics import Remote, with_metrics
-    from trimtab.spark import opened_spark
+    from trimtab.live.gather.remote_metrics import Remote, with_metrics
+    from trimtab.spark.session import opened_spark
 
     url = asked["prometheus"]
     if url is None and (asked["begin"] or asked["end"]):
@@ -91,7 +91,7 @@ def explain(
         with opened_spark(
             "trimtab", cores=asked["cores"], master=asked["master"], meanwhile=_load_the_rest
         ) as spark:
-            from trimtab.explain import explain as explained
+            from trimtab.explain.explain import explain as explained
 
             more = _advice(spark, folder / "what-if") if what_if else None
             result = explained(spark, opened, folder, more)
@@ -107,7 +107,7 @@ def explain(
 
 def _load_the_rest() -> None:
     """Load what comes after the start of Spark, a second's work."""
-    import_module("trimtab.explain")
+    import_module("trimtab.explain.explain")
     from trimtab.report import make_ready
 
     make_ready()
@@ -115,7 +115,7 @@ def _load_the_rest() -> None:
 
 def _advice(spark: SparkContext, folder: Path) -> More:
     """Ask for what other strategies would have done; its rooms are loaded only for this."""
-    from trimtab.counterfactual.advice import advice
-    from trimtab.counterfactual.command import Question
+    from trimtab.trials.what_if.advice import advice
+    from trimtab.trials.what_if.command import Question
 
     return partial(advice, spark, folder, Question())

@@ -93,10 +93,10 @@ def gather(
       trimtab gather --admin https://broker-1:8443 --client-conf client.conf \\
         --metadata zk://zookeeper-1:2181 --logs broker-1:8080=/var/log/pulsar -o night
     """
-    from trimtab.fields import FieldError, shown
-    from trimtab.gather import Wanted
-    from trimtab.gather import gather as gathered
+    from trimtab.files.fields import FieldError, shown
     from trimtab.ingest.recording import ZONES, zone_of
+    from trimtab.live.gather import Wanted
+    from trimtab.live.gather import gather as gathered
 
     with clear_errors(), ended_by_signals() as is_over:
         zone = asked["time_zone"]

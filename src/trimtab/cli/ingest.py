@@ -99,7 +99,7 @@ def ingest(
 
 def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | None]) -> None:
     from trimtab.ingest import ingest_all, open_recording
-    from trimtab.spark import opened_spark
+    from trimtab.spark.session import opened_spark
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
@@ -115,8 +115,8 @@ def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | No
 
 
 def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
-    from trimtab.follow import Live, Pace, follow, opened_tables, unfollowed
-    from trimtab.spark import opened_spark
+    from trimtab.live.follow import Live, Pace, follow, opened_tables, unfollowed
+    from trimtab.spark.session import opened_spark
 
     for unused in unfollowed(recording):
         complain(f"not used: {unused.name}: {unused.reason}")

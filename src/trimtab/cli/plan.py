@@ -65,10 +65,10 @@ def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> 
       trimtab apply plan.json --admin http://broker-1:8080
     """
     with clear_errors():
-        from trimtab.apply import reached
-        from trimtab.apply.files import write_plan
-        from trimtab.apply.planning import level_plan, levelled_json, told_levelled
-        from trimtab.control.levelling import Wish
+        from trimtab.live.apply import reached
+        from trimtab.live.apply.files import write_plan
+        from trimtab.live.apply.planning import level_plan, levelled_json, told_levelled
+        from trimtab.live.control.levelling import Wish
 
         with reached(where(asked)) as cluster:
             found = level_plan(cluster, Wish(moves, gain, tolerance), asked["shedding"])

@@ -65,11 +65,11 @@ def rate(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) 
       trimtab rate
       trimtab rate --seeds 50 -o rated --cores 8
     """
-    from trimtab.rate.definition import built_in_rating, read_rating
-    from trimtab.rate.docs import write_docs
-    from trimtab.rate.pipeline import planned
-    from trimtab.rate.pipeline import rate as rated
-    from trimtab.spark import opened_spark
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.rate.definition import built_in_rating, read_rating
+    from trimtab.trials.rate.docs import write_docs
+    from trimtab.trials.rate.pipeline import planned
+    from trimtab.trials.rate.pipeline import rate as rated
 
     with clear_errors():
         file = asked["definition"]

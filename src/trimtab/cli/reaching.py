@@ -11,7 +11,7 @@ from trimtab.cli.durations import Duration
 from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
-    from trimtab.gather import Access
+    from trimtab.live.gather import Access
 
 ADMIN = click.option(
     "--admin", metavar="URL", help="Admin API of any broker.  [default: client.conf's]"
@@ -62,7 +62,7 @@ def reached_by(
     Raises:
         GatherError: the client.conf cannot be used, or neither names an address.
     """
-    from trimtab.gather import GatherError, read_access
+    from trimtab.live.gather import GatherError, read_access
 
     access = read_access(client_conf, checks_host=not no_host_check)
     address = admin or access.web_service_url

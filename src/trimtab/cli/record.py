@@ -82,12 +82,12 @@ def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
       trimtab record mine.toml --strategy ThresholdShedder+LeastResourceUsageWithWeight \\
         --minutes 1440 --noise 2000 --metrics-s 300 --export --gzip -o night
     """
-    from trimtab.experiment.question import Question, posed
-    from trimtab.fields import FieldError
-    from trimtab.record import Options
-    from trimtab.record import record as recorded
-    from trimtab.settings import SettingError
-    from trimtab.simulate.scenario import ScenarioError
+    from trimtab.files.fields import FieldError
+    from trimtab.lab.simulate.scenario import ScenarioError
+    from trimtab.pulsar.settings import SettingError
+    from trimtab.trials.record import Options
+    from trimtab.trials.record import record as recorded
+    from trimtab.trials.simulate.question import Question, posed
 
     question = Question(
         scenario,

@@ -70,11 +70,11 @@ def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Ask
       trimtab reproduce --only avg-scale-up --seeds 40 -o scale-up
       trimtab reproduce --list
     """
-    from trimtab.reproduce.catalogue import chosen
-    from trimtab.reproduce.docs import write_docs
-    from trimtab.reproduce.pipeline import planned
-    from trimtab.reproduce.pipeline import reproduce as reproduced
-    from trimtab.spark import opened_spark
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.reproduce.catalogue import chosen
+    from trimtab.trials.reproduce.docs import write_docs
+    from trimtab.trials.reproduce.pipeline import planned
+    from trimtab.trials.reproduce.pipeline import reproduce as reproduced
 
     with clear_errors():
         definitions = chosen(asked["only"])

@@ -68,11 +68,11 @@ def rerun(
       trimtab rerun recordings/avg --json | jq .free.unloads
     """
     from trimtab.ingest import open_recording
-    from trimtab.rerun.command import rerun as rerun_
-    from trimtab.rerun.lines import lines
-    from trimtab.rerun.plot import plot
-    from trimtab.rerun.question import Question
-    from trimtab.spark import opened_spark
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.rerun.command import rerun as rerun_
+    from trimtab.trials.rerun.lines import lines
+    from trimtab.trials.rerun.plot import plot
+    from trimtab.trials.rerun.question import Question
 
     with clear_errors():
         question = Question(**asked)

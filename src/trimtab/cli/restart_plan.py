@@ -61,12 +61,12 @@ def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
       trimtab restart-plan --admin http://broker-1:8080 --down 90s --every 15m -o restarts.json
     """
     with clear_errors():
-        from trimtab.apply import reached
-        from trimtab.apply.files import write_ours
-        from trimtab.apply.restarting import as_json, told
-        from trimtab.apply.restarting import restart_plan as planned
-        from trimtab.gather import GatherError
-        from trimtab.restarts.orders import Timing
+        from trimtab.lab.restarts.orders import Timing
+        from trimtab.live.apply import reached
+        from trimtab.live.apply.files import write_ours
+        from trimtab.live.apply.restarting import as_json, told
+        from trimtab.live.apply.restarting import restart_plan as planned
+        from trimtab.live.gather import GatherError
 
         if not down < every:
             raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from trimtab.visible import visible
+from trimtab.files.visible import visible
 
 #: Characters of one message; a name of 10 kB must not push the rest off the screen.
 _MESSAGE_MAX = 4_000

@@ -27,7 +27,7 @@ def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
     """Print the scenarios that trimtab brings, each with what it asks."""
     if not is_asked:
         return
-    from trimtab.experiment.listing import listing
+    from trimtab.trials.simulate.listing import listing
 
     click.echo("\n".join(listing()))
     context.exit()
@@ -84,8 +84,8 @@ def simulate(
       trimtab simulate mine.toml --strategy UniformLoadShedder --release 3.0 \\
         --set loadBalancerMsgRateDifferenceShedderThreshold=30 --json | jq .outcomes
     """
-    from trimtab.experiment import Question, UserError, tell
-    from trimtab.experiment import simulate as simulated
+    from trimtab.trials.simulate import Question, UserError, tell
+    from trimtab.trials.simulate import simulate as simulated
 
     try:
         question = Question(scenario, **asked)

@@ -49,10 +49,10 @@ def sweep(grid: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -
       trimtab sweep grid.toml -o swept
       trimtab sweep grid.toml -o swept --master spark://host:7077
     """
-    from trimtab.spark import opened_spark
-    from trimtab.sweep.grid import read_grid
-    from trimtab.sweep.pipeline import sweep as swept
-    from trimtab.sweep.simulation import plan_of, scenarios_of
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.sweep.grid import read_grid
+    from trimtab.trials.sweep.pipeline import sweep as swept
+    from trimtab.trials.sweep.simulation import plan_of, scenarios_of
 
     with clear_errors():
         read = read_grid(grid)

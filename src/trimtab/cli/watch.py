@@ -24,8 +24,8 @@ from trimtab.cli.saying import say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
-    from trimtab.gather import Access
-    from trimtab.watch.acting import ActingAsked
+    from trimtab.live.gather import Access
+    from trimtab.live.watch.acting import ActingAsked
 
 
 class _Asked(TypedDict):
@@ -52,7 +52,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 
     def printed(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:
-            from trimtab.watch import metrics
+            from trimtab.live.watch import metrics
 
             click.echo(getattr(metrics, what)(), nl=False)
             ctx.exit()
@@ -164,12 +164,12 @@ def watch(
     """
     from rich.console import Console
 
-    from trimtab.gather import GatherError, Wanted
-    from trimtab.watch.beside import beside
-    from trimtab.watch.loop import Asked
-    from trimtab.watch.loop import watch as watched
-    from trimtab.watch.metrics import offered
-    from trimtab.watch.screen import show, summary
+    from trimtab.live.gather import GatherError, Wanted
+    from trimtab.live.watch.beside import beside
+    from trimtab.live.watch.loop import Asked
+    from trimtab.live.watch.loop import watch as watched
+    from trimtab.live.watch.metrics import offered
+    from trimtab.live.watch.screen import show, summary
 
     with clear_errors(), ended_by_signals() as is_over:
         if shadow and asked["act"]:
@@ -197,13 +197,13 @@ def _acting(asked: _Asked, access: Access, address: str) -> ActingAsked | None:
     Raises:
         GatherError: an option is wrong, or --yes is missing.
     """
-    from trimtab.apply import Where
     from trimtab.cli.acting import state_folder
-    from trimtab.control.throttle import Bars
-    from trimtab.gather import GatherError
-    from trimtab.gather.pipeline import web_address
-    from trimtab.watch.acting import ActingAsked
-    from trimtab.watch.limits import limits_given
+    from trimtab.live.apply import Where
+    from trimtab.live.control.throttle import Bars
+    from trimtab.live.gather import GatherError
+    from trimtab.live.gather.pipeline import web_address
+    from trimtab.live.watch.acting import ActingAsked
+    from trimtab.live.watch.limits import limits_given
 
     if not asked["act"]:
         if asked["yes"] or asked["limits"] or asked["throttle"]:

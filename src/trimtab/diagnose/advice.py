@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trimtab.diagnose.findings.random_placement import closest
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.random_placement import closest
 from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import Verdict
 

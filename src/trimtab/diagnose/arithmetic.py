@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.diagnose.night import BrokerState, Event, Move, Recomputed, Round
-from trimtab.scores import mean_in_order
+from trimtab.pulsar.scores import mean_in_order
 
 _MIB = 1_048_576.0
 #: ADDITIONAL_THRESHOLD_PERCENT_MARGIN in ThresholdShedder.

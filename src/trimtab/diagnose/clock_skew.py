@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trimtab.model import Floats, Ints
+from trimtab.pulsar.model import Floats, Ints
 
 #: The metadata store's clock, among those of brokers.
 STORE = "the metadata store"

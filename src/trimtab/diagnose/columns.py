@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.model import Floats, Ints
+from trimtab.pulsar.model import Floats, Ints
 
 #: Times, in microseconds, UTC.
 Moments: TypeAlias = npt.NDArray[np.datetime64]

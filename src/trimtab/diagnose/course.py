@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Event, Round, Undecidable, Usage
+from trimtab.diagnose.replay.tenures import Tenure, tenures
 from trimtab.diagnose.reported import of_origin
 from trimtab.diagnose.rounds import UNLOADING, rounds
-from trimtab.diagnose.tenures import Tenure, tenures
 from trimtab.diagnose.terms import IDLE, Term, terms
-from trimtab.releases import release_line
-from trimtab.shed import shedder
+from trimtab.pulsar.releases import release_line
+from trimtab.pulsar.shed import shedder
 
 #: Kinds of lines that tell of leaders, besides those of the shedders' loggers.
 OF_LEADERS = UNLOADING | IDLE | {"elected-leader", "broker-starting"}

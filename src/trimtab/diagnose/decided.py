@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.columns import lists, words
 from trimtab.diagnose.night import Decided
-from trimtab.model import Floats
+from trimtab.pulsar.model import Floats
 
 
 def decided(table: pa.Table) -> Decided:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.confs import dumped_entries
 from trimtab.diagnose.night import Event
-from trimtab.keys import KEYS
-from trimtab.releases import RELEASE_LINES, release_line
-from trimtab.settings import (
+from trimtab.pulsar.confs import dumped_entries
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.releases import RELEASE_LINES, release_line
+from trimtab.pulsar.settings import (
     LeastResourceUsageWithWeightSettings,
     LoadManagerSettings,
     SettingError,

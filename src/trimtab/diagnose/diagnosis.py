@@ -43,9 +43,9 @@ from trimtab.diagnose.held import (
     reports_of,
 )
 from trimtab.diagnose.logged import acquired
-from trimtab.diagnose.lookups import owners
 from trimtab.diagnose.night import Event, Usage
-from trimtab.diagnose.recompute import recompute
+from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reported import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.store_source import Span, best_told, best_told_table, covered
@@ -54,9 +54,9 @@ from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.watched import WATCHED
-from trimtab.model import RESOURCES
-from trimtab.partitions import write_rows
-from trimtab.spark import second_thread
+from trimtab.files.partitions import write_rows
+from trimtab.pulsar.model import RESOURCES
+from trimtab.spark.session import second_thread
 
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
@@ -85,7 +85,7 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     """Explain a night from its tables.
 
     Args:
-        spark: of `trimtab.spark.started`.
+        spark: of `trimtab.spark.session.started`.
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
         cluster: whose rows to read: those of one recording.
     """

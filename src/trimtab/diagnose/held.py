@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark import SparkContext
 
-from trimtab.batches import batches
 from trimtab.diagnose.assembled import HEAVIEST
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
@@ -25,9 +24,10 @@ from trimtab.diagnose.logged import logged
 from trimtab.diagnose.night import Event, Heavy
 from trimtab.diagnose.reported import BundleReports, bundle_reports, of_origin
 from trimtab.diagnose.store_source import ZOOKEEPER
-from trimtab.packing import packed, unpacked
-from trimtab.partitions import part_files
-from trimtab.tables import INGESTED
+from trimtab.files.batches import batches
+from trimtab.files.packing import packed, unpacked
+from trimtab.files.partitions import part_files
+from trimtab.files.tables import INGESTED
 
 #: Bytes of a table that one task reads, at some 100 MB/s: less is not worth a task.
 _SHARE_BYTES = 32 << 20

@@ -13,7 +13,7 @@ from trimtab.diagnose.columns import Numbers, lists, words
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Event, Recomputed, Round, Undecidable
-from trimtab.tables import DIAGNOSED
+from trimtab.files.tables import DIAGNOSED
 
 
 def known_rounds(

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trimtab.diagnose.reported import BrokerReports, BundleReports
-from trimtab.model import Floats, Ints
+from trimtab.pulsar.model import Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trimtab.diagnose.columns import beside, heard, moments, stamps, words
-from trimtab.model import RESOURCES, Floats, Ints
+from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.model import Ints
+from trimtab.pulsar.model import Ints
 
 Row: TypeAlias = Mapping[str, Any]
 #: From a log's first transaction to its last.

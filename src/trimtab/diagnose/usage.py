@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 from trimtab.diagnose.columns import heard, moments, stamps, words
 from trimtab.diagnose.night import Usage
 from trimtab.diagnose.reported import of_origin, usage_and_limit
-from trimtab.model import ClusterLoad, Floats
-from trimtab.scores import weighted_usage
-from trimtab.settings import ResourceWeights
+from trimtab.pulsar.model import ClusterLoad, Floats
+from trimtab.pulsar.scores import weighted_usage
+from trimtab.pulsar.settings import ResourceWeights
 
 #: Metric → position in RESOURCES; they carry percent.
 METRICS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from trimtab.diagnose.even_distribution_override import is_forced
+from trimtab.diagnose.findings.even_distribution_override import is_forced
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, standing
 

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from trimtab.files.packing import packed, unpacked
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
 from trimtab.ingest.splits import Split
 from trimtab.ingest.worker import CLASSES, ENVELOPE, parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-from trimtab.packing import packed, unpacked
-from trimtab.tables import INGESTED
 
 #: Rows that travel together.
 _BATCH_ROWS = 8192

@@ -13,6 +13,7 @@ import pyarrow as pa
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
 
+from trimtab.files.tables import TIME
 from trimtab.ingest.columns import (
     Count,
     Milliseconds,
@@ -25,7 +26,6 @@ from trimtab.ingest.columns import (
 from trimtab.ingest.entries import Entry
 from trimtab.ingest.sifted import Columns, Sifted
 from trimtab.ingest.store import BROKER_AVERAGE, BUNDLE, BUNDLE_DATA, MEASURES
-from trimtab.tables import TIME
 
 _TERMS = ("short", "long")
 #: Four measures of a bundle over one term.

@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from trimtab.confs import without_script
 from trimtab.ingest.confs import conf_line
 from trimtab.ingest.layouts import (
     STANDARD,
@@ -21,6 +20,7 @@ from trimtab.ingest.layouts import (
 from trimtab.ingest.messages import MESSAGES, Message
 from trimtab.ingest.messages.template import stumble
 from trimtab.ingest.outcome import CONTINUATION, OTHER, Origin, Outcome, Rejected, Rows
+from trimtab.pulsar.confs import without_script
 
 _NO_TIME = Rejected(
     "no time at the start of the line; expected e.g. 2026-11-21T06:37:17,331+0000 [thread] "

@@ -16,9 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 from msgspec import Meta, MsgspecError
 
+from trimtab.files.tables import INGESTED, TIME
 from trimtab.ingest.sifted import Columns, Sifted, every_line
 from trimtab.ingest.splits import lines_of
-from trimtab.tables import INGESTED, TIME
 
 _Read = TypeVar("_Read")
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 
-from trimtab.confs import (
+from trimtab.ingest.entries import MalformedError, Row, decode
+from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
+from trimtab.pulsar.confs import (
     ConfError,
     conf_entry,
     dumped_entries,
@@ -12,8 +14,6 @@ from trimtab.confs import (
     is_dump,
     runtime_entries,
 )
-from trimtab.ingest.entries import MalformedError, Row, decode
-from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
 
 
 def conf_line(text: str, origin: Origin) -> Outcome:

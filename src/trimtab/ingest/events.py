@@ -14,12 +14,12 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import messages_of_class
 from trimtab.ingest.messages.message import Message, converters
 from trimtab.ingest.messages.printed import ABSENT, is_usual_map, usual_map, usual_maps
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.standard_times import LENGTH, standard_times
-from trimtab.tables import INGESTED
 
 _SCHEMA = INGESTED["log_events"]
 #: A line's place among the hits, and what the groups of an expression have found in it.

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from trimtab import __version__
+from trimtab.files.partitions import escaped, part_files
 from trimtab.ingest.accounting import Accounting, SplitAccount
 from trimtab.ingest.again import Group, Known, Piece
 from trimtab.ingest.fingerprint import Fingerprint
@@ -22,8 +23,7 @@ from trimtab.ingest.parts import Place
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import Split, pack
 from trimtab.ingest.worker import CLASSES, PARSED
-from trimtab.partitions import escaped, part_files
-from trimtab.program import digest
+from trimtab.spark.program import digest
 
 _COUNTS = ("bytes", "is_damaged", "lines", *CLASSES)
 #: What makes a split the same one in another run.

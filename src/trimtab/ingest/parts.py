@@ -23,11 +23,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from trimtab.files.packing import unpacked
+from trimtab.files.partitions import Part
 from trimtab.ingest.accounting import SplitAccount
 from trimtab.ingest.again import Group, moved, run_group
 from trimtab.ingest.worker import ENVELOPE
-from trimtab.packing import unpacked
-from trimtab.partitions import Part
 
 #: New objects after which Python looks for garbage in cycles; more than wait for a batch.
 _COLLECTED_AFTER = 100_000

@@ -19,6 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import SparkContext
 
+from trimtab.files.partitions import cluster_folder, part_files, part_name, write_rows
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.accounting import (
     Accounting,
     IngestError,
@@ -50,9 +52,7 @@ from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.splits import Split, cut
 from trimtab.ingest.worker import PARSED
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-from trimtab.partitions import cluster_folder, part_files, part_name, write_rows
-from trimtab.spark import plain_faults, progress
-from trimtab.tables import INGESTED
+from trimtab.spark.session import plain_faults, progress
 
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
@@ -67,9 +67,9 @@ def ingest(spark: SparkContext, recording: Recording, tables: Path) -> Accountin
     wrote of other recordings goes.
 
     Args:
-        spark: of `trimtab.spark.started`.
+        spark: of `trimtab.spark.session.started`.
         recording: an open recording; on a cluster, on a disk that all workers see.
-        tables: folder to write, as `trimtab.partitions` has it.
+        tables: folder to write, as `trimtab.files.partitions` has it.
 
     Raises:
         IngestError: the folder holds something else, somebody else writes there, the

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from trimtab.archives import ARCHIVES, ArchiveError, unpack
+from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
 from trimtab.ingest.packed_copies import is_packed_copy
 
 #: What files are read as, in the order in which their rows are written.

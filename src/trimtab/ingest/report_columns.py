@@ -12,6 +12,7 @@ import pyarrow as pa
 from msgspec import Raw, Struct, defstruct, field
 from msgspec.json import Decoder
 
+from trimtab.files.tables import TIME
 from trimtab.ingest.columns import (
     Count,
     Milliseconds,
@@ -25,7 +26,6 @@ from trimtab.ingest.columns import (
 from trimtab.ingest.entries import Entry
 from trimtab.ingest.load_reports import COUNTS, RESOURCES, TRAFFIC, simple_name
 from trimtab.ingest.sifted import Columns, Sifted
-from trimtab.tables import TIME
 
 
 class _Usage(Struct, gc=False):

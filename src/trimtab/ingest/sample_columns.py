@@ -12,10 +12,10 @@ import pyarrow as pa
 from msgspec import Struct
 from msgspec.json import Decoder
 
+from trimtab.files.tables import INGESTED, TIME
 from trimtab.ingest.columns import ODD, Text, may_hold_endless_number, repeated
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.sifted import Columns
-from trimtab.tables import INGESTED, TIME
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

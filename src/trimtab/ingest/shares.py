@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from trimtab.ingest.fingerprint import Fingerprint, fingerprint
 from trimtab.ingest.splits import Split
 from trimtab.ingest.zookeeper import SOURCE, StoreFile
-from trimtab.zookeeper.writes import Survey, shares
+from trimtab.ingest.zookeeper_files.writes import Survey, shares
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -27,7 +27,7 @@ def shared_out(
     """Say what of each file of ZooKeeper's counts.
 
     Args:
-        spark: of `trimtab.spark.started`.
+        spark: of `trimtab.spark.session.started`.
         splits: of all files; those of other sources stay as they are.
 
     Returns:
@@ -48,7 +48,7 @@ def are_unchanged(
     """Say whether the files of ZooKeeper's are those that are known, so that as much counts.
 
     Args:
-        spark: of `trimtab.spark.started`.
+        spark: of `trimtab.spark.session.started`.
         splits: of all files; those of other sources do not matter.
         known: file → by what its bytes are known.
     """

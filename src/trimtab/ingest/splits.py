@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 from isal import igzip_lib
 
-from trimtab.batches import batches
+from trimtab.files.batches import batches
 from trimtab.ingest.outcome import Origin
-from trimtab.zookeeper.writes import Share
+from trimtab.ingest.zookeeper_files.writes import Share
 
 #: Bytes of a plain file in one split.  Smaller ones cost more round trips than they save.
 SPLIT_SIZE = 64 << 20

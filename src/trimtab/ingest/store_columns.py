@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from trimtab.files.tables import TIME
 from trimtab.ingest.average_columns import KINDS, kind_of
 from trimtab.ingest.columns import ODD, may_hold_endless_number
 from trimtab.ingest.report_columns import Told, reports_in_columns, usual_report
 from trimtab.ingest.sifted import Columns
 from trimtab.ingest.store import BROKER
-from trimtab.tables import TIME
-from trimtab.zookeeper.writes import Write
+from trimtab.ingest.zookeeper_files.writes import Write
 
 _SESSION_MASK = (1 << 64) - 1
 

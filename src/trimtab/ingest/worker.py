@@ -12,6 +12,8 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from trimtab.files.packing import packed
+from trimtab.files.tables import INGESTED
 from trimtab.ingest.actions import action
 from trimtab.ingest.average_columns import listed_averages
 from trimtab.ingest.blocks import log_lines
@@ -30,9 +32,7 @@ from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, re
 from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.ingest.zookeeper import StoreFile
-from trimtab.packing import packed
-from trimtab.tables import INGESTED
-from trimtab.zookeeper.bytestream import BrokenFileError
+from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError
 
 Parser: TypeAlias = Callable[[str, Origin], Outcome]
 

@@ -1,6 +1,6 @@
 """ZooKeeper's files: every write to the metadata store, and what each says of the load.
 
-What the bytes mean stands in `trimtab.zookeeper`; here its writes become rows.
+What the bytes mean stands in `trimtab.ingest.zookeeper_files`; here its writes become rows.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from trimtab.ingest.store import (
     owner_id,
 )
 from trimtab.ingest.store_columns import Seen, Waiting
-from trimtab.zookeeper.bytestream import BrokenFileError, ByteStream
-from trimtab.zookeeper.snapshot import Snapshot
-from trimtab.zookeeper.transactions import Operation, TransactionLog
-from trimtab.zookeeper.writes import Share, Survey, Write, opened, survey, writes
+from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError, ByteStream
+from trimtab.ingest.zookeeper_files.snapshot import Snapshot
+from trimtab.ingest.zookeeper_files.transactions import Operation, TransactionLog
+from trimtab.ingest.zookeeper_files.writes import Share, Survey, Write, opened, survey, writes
 
 SOURCE = "store-zookeeper"
 #: Below these a cluster keeps its load and who owns what.

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import vl_convert
 from markupsafe import Markup
 
-from trimtab.drawing import VEGA_LITE
 from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Broker, Brokers
+from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format, has_arrows
 from trimtab.report.given import Given
 from trimtab.report.heatmap import heatmap_rows, heatmap_slots

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from trimtab.visible import visible, visible_name
+from trimtab.files.visible import visible, visible_name
 
 Given: TypeAlias = Mapping[str, Any]
 

@@ -15,9 +15,9 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup
 
-from trimtab.drawing import VEGA_LITE
 from trimtab.report.charts import filled, within_page
 from trimtab.report.contenders import Contender
+from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.given import Given, part
 from trimtab.report.words import number

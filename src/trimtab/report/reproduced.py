@@ -15,8 +15,8 @@ from typing import Any
 import vl_convert
 from markupsafe import Markup
 
-from trimtab.drawing import VEGA_LITE
 from trimtab.report.charts import filled, within_page
+from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.given import Given, entries, part
 from trimtab.report.words import number

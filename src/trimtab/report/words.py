@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from trimtab.visible import visible, visible_name
+from trimtab.files.visible import visible, visible_name
 
 #: Not from `strftime`, which follows the locale of the process: the same input must give
 #: the same bytes everywhere.

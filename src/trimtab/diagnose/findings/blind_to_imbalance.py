@@ -1,0 +1,133 @@
+"""Stretches in which brokers stood far apart and nothing was done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from trimtab.diagnose.night import Decided, Finding, Night
+from trimtab.diagnose.standing import percent, points
+from trimtab.pulsar.model import Reason
+
+#: Points between the hottest broker and the coolest that somebody would want to be gone.
+_WIDE = 0.25
+#: Rounds in a row without an unload: a grace period of AvgShedder's low threshold and more.
+_ROUNDS = 10
+#: Reasons that come after all others: the broker was to be relieved, and nothing could go.
+_LAST = (Reason.LOW_THROUGHPUT, Reason.SOLE_BUNDLE, Reason.NO_BUNDLES)
+
+
+def blind_to_imbalance(night: Night) -> list[Finding]:
+    """Find stretches of ten rounds or more with brokers far apart, and no bundle moved.
+
+    Far is 25 points of reported usage between the hottest broker and the coolest, in every
+    round.  Why nothing happened is what the rounds, decided again, give as the reason for the
+    hottest broker in most of them; that it was to be relieved and nothing could go counts
+    before all else.  Medium; the hottest broker below half of its strength
+    harms nobody yet: low.
+
+    Source:
+        impl/ThresholdShedder.java, impl/AvgShedder.java, impl/UniformLoadShedder.java and
+        impl/OverloadShedder.java findBundlesForUnloading, 4.0.8
+    """
+    if not night.has_settings:
+        # Other thresholds than the defaults would have other rounds.
+        return []
+    return [_finding(night, *stretch) for stretch in _stretches(night.decided)]
+
+
+def _stretches(decided: Decided) -> Iterator[tuple[int, int]]:
+    """Yield (first, end) of each stretch of rounds."""
+    first: int | None = None
+    for i in range(len(decided.times) + 1):
+        is_blind = (
+            i < len(decided.times) and not decided.unloads[i] and _spread(decided, i) >= _WIDE
+        )
+        is_same = first is not None and is_blind and decided.terms[i] == decided.terms[first]
+        if is_same:
+            continue
+        if first is not None and i - first >= _ROUNDS:
+            yield first, i
+        first = i if is_blind else None
+
+
+def _spread(decided: Decided, i: int) -> float:
+    usage = decided.usage[decided.offsets[i] : decided.offsets[i + 1]]
+    return float(usage.max() - usage.min()) if len(usage) > 1 else 0.0
+
+
+def _finding(night: Night, first: int, end: int) -> Finding:
+    decided = night.decided
+    reasons: Counter[str] = Counter()
+    for i in range(first, end):
+        start = int(decided.offsets[i])
+        hot = start + int(np.argmax(decided.usage[start : decided.offsets[i + 1]]))
+        reasons[decided.reasons[hot]] += 1
+    widest = max(range(first, end), key=lambda i: _spread(decided, i))
+    start, stop = int(decided.offsets[widest]), int(decided.offsets[widest + 1])
+    hot, cool = (start + int(pick(decided.usage[start:stop])) for pick in (np.argmax, np.argmin))
+    is_weak = bool(decided.throughput[hot] < decided.throughput[cool])
+    why, advice = _why(night, _decisive(reasons), decided.scores[hot], widest, is_weak)
+    usage, spread = float(decided.usage[hot]), _spread(decided, widest)
+    return Finding(
+        code="blind-to-imbalance",
+        severity="medium" if usage >= 0.5 else "low",
+        time=decided.times[first],
+        round=max(decided.numbers[: first + 1]),
+        title=f"{points(spread)} between brokers, and nothing moved for {end - first} rounds",
+        text=(
+            f"At the widest {decided.brokers[hot]} stood at {percent(usage)} and "
+            f"{decided.brokers[cool]} at {percent(float(decided.usage[cool]))}. {why}"
+        ),
+        better=f"move load from {decided.brokers[hot]} to {decided.brokers[cool]}",
+        advice=advice,
+        brokers=(decided.brokers[hot], decided.brokers[cool]),
+        numbers={"rounds": end - first, "spread": spread, "reasons": dict(reasons)},
+    )
+
+
+def _decisive(reasons: Counter[str]) -> str:
+    """Return what held the broker back: waiting counts only where nothing followed it."""
+    last = Counter({reason: reasons[reason] for reason in _LAST if reasons[reason]})
+    return (last or reasons).most_common(1)[0][0]
+
+
+def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) -> tuple[str, str]:
+    """Say why the hottest broker was left alone, and what to change."""
+    if reason == Reason.HIT_COUNT:
+        return (
+            "The pairs were far enough apart, but not for enough rounds in a row.",
+            "Lower loadBalancerAvgShedderHitCountLowThreshold or …HitCountHighThreshold.",
+        )
+    if reason == Reason.LOW_THROUGHPUT and is_weak:
+        return (
+            "It carries less than the coolest, so there is less than nothing to move.",
+            "Look at heterogeneous-brokers and zero-traffic-contradiction: the host is weak, or "
+            "something else loads it.",
+        )
+    if reason == Reason.LOW_THROUGHPUT:
+        return (
+            "It carries too little: what would have moved was below the floor.",
+            "Lower loadBalancerBundleUnloadMinThroughputThreshold (ThresholdShedder), or "
+            "minUnloadMessage and minUnloadMessageThroughput.",
+        )
+    if reason in (Reason.SOLE_BUNDLE, Reason.NO_BUNDLES):
+        return "It had no bundle that could go.", "Split its bundles."
+    if night.shedder == "ThresholdShedder":
+        bar = night.decided.averages[widest] + night.threshold
+        return (
+            f"Its score was {percent(float(score))} and the bar {percent(bar)}: nobody passed it.",
+            "Set lowerBoundarySheddingEnabled = true for brokers that stay idle, or lower "
+            "loadBalancerBrokerThresholdShedderPercentage.",
+        )
+    settings = {
+        "UniformLoadShedder": "It compares traffic, and traffic was even enough.",
+        "OverloadShedder": "Nobody passed loadBalancerBrokerOverloadedThresholdPercentage.",
+        "AvgShedder": "The pairs were closer than loadBalancerAvgShedderLowThreshold.",
+    }
+    return (
+        settings.get(night.shedder, "The strategy saw nobody to relieve."),
+        "Lower the threshold, or use a strategy that compares usage (AvgShedder).",
+    )

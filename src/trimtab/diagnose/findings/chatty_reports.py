@@ -1,0 +1,113 @@
+"""Brokers that write report after report although their traffic stays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+
+from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.reported import BrokerReports
+from trimtab.pulsar.model import RESOURCES, Flags
+from trimtab.pulsar.settings import SettingError
+from trimtab.pulsar.settings.reading import Reader
+
+#: So many reports without need within the window are too many: three a minute.
+_WINDOW, _WRITES = timedelta(minutes=10), 30
+#: A report that is so long after the last one is written for its age.
+_AGE = timedelta(seconds=45)
+_SETTING = "loadBalancerReportUpdateThresholdPercentage"
+_WEIGHTS = {"memory": "loadBalancerMemoryResourceWeight"}
+_WORDS = {"cpu": "CPU", "memory": "heap", "direct_memory": "direct memory"}
+
+
+def chatty_reports(night: Night) -> list[Finding]:
+    """Find brokers that wrote thirty reports or more within ten minutes without need.
+
+    A report is without need if messages, bytes and bundles are within the threshold of the one
+    before, and that is not 45 s old: what moved is a resource, such as a heap that is
+    filled and collected.  With every report the leader feeds its averages of all bundles once
+    more, so that what should be long-term becomes short.  One finding a broker, medium.
+
+    Source:
+        impl/ModularLoadManagerImpl.java needBrokerDataUpdate, writeBrokerDataOnZooKeeper,
+        4.0.8 (#17598, #19559)
+    """
+    threshold = _threshold(night)
+    found = []
+    for broker, reports in night.reports.items():
+        idle = _needless(reports, threshold)
+        times = [time for time, is_idle in zip(reports.times[1:], idle, strict=True) if is_idle]
+        first, most = _densest(times)
+        if most >= _WRITES:
+            found.append(_finding(broker, reports, idle, (first, most)))
+    return found
+
+
+def _threshold(night: Night) -> float:
+    try:
+        return Reader(night.conf, night.release).percent(_SETTING)
+    except SettingError:
+        return Reader({}, night.release).percent(_SETTING)
+
+
+def _needless(reports: BrokerReports, threshold: float) -> Flags:
+    """Tell of each report but the first whether nothing but a resource had changed."""
+    stamps = np.array([time.timestamp() for time in reports.times])
+    is_soon = np.diff(stamps) < _AGE.total_seconds()
+    is_same = np.ones(len(stamps) - 1, np.bool_)
+    for values in (reports.rate, reports.throughput, reports.bundles.astype(np.float64)):
+        before, after = values[:-1], values[1:]
+        is_same &= np.abs(after - before) <= threshold * np.abs(before)
+    return np.asarray(is_soon & is_same)
+
+
+def _densest(times: Sequence[datetime]) -> tuple[datetime | None, int]:
+    """Return the window with the most reports: its first report, and how many."""
+    best: tuple[datetime | None, int] = (None, 0)
+    start = 0
+    for end, time in enumerate(times):
+        while time - times[start] > _WINDOW:
+            start += 1
+        if end + 1 - start > best[1]:
+            best = times[start], end + 1 - start
+    return best
+
+
+def _finding(
+    broker: str, reports: BrokerReports, idle: Flags, window: tuple[datetime | None, int]
+) -> Finding:
+    moved = np.nanmedian(np.abs(np.diff(reports.shares(), axis=0))[idle], axis=0)
+    resource = RESOURCES[int(np.argmax(moved))]
+    word = _WORDS.get(resource, "network")
+    first, count = window
+    weight = _WEIGHTS.get(resource)
+    return Finding(
+        code="chatty-reports",
+        severity="medium",
+        time=first or reports.times[0],
+        round=0,
+        title=f"{broker} wrote {count} reports in ten minutes though its traffic stayed",
+        text=(
+            f"From one to the next messages, bytes and bundles were the same; its {word} moved most"
+            f", by {100 * float(moved.max()):.1f} points. Each report makes the leader feed its "
+            f"averages again: {int(idle.sum())} times in all."
+        ),
+        better="a report when the load changes",
+        advice=(
+            (
+                f"Set {weight} = 0, or upgrade to 4.0, which weighs before it compares"
+                if weight
+                else f"Raise {_SETTING}, or find out what makes it go up and down"
+            )
+            + "; averages over long times then mean what they say."
+        ),
+        brokers=(broker,),
+        numbers={
+            "reports": count,
+            "needless": int(idle.sum()),
+            "resource": resource,
+            "points": 100 * float(moved.max()),
+        },
+    )

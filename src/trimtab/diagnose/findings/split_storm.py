@@ -1,0 +1,65 @@
+"""Namespaces split over and over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.pulsar.bundles import namespace
+
+#: So many splits of one namespace within the window are a storm.
+_SPLITS = 8
+_WINDOW = timedelta(hours=1)
+
+
+def split_storm(night: Night) -> list[Finding]:
+    """Find namespaces of which eight or more bundles were split within an hour.
+
+    Each split drops the averages of the bundle and, where it unloads, interrupts its
+    clients; splits in a row mean that the limits are far below the load.  One finding a
+    namespace.
+
+    Source:
+        impl/ModularLoadManagerImpl.java checkNamespaceBundleSplit, 4.0.8
+    """
+    splits = [event for event in told(night, "split") if event.bundle]
+    found = []
+    for name, lines in grouped(splits, lambda event: namespace(event.bundle or "")).items():
+        storm = _densest(lines)
+        if len(storm) >= _SPLITS:
+            found.append(_finding(night, name, storm))
+    return found
+
+
+def _densest(lines: Sequence[Event]) -> Sequence[Event]:
+    """Return the most lines that fall into one window, the first such."""
+    best: Sequence[Event] = ()
+    start = 0
+    for end, event in enumerate(lines):
+        while event.time - lines[start].time > _WINDOW:
+            start += 1
+        if end + 1 - start > len(best):
+            best = lines[start : end + 1]
+    return best
+
+
+def _finding(night: Night, name: str, storm: Sequence[Event]) -> Finding:
+    minutes = (storm[-1].time - storm[0].time).total_seconds() / 60
+    return Finding(
+        code="split-storm",
+        severity="medium",
+        time=storm[0].time,
+        round=round_at(night, storm[0]),
+        title=f"{name} was split {len(storm)} times within the hour",
+        text=f"Between the first of these splits and the last were {minutes:.0f} min.",
+        better="enough bundles from the start",
+        advice=(
+            "Give the namespace more bundles (defaultNumberOfNamespaceBundles), or raise the "
+            "limits loadBalancerNamespaceBundleMax… that the bundles keep passing."
+        ),
+        bundles=tuple(dict.fromkeys(event.bundle for event in storm if event.bundle)),
+        evidence=tuple(storm[:5]),
+        numbers={"splits": len(storm), "minutes": minutes},
+    )

@@ -1,0 +1,115 @@
+"""Hot brokers left alone because too little would have moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.standing import percent
+from trimtab.diagnose.watched import told_in_rounds
+from trimtab.pulsar.model import Reason
+
+#: Rounds from which it is more than a passing moment.
+_ROUNDS = 3
+#: Below this nobody misses a move.
+_BUSY = 0.5
+_FLOORS = {
+    "ThresholdShedder": "loadBalancerBundleUnloadMinThroughputThreshold",
+    "UniformLoadShedder": "minUnloadMessage and minUnloadMessageThroughput",
+    "AvgShedder": "minUnloadMessage and minUnloadMessageThroughput",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Spared:
+    """Rounds in which a broker was spared for its little traffic, and the first of them."""
+
+    rounds: int
+    time: datetime
+    round: int
+    said: str
+    numbers: Mapping[str, float]
+    evidence: tuple[Event, ...] = ()
+
+
+def throughput_floor(night: Night) -> list[Finding]:
+    """Find brokers over the bar that were left alone because they carry too few bytes.
+
+    What is to move is a share of the traffic; below the floor it is dropped, so a cluster of
+    small messages is hot by CPU and never sheds.  A broker counts with three rounds, by the
+    rounds decided again, or where there are none by the shedder's own line.  Medium; low
+    where it reported less than half of its strength in the first of them.
+
+    Quirks:
+        A broker without any traffic is `zero-traffic-contradiction`; AvgShedder's line with
+        less than nothing to move is `heterogeneous-brokers`.
+
+    Source:
+        impl/ThresholdShedder.java findBundlesForUnloading, impl/AvgShedder.java
+        findBundlesForUnloading, 4.0.8 (#21299)
+    """
+    # AvgShedder says it at INFO, and only its line tells little from less than nothing.
+    # Where no setting is known, what is decided again has a floor that may not be the real one.
+    is_known = bool(night.decided.times) and night.has_settings
+    is_silent = night.shedder != "AvgShedder" and is_known
+    spared = _decided(night) if is_silent else _told(night)
+    return [
+        _finding(night, broker, each) for broker, each in spared.items() if each.rounds >= _ROUNDS
+    ]
+
+
+def _decided(night: Night) -> dict[str, _Spared]:
+    decided = night.decided
+    is_low = np.array(decided.reasons, np.object_) == str(Reason.LOW_THROUGHPUT)
+    places: dict[str, list[int]] = {}
+    for at in np.flatnonzero(is_low & (decided.throughput > 0)).tolist():
+        places.setdefault(decided.brokers[at], []).append(at)
+    found = {}
+    for broker, mine in places.items():
+        i = int(np.searchsorted(decided.offsets, mine[0], side="right")) - 1
+        usage, carried = float(decided.usage[mine[0]]), float(decided.throughput[mine[0]])
+        said = f"it reported {percent(usage)} and carried {carried / 1e6:.1f} MB/s"
+        numbers = {"usage": usage, "throughput": carried}
+        found[broker] = _Spared(len(mine), decided.times[i], decided.numbers[i], said, numbers)
+    return found
+
+
+def _told(night: Night) -> dict[str, _Spared]:
+    lines: dict[str, list[tuple[int, Event]]] = {}
+    for number, event in told_in_rounds(night, "too-little-to-shed"):
+        offload = event.numbers.get("offload_mbyte_s", 0.0)
+        if event.broker is None or max(offload, event.numbers.get("offload_rate", 0.0)) < 0:
+            continue
+        lines.setdefault(event.broker, []).append((number, event))
+    found = {}
+    for broker, mine in lines.items():
+        number, event = mine[0]
+        offload, least = (
+            event.numbers.get(f"{name}_mbyte_s", 0.0) for name in ("offload", "minimum")
+        )
+        said = f"{offload:.2f} MB/s were to move, and the floor is {least:g} MB/s"
+        numbers = {"offload_mbyte_s": offload, "minimum_mbyte_s": least}
+        evidence = tuple(each for _, each in mine[:5])
+        found[broker] = _Spared(len(mine), event.time, number, said, numbers, evidence)
+    return found
+
+
+def _finding(night: Night, broker: str, first: _Spared) -> Finding:
+    floor = _FLOORS.get(night.shedder, "the floor of the shedder")
+    return Finding(
+        code="throughput-floor",
+        severity="medium" if first.numbers.get("usage", 1.0) >= _BUSY else "low",
+        time=first.time,
+        round=first.round,
+        title=f"{broker} was over the bar, and what should go was below the floor",
+        text=f"So it was in {first.rounds} rounds. In the first of them {first.said}.",
+        better="a bundle of it on a cooler broker",
+        advice=f"Lower {floor}; where messages are small, few bytes are much work.",
+        brokers=(broker,),
+        evidence=first.evidence,
+        numbers={"rounds": first.rounds, **first.numbers},
+    )

@@ -1,0 +1,150 @@
+"""The leader's maps laid out as a round's load, in the order in which the leader walks them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.diagnose.replay.laid_out import Walked
+from trimtab.diagnose.replay.leader_averages import METRICS, LeaderAverages
+from trimtab.diagnose.replay.leader_view import LeaderView
+from trimtab.pulsar.map_order import (
+    concurrent_hash_map_order,
+    concurrent_hash_map_walk,
+    hash_map_walk,
+)
+from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints, Preallocations
+
+#: Columns of a load that hold the short-term averages of bundles.
+_AVERAGED = tuple(f"bundle_{metric}" for metric in METRICS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeenLoad(ClusterLoad):
+    """A load that looks bundles' averages up when one of their columns is asked for first.
+
+    A look has thousands of averages fed, and in most rounds nobody sheds and nobody asks.
+    """
+
+    averages: LeaderAverages
+    #: (n_bundles,) rows of the bundles, and of when the load is.
+    rows: Ints
+    version: int
+    bundle_rate_in: Floats = field(init=False)
+    bundle_rate_out: Floats = field(init=False)
+    bundle_throughput_in: Floats = field(init=False)
+    bundle_throughput_out: Floats = field(init=False)
+
+    def __getattr__(self, name: str) -> Floats:
+        """Fill the columns; Python calls this for an attribute that has no value yet.
+
+        Raises:
+            RuntimeError: the averages have changed since.
+        """
+        if name not in _AVERAGED:
+            raise AttributeError(name)
+        if self.version != self.averages.version:
+            raise RuntimeError(f"{name} was asked for when the averages had changed already")
+        for column, values in zip(_AVERAGED, self.averages.short(self.rows).T, strict=True):
+            object.__setattr__(self, column, values)
+        found: Floats = object.__getattribute__(self, name)
+        return found
+
+
+def broker_load(view: LeaderView) -> ClusterLoad:
+    """Return the brokers' part of the view as arrays, without bundles."""
+    nothing = np.empty(0, np.int64)
+    return _load(view, nothing, nothing, ())
+
+
+def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterLoad:
+    """Return the whole view as arrays, to be used before the view changes.
+
+    Args:
+        view: the leader's maps.
+        is_system: tells heartbeat and SLA bundles, which no shedder touches; always the same
+            for one view.
+    """
+    listed = view.listed()
+    # Bundles come and go seldom, and every round asks for their order.
+    key = (view.averages.known_version, listed)
+    if view.walked is None or view.walked[0] != key[0] or view.walked[1] is not key[1]:
+        view.walked = *key, _walked(view, is_system)
+    walked = view.walked[2]
+    return _load(view, walked.rows, walked.brokers, walked.names)
+
+
+def _walked(view: LeaderView, is_system: Callable[[str], bool]) -> Walked:
+    """Order the bundles that are reported and known as a shedder walks them."""
+    averages, listed = view.averages, view.listed()
+    ranked = _pool(view, is_system)
+    rank = np.full(len(averages.at), -1)
+    rank[ranked] = np.arange(ranked.size)
+    in_pool = rank[listed.rows] >= 0
+    rows, brokers = listed.rows[in_pool], listed.brokers[in_pool]
+    # They lie broker by broker: of two that list the same bundle the first stays the first.
+    order = np.argsort(rank[rows], kind="stable")
+    rows = rows[order]
+    return Walked(rows, brokers[order], averages.named(rows))
+
+
+def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
+    """Order what is known as the copy of the leader's map is walked that shedders get."""
+    averages = view.averages
+    names = list(averages.known)
+    rows = np.fromiter(averages.known.values(), np.int64, len(names))
+    walked = rows[concurrent_hash_map_walk(names, averages.spread[rows])]
+    pool = walked[~averages.are_system(is_system)[walked]]
+    return pool[hash_map_walk(averages.named(pool), averages.spread[pool])]
+
+
+def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
+    averages, told = view.averages, view.told()
+    long_in, long_out = view.long_rates()
+    return SeenLoad(
+        brokers=view.order(),
+        resource_usage=told.usage,
+        resource_limit=told.limit,
+        rate_in=told.totals[:, 0],
+        rate_out=told.totals[:, 1],
+        throughput_in=told.totals[:, 2],
+        throughput_out=told.totals[:, 3],
+        bundle_count=told.bundles,
+        bundles=names,
+        bundle_broker=owners,
+        bundle_is_sheddable=_are_sheddable(view, rows),
+        long_rate_in=long_in,
+        long_rate_out=long_out,
+        bundle_data=averages.bundle_data(),
+        preallocations=_preallocations(view),
+        averages=averages,
+        rows=rows,
+        version=averages.version,
+    )
+
+
+def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:
+    recent = np.zeros(len(view.averages.at), np.bool_)
+    at = view.averages.at
+    recent[[at[bundle] for bundle in view.recently_unloaded if bundle in at]] = True
+    return ~recent[rows]
+
+
+def _preallocations(view: LeaderView) -> Preallocations:
+    """Lay out what was given, in the order in which the leader's maps are walked."""
+    found = []
+    averages = view.averages
+    place = view.rank()
+    for broker in sorted(view.given.keys() & place.keys(), key=place.__getitem__):
+        i, given = place[broker], view.given[broker]
+        for bundle in concurrent_hash_map_order(given):
+            rates = given[bundle].long_rates
+            row = averages.known.get(bundle)
+            # An object that the leader has forgotten keeps the numbers that it had last.
+            if row is not None and averages.of(np.array([row])).number[0] == given[bundle].number:
+                rates = tuple(averages.of(np.array([row])).long[0, :2].tolist())
+            found.append((i, *rates))
+    rows = np.array(found, np.float64).reshape(-1, 3)
+    return Preallocations(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2])

@@ -1,0 +1,47 @@
+"""Replays every tenure of leadership on Spark: tables in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark import SparkContext
+
+from trimtab.diagnose.replay.replay import replay
+from trimtab.diagnose.replay.script import script
+from trimtab.diagnose.replay.tabled import in_order, tabled
+from trimtab.diagnose.replay.tenures import Tenure
+from trimtab.diagnose.store_source import Span
+from trimtab.files.packing import packed, unpacked
+
+
+def recompute(
+    spark: SparkContext,
+    held: tuple[Path, str],
+    tenures: Sequence[Tenure],
+    spans: Sequence[Span],
+) -> dict[str, pa.Table]:
+    """Decide every tenure again, one task a tenure.
+
+    Args:
+        spark: of `trimtab.spark.session.started`.
+        held: folder of the ingested tables, readable by every executor, and the cluster.
+        tenures: what to replay.
+        spans: when ZooKeeper's logs tell of every write.
+
+    Returns:
+        Each table of DIAGNOSED, in order of tenure and time.
+    """
+    if not tenures:
+        return in_order([])
+    listed, logged = list(tenures), tuple(spans)
+
+    def play(number: int) -> dict[str, bytes]:
+        found = tabled(replay(script(held, listed[number], logged)))
+        return {name: packed(table) for name, table in found.items()}
+
+    # No data frame: Java would take millions of brokers' states apart and lay them out again.
+    tasks = spark.parallelize(range(len(listed)), len(listed))
+    played = tasks.map(play).collect()
+    return in_order([{name: unpacked(table) for name, table in each.items()} for each in played])

@@ -1,0 +1,72 @@
+"""A decided round as columns of `replayed_rounds`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from trimtab.files.tables import DIAGNOSED
+from trimtab.pulsar.model import AvgShedderMemory, ClusterLoad, Decision, Floats
+
+#: What `brokers` of `replayed_rounds` holds of each broker.
+_STATE = list(DIAGNOSED["replayed_rounds"].field("brokers").type.value_type)
+
+
+def states(load: ClusterLoad, decision: Decision, usage: Floats) -> pa.StructArray:
+    """Lay out what a round went by, broker by broker.
+
+    It is columns from the start: a night of a large cluster has millions of these.
+
+    Args:
+        load: the round.
+        decision: what was decided.
+        usage: (n_brokers,) fraction, as the cluster weighs resources.
+    """
+    is_asked = ~np.isnan(decision.offload)
+    columns = {
+        "broker": pa.array(load.brokers, pa.string()),
+        "usage": pa.array(usage),
+        "score": pa.array(decision.scores),
+        "throughput": pa.array(load.throughput_in + load.throughput_out),
+        "rate": pa.array(load.rate_in + load.rate_out),
+        "offload": pa.array(np.where(is_asked, decision.offload, 0.0), mask=~is_asked),
+        "bundles": pa.array(load.bundle_count),
+        "reason": pa.array(decision.reasons, pa.string()),
+    }
+    return pa.StructArray.from_arrays([columns[each.name] for each in _STATE], fields=_STATE)
+
+
+def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
+    """Lay out the bundles that a round unloads, with their traffic."""
+    if not decision.unloads:
+        return []
+    throughput = load.bundle_throughput_in + load.bundle_throughput_out
+    rate = load.bundle_rate_in + load.bundle_rate_out
+    place = {broker: i for i, broker in enumerate(load.brokers)}
+    sources = [place[unload.source] for unload in decision.unloads]
+    mine = np.flatnonzero(np.isin(load.bundle_broker, sources)).tolist()
+    at = {(load.bundle_broker[i], load.bundles[i]): i for i in mine}
+    found = [
+        at[source, unload.bundle] for source, unload in zip(sources, decision.unloads, strict=True)
+    ]
+    return [
+        {
+            "source": unload.source,
+            "bundle": unload.bundle,
+            "target": unload.target,
+            "throughput": float(throughput[i]),
+            "rate": float(rate[i]),
+        }
+        for i, unload in zip(found, decision.unloads, strict=True)
+    ]
+
+
+def hits(memory: Any, which: str) -> dict[str, float] | None:
+    """Return AvgShedder's counters after the round; other shedders have none."""
+    if not isinstance(memory, AvgShedderMemory):
+        return None
+    counts: Mapping[str, int] = getattr(memory, which)
+    return {broker: float(count) for broker, count in counts.items()}

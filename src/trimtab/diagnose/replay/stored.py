@@ -1,0 +1,220 @@
+"""What the metadata store was told, read from the tables as columns; runs in the worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from trimtab.diagnose.columns import Moments, beside, floats, moments
+from trimtab.diagnose.replay.leader_averages import METRICS, Average
+from trimtab.diagnose.replay.leader_view import Report
+from trimtab.diagnose.store_source import Span, best_told_places, best_told_table
+from trimtab.files.partitions import cluster_folder
+from trimtab.pulsar.model import RESOURCES, Floats, Ints
+
+#: Columns of which a row of reports is made, to tell one write from another.
+_ROW = ("time", "broker", "version", "written", "is_gone", "file")
+#: Columns in which few values stand again and again, and which are read so.
+_NAMED = ("file", "origin", "broker", "bundle", "bundles.list.element")
+# More lines than a file may have.
+_LINES = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A column of names: each name once, and which of them stands where."""
+
+    known: list[str]
+    codes: Ints
+    #: Codes of a stretch → its names: a broker reports the same bundles time after time.
+    _parts: dict[bytes, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    def part(self, start: int, end: int) -> tuple[str, ...]:
+        """Return the names of a stretch, the same object for the same names."""
+        codes = self.codes[start:end]
+        key = codes.tobytes()
+        if (names := self._parts.get(key)) is None:
+            names = self._parts[key] = tuple([self.known[code] for code in codes.tolist()])
+        return names
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReports:
+    """Load reports that brokers wrote to the store."""
+
+    #: What says which write it was, and `at`: its position in the columns.
+    rows: Sequence[dict[str, Any]]
+    #: (n,) startTimestamp; NaT where one is absent.
+    started: Moments
+    #: (n, 5) usage and limit, columns RESOURCES; -1 where one is absent, as in the Java.
+    usage: Floats
+    limit: Floats
+    #: (n, 4) METRICS.
+    totals: Floats
+    #: (n + 1,) where each report's bundles begin in `bundles`.
+    offsets: Ints
+    bundles: Names
+    #: (n,) where each report's statistics begin and end in `measured` and `samples`.
+    starts: Ints
+    ends: Ints
+    measured: Names
+    #: (n_measured, 5) METRICS and topics.
+    samples: Floats
+
+    def report(self, row: dict[str, Any]) -> Report:
+        """Return what a row of `rows` says."""
+        at = row["at"]
+        start, end = int(self.starts[at]), int(self.ends[at])
+        return Report(
+            broker=row["broker"],
+            usage=self.usage[at],
+            limit=self.limit[at],
+            totals=self.totals[at],
+            bundles=self.bundles.part(int(self.offsets[at]), int(self.offsets[at + 1])),
+            measured=self.measured.part(start, end),
+            samples=self.samples[start:end],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAverages:
+    """Averages that leaders wrote to the store, in order of time."""
+
+    #: (n,)
+    written: Moments
+    bundles: Names
+    #: A row each.
+    averages: Average
+
+    def flushes(self) -> Iterator[tuple[datetime, tuple[str, ...], Average]]:
+        """Yield what was written at a time together."""
+        starts = np.flatnonzero(np.diff(self.written, prepend=self.written[:1] - 1))
+        bounds = [*starts.tolist(), self.written.size]
+        for written, (start, end) in zip(
+            moments(self.written[starts]), pairwise(bounds), strict=True
+        ):
+            yield written, self.bundles.part(start, end), self.averages.part(slice(start, end))
+
+
+def stored_reports(held: tuple[Path, str], end: datetime, spans: Sequence[Span]) -> StoredReports:
+    """Read the reports that were written until a time."""
+    in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
+    resources = [[f"{each}_{which}" for each in RESOURCES] for which in ("usage", "limit")]
+    lean = (*_ROW, "line", "started", "bundles", *resources[0], *resources[1], *METRICS)
+    table = _in_order(held, "load_reports", in_store, lean)
+    lists = table["bundles"].combine_chunks()
+    offsets = np.append(0, np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()))
+    numbers = (*METRICS, "topics")
+    stats = _in_order(held, "bundle_reports", in_store, ("file", "line", "bundle", *numbers))
+    files = _files(table, stats)
+    mine, theirs = _places(table, files), _places(stats, files)
+    return StoredReports(
+        rows=_rows(table, spans),
+        started=table["started"].to_numpy(),
+        usage=beside(table, resources[0], -1.0),
+        limit=beside(table, resources[1], -1.0),
+        totals=beside(table, METRICS, np.nan),
+        offsets=offsets.astype(np.int64),
+        bundles=_names(pc.list_flatten(lists)),
+        starts=np.searchsorted(theirs, mine, side="left"),
+        ends=np.searchsorted(theirs, mine, side="right"),
+        measured=_names(stats["bundle"]),
+        samples=beside(stats, numbers, 0.0),
+    )
+
+
+def stored_averages(
+    held: tuple[Path, str], end: datetime, spans: Sequence[Span], *, reads_long: bool
+) -> StoredAverages:
+    """Read the averages that were written until a time.
+
+    Args:
+        held: folder of the ingested tables, and the cluster.
+        end: the time.
+        spans: when ZooKeeper's logs tell of every write.
+        reads_long: somebody looks at the long-term ones; if not, they are NaN.
+    """
+    terms = ("short", "long") if reads_long else ("short",)
+    metrics = {term: [f"{term}_{metric}" for metric in METRICS] for term in terms}
+    counts = [f"{term}_samples" for term in terms]
+    named = [name for columns in metrics.values() for name in columns]
+    lean = ("time", "written", "bundle", "file", "line", "topics", *counts, *named)
+    table = _in_order(held, "bundle_averages", ds.field("written") <= end, lean)
+    table = best_told_table(table, spans)
+    written = table["written"].to_numpy()
+    if np.any(written[1:] < written[:-1]):
+        order = np.argsort(written, kind="stable")
+        table, written = table.take(pa.array(order)), written[order]
+    averages = {term: beside(table, columns, np.nan) for term, columns in metrics.items()}
+    samples = {term: table[f"{term}_samples"].to_numpy().astype(np.int64) for term in terms}
+    nobody = np.zeros(written.size, np.int64)
+    return StoredAverages(
+        written=written,
+        bundles=_names(table["bundle"]),
+        averages=Average(
+            short_samples=samples["short"],
+            short=averages["short"],
+            long_samples=samples.get("long", nobody),
+            long=averages["long"] if reads_long else np.full((written.size, 4), np.nan),
+            topics=floats(table, "topics", 0.0),
+            number=nobody,
+        ),
+    )
+
+
+def _rows(table: pa.Table, spans: Sequence[Span]) -> list[dict[str, Any]]:
+    """Lay out which writes there are, but for those that are told better elsewhere."""
+    kept = best_told_places(table, spans)
+    columns = {
+        name: moments(column.to_numpy())
+        if pa.types.is_timestamp(column.type)
+        else column.to_pylist()
+        for name, column in zip(_ROW, table.select(_ROW).take(pa.array(kept)).columns, strict=True)
+    }
+    columns["at"] = kept.tolist()
+    names = tuple(columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _in_order(
+    held: tuple[Path, str], name: str, condition: ds.Expression, columns: Sequence[str]
+) -> pa.Table:
+    """Read rows of a table by file and line; they lie day by day."""
+    named = ds.ParquetFileFormat(dictionary_columns=_NAMED)
+    files = ds.dataset(cluster_folder(held[0], name, held[1]), format=named)
+    table = files.to_table(columns=list(columns), filter=condition).unify_dictionaries()
+    places = _places(table, _files(table))
+    # Of one day they are in order already, and to take millions of rows apart is dear.
+    if np.any(places[1:] < places[:-1]):
+        table = table.take(pa.array(np.argsort(places, kind="stable")))
+    return table
+
+
+def _names(column: pa.ChunkedArray | pa.Array) -> Names:
+    """Take a column of names apart."""
+    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    codes = found.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return Names(found.dictionary.to_pylist(), codes)
+
+
+def _files(*tables: pa.Table) -> list[str]:
+    """Return the files that rows may come from, in order."""
+    return sorted({file for table in tables for file in _names(table["file"]).known})
+
+
+def _places(table: pa.Table, files: Sequence[str]) -> Ints:
+    """Number the lines that rows come from."""
+    named = _names(table["file"])
+    rank = {file: i for i, file in enumerate(files)}
+    file = np.array([rank[name] for name in named.known], np.int64)[named.codes]
+    places: Ints = file * _LINES + table["line"].to_numpy()
+    return places

@@ -1,8 +1,0 @@
-"""Recordings that grow → tables that grow with them, every line once, whatever is killed."""
-
-from trimtab.follow.batches import Batches, Stored, Totals
-from trimtab.follow.disk import unfollowed
-from trimtab.follow.live import Live
-from trimtab.follow.pipeline import Pace, follow, opened_tables
-
-__all__ = ["Batches", "Live", "Pace", "Stored", "Totals", "follow", "opened_tables", "unfollowed"]

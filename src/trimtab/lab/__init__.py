@@ -1,0 +1,1 @@
+"""A scenario, or a recorded cluster → simulated runs → their outcomes."""

@@ -1,0 +1,323 @@
+"""What a recording tells → a world, its surroundings and its course, ready to be simulated."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.lab.reconstruct.carried import by_broker, host_windows, owners_at
+from trimtab.lab.reconstruct.clocks import Life, lives
+from trimtab.lab.reconstruct.events import events, session_s
+from trimtab.lab.reconstruct.grid import Grid
+from trimtab.lab.reconstruct.rates import Wanted, traffic
+from trimtab.lab.reconstruct.splits import cut, splits
+from trimtab.lab.reconstruct.told import Reports, Told
+from trimtab.lab.reconstruct.untold import Found, untold
+from trimtab.lab.reconstruct.usage import Carried, Used, used, work_of
+from trimtab.lab.simulate.held import Course, Moved
+from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Physics
+from trimtab.lab.simulate.recorded import (
+    Begin,
+    RecordedOthers,
+    RecordedSurroundings,
+    RecordedTraffic,
+)
+from trimtab.lab.simulate.world import Bundles, Machines, World
+from trimtab.pulsar.model import Floats, Ints
+
+# Bytes/s in a kbit/s.
+_KBIT = 125.0
+# What a NIC is taken to carry if nobody says, bytes/s: 10 Gbit/s.
+_NIC = 1.25e9
+# Messages/s below which their size cannot be told.
+_MESSAGES_MIN = 0.01
+# s a tick, the first that will do: short, as reports and rounds may be less than 5 s apart.
+_TICKS_S = (0.25, 1.0, 5.0)
+# Ticks times bundles up to which one will do: some ten arrays of 8 bytes each are made.
+_CELLS_MAX = 20_000_000
+# Waits for unloads below which the usual ones are taken.
+_WAITS_MIN = 5
+
+
+class NothingToSimulateError(ValueError):
+    """A recording does not tell enough to simulate it; says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """How brokers measure, and where what is published goes, by their settings."""
+
+    #: s; lengths of the windows of hosts and of bundles.
+    host_s: float
+    stats_s: float
+    #: Bookies to which what is published is sent.
+    write_quorum: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """A recorded cluster as one that can be simulated."""
+
+    grid: Grid
+    world: World
+    surroundings: RecordedSurroundings
+    parameters: Parameters
+    course: Course
+    #: (n_ticks, n_bundles) who really owned what; -1 for nobody.
+    owner: Ints
+    used: Used
+    #: What the recording does not tell, and what is taken for it; a sentence each.
+    untold: tuple[str, ...]
+
+
+def rebuilt(told: Told, measured: Measured, seed: int = 0) -> Rebuilt:
+    """Rebuild what is told, from the first window of bundles up to the last report.
+
+    Args:
+        told: by a recording.
+        measured: how brokers measure.
+        seed: of what chance brings when it is simulated; nothing told depends on it.
+
+    Raises:
+        NothingToSimulateError: there are no reports of bundles.
+    """
+    if told.lines.time_s.size == 0:
+        raise NothingToSimulateError(
+            "no load report tells of a bundle; expected store/brokers.jsonl or load-reports.jsonl"
+        )
+    alive = lives(told.reports, measured.host_s, measured.stats_s)
+    grid = _grid(told, measured.stats_s)
+    alive = _from_the_beginning(alive, grid.from_s, float(told.lines.time_s[0]))
+    middle_s = grid.end_s - grid.tick_s / 2
+    wanting = traffic(told.lines, told.owners, alive, measured.stats_s, middle_s)
+    wanted, told_s = _of_all(wanting, len(told.bundles))
+    was_split = splits(told.bundles)
+    cut(wanted, was_split, told.lines, told.owners, grid.end_s)
+    owner = owners_at(told.owners, len(told.bundles), grid.end_s)
+    bundles, machines = _bundles(told, wanted, owner[0]), _machines(told, alive, grid.from_s)
+    rates, size = np.stack((wanted[:, :, 0], wanted[:, :, 1])), _sizes(wanted, bundles)
+    by_owner = [by_broker(each, owner, len(told.brokers)) for each in (*rates, *(rates * size))]
+    share = Physics().nic_in_share
+    carried = Carried(np.stack(by_owner), machines.nic, measured.write_quorum, share)
+    given = used(host_windows(told.reports, alive, measured.host_s), carried, alive, grid)
+    found = Found(alive, grid, measured.stats_s, told_s, given, len(was_split))
+    return Rebuilt(
+        grid=grid,
+        world=_world(told, alive, grid, (machines, bundles, given.overhead), seed),
+        surroundings=_surroundings(rates, size, given, _begins(alive, measured, grid)),
+        parameters=_parameters(told, measured, alive, grid.tick_s),
+        course=_course(told, grid),
+        owner=owner,
+        used=given,
+        untold=untold(told, found),
+    )
+
+
+def _world(
+    told: Told,
+    lives: Sequence[Life],
+    grid: Grid,
+    there: tuple[Machines, Bundles, float],
+    seed: int,
+) -> World:
+    """Put together what is there and what happens to it."""
+    machines, bundles, overhead = there
+    return World(
+        machines=dataclasses.replace(machines, nic=machines.nic / overhead),
+        bundles=bundles,
+        changes=(),
+        events=events(told, lives, grid.from_s),
+        duration_s=grid.n_ticks * grid.tick_s,
+        event_s=0.0,
+        seed=seed,
+    )
+
+
+def _surroundings(
+    rates: Floats, size: Floats, given: Used, begins: tuple[Begin, ...]
+) -> RecordedSurroundings:
+    """Let bundles want what they wanted, at the cost that was fitted."""
+    work = work_of(given.cpu.costs, np.stack((*rates, *(rates * size))))
+    traffic = RecordedTraffic(rates[0], rates[1], work, size)
+    return RecordedSurroundings(traffic, RecordedOthers(given.others), begins)
+
+
+def _grid(told: Told, stats_s: float) -> Grid:
+    """Lay out ticks from the first window that is told of up to the last report.
+
+    If a leader was elected in that window, all begins with the election.
+
+    Raises:
+        NothingToSimulateError: there would be too many.
+    """
+    first_s = float(told.lines.time_s[0])
+    from_s = float(min(first_s - stats_s, *told.owners.time_s[:1]))
+    from_s = max([from_s, *(time_s for time_s, _ in told.leaders if time_s <= first_s)])
+    length_s, n_bundles = float(told.reports.time_s[-1]) - from_s, len(told.bundles)
+    for tick_s in _TICKS_S:
+        n_ticks = max(1, int(length_s // tick_s))
+        if n_ticks * n_bundles <= _CELLS_MAX:
+            return Grid(from_s, tick_s, n_ticks)
+    raise NothingToSimulateError(
+        f"found {n_bundles} bundles over {length_s / 3600:.1f} hours, expected at most "
+        f"{_CELLS_MAX * _TICKS_S[-1] / 3600:.0f} bundle hours; cut the recording"
+    )
+
+
+def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) -> tuple[Life, ...]:
+    """Let brokers that were there when the first bundle was told of be so from the beginning."""
+    return tuple(
+        dataclasses.replace(life, from_s=from_s) if from_s < life.from_s <= first_s else life
+        for life in lives
+    )
+
+
+def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
+    """Give bundles of which no report tells no traffic."""
+    missing = n_bundles - wanting.told_s.size
+    rates = np.pad(wanting.rates, ((0, 0), (0, missing), (0, 0)))
+    return rates, np.pad(wanting.told_s, (0, missing))
+
+
+def _machines(told: Told, lives: Sequence[Life], from_s: float) -> Machines:
+    n_brokers = len(told.brokers)
+    is_up = np.zeros(n_brokers, np.bool_)
+    nic = np.full(n_brokers, _NIC)
+    for broker in range(n_brokers):
+        is_up[broker] = any(
+            life.broker == broker and life.from_s <= from_s < life.to_s for life in lives
+        )
+        limit = told.reports.limit[told.reports.broker == broker, 4]
+        if (limit > 0).any():
+            nic[broker] = _KBIT * float(np.median(limit[limit > 0]))
+    nothing = np.zeros(n_brokers)
+    return Machines(told.brokers, np.ones(n_brokers), nic, nothing, nothing, nothing, is_up)
+
+
+def _bundles(told: Told, wanted: Floats, owner: Ints) -> Bundles:
+    n_bundles = len(told.bundles)
+    mean = wanted.mean(axis=0)
+    messages, bytes_ = mean[:, 0] + mean[:, 1], mean[:, 2] + mean[:, 3]
+    topics = np.zeros(n_bundles)
+    np.maximum.at(topics, told.lines.bundle, told.lines.topics)
+    nothing, one = np.zeros(n_bundles), np.ones(n_bundles)
+    return Bundles(
+        names=told.bundles,
+        owner=owner,
+        rate=mean[:, 0],
+        message_bytes=np.divide(bytes_, messages, out=one.copy(), where=messages > 0),
+        fan_out=np.divide(mean[:, 1], mean[:, 0], out=nothing.copy(), where=mean[:, 0] > 0),
+        topics=topics,
+        entries_limit=one,
+        cost=one,
+        jitter=nothing,
+        group=np.zeros(n_bundles, np.int64),
+        wave=nothing,
+        wave_phase=nothing,
+        grace_until_s=nothing,
+    )
+
+
+def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
+    """Divide bytes by messages, (n_ticks, n_bundles); the usual size where there are none."""
+    messages, bytes_ = wanted[:, :, 0] + wanted[:, :, 1], wanted[:, :, 2] + wanted[:, :, 3]
+    usual = np.broadcast_to(bundles.message_bytes, messages.shape).copy()
+    return np.divide(bytes_, messages, out=usual, where=messages > _MESSAGES_MIN)
+
+
+def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begin, ...]:
+    """Put each life's phases on the ticks: a window closes with the tick that ends about then."""
+
+    def phase(time_s: float, length_s: float) -> int:
+        if np.isnan(time_s):
+            return -1
+        return (grid.ended(time_s) - 1) % max(1, round(length_s / grid.tick_s))
+
+    return tuple(
+        Begin(
+            broker=life.broker,
+            tick=grid.ended(life.from_s),
+            host_phase=phase(
+                _near(life.host_phase_s, grid.from_s, measured.host_s), measured.host_s
+            ),
+            stats_phase=phase(
+                _near(life.stats_phase_s, grid.from_s, measured.stats_s), measured.stats_s
+            ),
+        )
+        for life in lives
+    )
+
+
+def _near(phase_s: float, from_s: float, length_s: float) -> float:
+    """Find a time of that phase soon after the beginning."""
+    return from_s + (phase_s - from_s) % length_s
+
+
+def _parameters(told: Told, measured: Measured, lives: Sequence[Life], tick_s: float) -> Parameters:
+    return Parameters(
+        physics=Physics(
+            cpu_convexity=0.0,
+            write_quorum=measured.write_quorum,
+            traffic_step_s=tick_s,
+        ),
+        measuring=_measuring(told.reports, tick_s),
+        clients=_clients(told, lives),
+    )
+
+
+def _measuring(reports: Reports, tick_s: float) -> Measuring:
+    """Take the memory that brokers mostly used."""
+    percent = [
+        100.0 * reports.usage[rows, i] / reports.limit[rows, i]
+        for i in (1, 2)
+        for rows in [reports.limit[:, i] > 0]
+    ]
+    plain = Measuring()
+    heap, direct = (float(np.median(each)) if each.size else np.nan for each in percent)
+    return Measuring(
+        tick_s=tick_s,
+        memory_percent=plain.memory_percent if np.isnan(heap) else heap,
+        direct_memory_percent=plain.direct_memory_percent if np.isnan(direct) else direct,
+    )
+
+
+def _clients(told: Told, lives: Sequence[Life]) -> Clients:
+    """Take how long the leader waited for unloads, and how long sessions lasted, if told."""
+    clients = Clients()
+    session = session_s(told, lives)
+    if session is not None:
+        clients = dataclasses.replace(clients, session_s=session)
+    rounds = [each for each in told.rounds if each.unloads]
+    later = [wait for each in rounds for wait in each.waited_s]
+    if rounds and rounds[0].waited_s:
+        first, *later = later
+        typical = float(np.median(later)) if later else 0.0
+        clients = dataclasses.replace(clients, first_unload_s=max(0.0, first - typical))
+    if len(later) < _WAITS_MIN:
+        return clients
+    low, high = np.quantile(later, (0.1, 0.9)).tolist()
+    return dataclasses.replace(clients, unload_s=(low, high))
+
+
+def _course(told: Told, grid: Grid) -> Course:
+    owners, from_s = told.owners, grid.from_s
+    later = np.flatnonzero((owners.time_s > from_s) & (owners.broker >= 0))
+    before = [leader for leader in told.leaders if leader[0] <= from_s]
+    elected_s, leader = before[-1] if before else (from_s, -1)
+    return Course(
+        elected_s=elected_s - from_s,
+        leader=leader,
+        moves=tuple(
+            Moved(
+                float(owners.time_s[i]) - from_s,
+                int(owners.bundle[i]),
+                int(owners.broker[i]),
+                bool(owners.is_shed[i]),
+            )
+            for i in later.tolist()
+        ),
+        round_s=tuple(each.time_s - from_s for each in told.rounds if each.time_s > from_s),
+    )

@@ -1,0 +1,101 @@
+"""What a recording tells, as arrays: brokers and bundles are positions, times are seconds.
+
+Seconds count from 1970 here; what is simulated counts from its own beginning.  No functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Load reports, in order of time; all arrays are (n_reports, …)."""
+
+    #: When the store took it, or when the broker was asked.
+    time_s: Floats
+    broker: Ints
+    #: The broker had left.
+    is_gone: Flags
+    #: It was written to the store, and not asked for.
+    is_stored: Flags
+    #: When the process began; NaN if it does not say.
+    started_s: Floats
+    #: (n_reports, 5) what is used and what there is, columns RESOURCES; NaN if it does not say.
+    usage: Floats
+    limit: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What reports say of bundles, in order of time; all arrays are (n_lines, …)."""
+
+    time_s: Floats
+    broker: Ints
+    bundle: Ints
+    #: (n_lines, 4) messages/s and bytes/s, columns METRICS.
+    rates: Floats
+    topics: Floats
+    producers: Floats
+    #: The broker wrote the report to the store by itself, as soon as its load had changed, and
+    #: none was missed between the one before and this.
+    is_prompt: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """Changes of owners, in order of time; all arrays are (n_changes,)."""
+
+    time_s: Floats
+    bundle: Ints
+    #: Positions; -1 for nobody.
+    broker: Ints
+    #: The leader unloaded it in a round.
+    is_shed: Flags
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """A round of the leader: one that it logged, or one that must have been."""
+
+    time_s: float
+    #: Bundles that the log says were unloaded, in order, and where each was to go (-1: unknown).
+    unloads: tuple[tuple[int, int], ...] = ()
+    #: s for which the leader waited for each unload; the last one only if the next round is
+    #: logged too, which begins an interval after the end of this one.
+    waited_s: tuple[float, ...] = ()
+    #: The leader's own score of each broker, as decided again from what it was told; empty
+    #: where that could not be done.
+    scores: Mapping[int, float] | None = None
+    #: Why these may differ from the leader's; None if that is sure.
+    doubt: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A broker was stopped or killed by somebody."""
+
+    time_s: float
+    broker: int
+    is_kill: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """All of it."""
+
+    brokers: tuple[str, ...]
+    bundles: tuple[str, ...]
+    reports: Reports
+    lines: Lines
+    owners: Owners
+    #: (time, broker) of elections.
+    leaders: tuple[tuple[float, int], ...]
+    stops: tuple[Stop, ...]
+    #: In order of time.
+    rounds: tuple[Round, ...]
+    #: What the leader unloaded is known, so that somebody else did what is not marked as shed.
+    is_attributed: bool = True

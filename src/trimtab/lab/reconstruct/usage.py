@@ -1,0 +1,168 @@
+"""What brokers used, as they told it: what their traffic costs, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from trimtab.lab.reconstruct.carried import HostWindows
+from trimtab.lab.reconstruct.clocks import Life
+from trimtab.lab.reconstruct.costs import Fit, fitted
+from trimtab.lab.reconstruct.grid import Grid
+from trimtab.pulsar.model import Floats
+
+# A process that begins compiles itself and takes far more than its traffic does, s.
+_COLD_S = 60.0
+
+#: Ticks of a window, its broker and its row.
+_Part: TypeAlias = tuple[slice, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What brokers carried; both arrays are (4, n_ticks, n_brokers) and (n_brokers,)."""
+
+    #: Messages/s in and out, bytes/s in and out, by who really owned the bundles.
+    rates: Floats
+    #: Bytes/s.
+    nic: Floats
+    #: Bookies to which what is published is sent, and bytes received for each dispatched.
+    write_quorum: float
+    nic_in_share: float
+
+    def network(self) -> Floats:
+        """Percent of the NIC that the bytes take, in and out, (2, n_ticks, n_brokers)."""
+        into, out = self.rates[2], self.rates[3]
+        received, sent = into + self.nic_in_share * out, self.write_quorum * into + out
+        return 100.0 * np.stack((received, sent)) / self.nic
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What brokers used, taken apart."""
+
+    #: Points of CPU by messages/s, both ways together, and by bytes/s in and out.
+    cpu: Fit
+    #: Bytes on the wire for each that is counted.
+    network: Fit
+    overhead: float
+    #: (3, n_ticks, n_brokers) percent of CPU, NIC in and NIC out: what was told, and what
+    #: is left of it beyond what the traffic costs.
+    told: Floats
+    others: Floats
+    #: Ticks and broker of each window of a host that was told.
+    spans: tuple[tuple[slice, int], ...]
+    #: Those of a process that was there for some time when the window began: what was fitted to.
+    warm: tuple[tuple[slice, int], ...]
+
+
+def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Grid) -> Used:
+    """Take apart what brokers used.
+
+    What the traffic of a window does not explain was used by something else in that
+    window, and will be whoever owns the bundles: a broker that carries what it carried
+    uses what it used.
+
+    Args:
+        windows: of hosts, with what they used.
+        carried: by the brokers.
+        lives: of the brokers.
+        grid: ticks.
+    """
+    is_inside = (windows.from_s >= grid.from_s) & (windows.to_s <= grid.end_s[-1])
+    rows = np.flatnonzero(is_inside).tolist()
+    parts = [(_span(windows, row, grid), int(windows.broker[row]), row) for row in rows]
+    warm = [part for part in parts if _is_warm(windows, part[2], lives)]
+    cpu = _cpu(windows, carried, warm)
+    bare = carried.network()
+    network = _network(windows, bare, warm)
+    overhead = network.costs[0] if network.costs[0] > 0 else 1.0
+    modelled = np.concatenate((work_of(cpu.costs, carried.rates)[None], overhead * bare))
+    told = np.full(modelled.shape, np.nan)
+    for span, broker, row in parts:
+        told[:, span, broker] = windows.usage[row][:, None]
+    spans, well = (tuple((span, broker) for span, broker, _ in each) for each in (parts, warm))
+    others = left_over(told, modelled, spans, cpu.intercept)
+    return Used(cpu, network, overhead, told, others, spans, well)
+
+
+def work_of(costs: Sequence[float], rates: Floats) -> Floats:
+    """Say what traffic costs of the CPU, points.
+
+    Args:
+        costs: by messages/s, both ways together, and by bytes/s in and out.
+        rates: (4, …) messages/s in and out, bytes/s in and out.
+    """
+    found: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
+    return found
+
+
+def left_over(
+    told: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
+) -> Floats:
+    """Take from what was used what the traffic costs, (3, n_ticks, n_brokers).
+
+    Args:
+        told: (3, n_ticks, n_brokers) percent; the same all through a window.
+        modelled: (3, n_ticks, n_brokers) percent that the traffic costs.
+        spans: ticks and broker of each window.
+        idle: percent of the CPU that is taken where nothing was told of a broker.
+    """
+    others = np.full(told.shape, np.nan)
+    for span, broker in spans:
+        left = told[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
+        others[:, span, broker] = left
+    return _held(others, idle)
+
+
+def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
+    """Fit what messages and bytes cost of the CPU."""
+    means = [carried.rates[:, span, broker].mean(axis=1) for span, broker, _ in parts]
+    rates = np.array(means, np.float64).reshape(-1, 4)
+    columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
+    of = np.array([broker for _, broker, _ in parts], np.int64)
+    return fitted(columns, windows.usage[[row for _, _, row in parts], 0], of)
+
+
+def _network(windows: HostWindows, bare: Floats, parts: Sequence[_Part]) -> Fit:
+    """Fit how many bytes are on the wire for each that is counted, both ways together."""
+    means = [bare[:, span, broker].mean(axis=1) for span, broker, _ in parts]
+    expected = np.array(means, np.float64).reshape(-1, 2)
+    usage = windows.usage[[row for _, _, row in parts], 1:]
+    return fitted(expected.reshape(-1, 1), usage.reshape(-1))
+
+
+def _span(windows: HostWindows, row: int, grid: Grid) -> slice:
+    """Say which ticks are in a window; it closes with one."""
+    last = min(grid.ended(windows.to_s[row]), grid.n_ticks)
+    length = max(1, round((windows.to_s[row] - windows.from_s[row]) / grid.tick_s))
+    return slice(max(0, last - length), last)
+
+
+def _is_warm(windows: HostWindows, row: int, lives: Sequence[Life]) -> bool:
+    """Say whether the process had been there for some time when a window began."""
+    broker, to_s = windows.broker[row], windows.to_s[row]
+    begins = [life.from_s for life in lives if life.broker == broker and life.from_s <= to_s]
+    return bool(windows.from_s[row] - max(begins, default=-np.inf) >= _COLD_S)
+
+
+def _held(others: Floats, idle: float) -> Floats:
+    """Fill what is not told with the nearest that is, of the same broker."""
+    filled = others.copy()
+    nothing = (idle, 0.0, 0.0)
+    ticks = np.arange(others.shape[1])
+    for broker in range(others.shape[2]):
+        known = np.flatnonzero(~np.isnan(others[0, :, broker]))
+        for resource in range(3):
+            if known.size == 0:
+                filled[resource, :, broker] = nothing[resource]
+                continue
+            place = np.clip(np.searchsorted(known, ticks), 0, known.size - 1)
+            before = np.maximum(place - 1, 0)
+            is_before = np.abs(ticks - known[before]) < np.abs(known[place] - ticks)
+            nearest = known[np.where(is_before, before, place)]
+            filled[resource, :, broker] = others[resource, nearest, broker]
+    return filled

@@ -1,0 +1,14 @@
+"""In which order to restart the brokers of a cluster, one after the other: simulated first."""
+
+from trimtab.lab.restarts.orders import Foretold, Restart, foretold, orders
+from trimtab.lab.restarts.standing import BundleLoad, ClusterNow, standing_world
+
+__all__ = [
+    "BundleLoad",
+    "ClusterNow",
+    "Foretold",
+    "Restart",
+    "foretold",
+    "orders",
+    "standing_world",
+]

@@ -1,0 +1,96 @@
+"""How many bundles of a namespace each broker has, by what it reports and what it was given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.lab.simulate.ahead import Ahead
+from trimtab.lab.simulate.cluster import Cluster
+from trimtab.lab.simulate.listings import Listings
+from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.model import Ints
+
+
+@dataclass(slots=True)
+class ByNamespace:
+    """Counts bundles of the namespaces that somebody asks for, and keeps count as they move.
+
+    A namespace is counted once for each state of the reports, however many of its bundles
+    are placed meanwhile.
+    """
+
+    cluster: Cluster
+    listings: Listings
+    ahead: Ahead
+    _namespaces: tuple[str, ...] = ()
+    #: Namespace → its bundles, once somebody has asked.
+    _members: dict[str, Ints] = field(default_factory=dict)
+    #: Namespace → (n_brokers,) its bundles on each.
+    _counts: dict[str, Ints] = field(default_factory=dict)
+
+    def beside(self, bundle: int) -> Ints:
+        """Return how many bundles of a bundle's namespace each broker has, (n_brokers,)."""
+        if not self._members:
+            self._sort()
+        name = self._namespaces[bundle]
+        if name not in self._counts:
+            self._counts[name] = self._counted(name)
+        return self._counts[name]
+
+    def clear(self) -> None:
+        """Count anew: there are other reports."""
+        self._counts = {}
+
+    def take_out(self, bundle: int, owner: int) -> None:
+        """Leave a bundle out, of which something is about to change.
+
+        Args:
+            bundle: its position.
+            owner: who owns it as far as its report is concerned.
+        """
+        self._add(bundle, owner, -1)
+
+    def put_in(self, bundle: int, owner: int) -> None:
+        """Count a bundle again; see `take_out`."""
+        self._add(bundle, owner, 1)
+
+    def _sort(self) -> None:
+        """Sort bundles by namespace."""
+        self._namespaces = tuple(namespace(name) for name in self.cluster.bundles.names)
+        found: dict[str, list[int]] = {}
+        for i, name in enumerate(self._namespaces):
+            found.setdefault(name, []).append(i)
+        self._members = {name: np.array(some, np.int64) for name, some in found.items()}
+
+    def _add(self, bundle: int, owner: int, times: int) -> None:
+        """Change what has been counted already."""
+        if self._counts and (counts := self._counts.get(self._namespaces[bundle])) is not None:
+            for broker in self._brokers(bundle, owner):
+                counts[broker] += times
+
+    def _brokers(self, bundle: int, owner: int) -> Iterator[int]:
+        """Name the brokers on which a bundle counts."""
+        is_written = bool(self.listings.is_written[bundle])
+        if is_written:
+            yield owner
+        for former in self.listings.formers.get(bundle, ()):
+            if former.is_written:
+                yield former.broker
+        coming = int(self.ahead.broker[bundle])
+        if coming >= 0 and not (is_written and coming == owner):
+            yield coming
+
+    def _counted(self, name: str) -> Ints:
+        """Count a namespace."""
+        members, cluster = self._members[name], self.cluster
+        is_written, owner = self.listings.is_written[members], cluster.owner[members]
+        coming = self.ahead.broker[members]
+        is_new = (coming >= 0) & ~(is_written & (coming == owner))
+        brokers = np.append(owner[is_written], coming[is_new])
+        counts = np.bincount(brokers, minlength=cluster.nobody)
+        for former in self.listings.all_formers():
+            counts[former.broker] += former.is_written and self._namespaces[former.bundle] == name
+        return counts

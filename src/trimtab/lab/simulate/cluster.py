@@ -1,0 +1,99 @@
+"""Who is up, who owns what, and who serves it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.lab.simulate.world import Bundles, Machines
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+
+@dataclass(slots=True)
+class Cluster:
+    """The true state, which nobody in the cluster knows as a whole.
+
+    Properties:
+        Each bundle has at most one owner, and is served by its owner or by nobody.
+    """
+
+    machines: Machines
+    bundles: Bundles
+    #: (n_brokers,) its process runs.
+    is_up: Flags = field(init=False)
+    #: (n_brokers,) it is in the registry: up, or its session has not ended yet.
+    is_registered: Flags = field(init=False)
+    #: (n_brokers,) tick at which its process began.
+    started: Ints = field(init=False)
+    #: (n_brokers,) as it is now.
+    capacity: Floats = field(init=False)
+    #: (n_brokers,) percent of CPU that other processes take beyond the machine's own.
+    extra: Floats = field(init=False)
+    #: (n_bundles,) broker that owns it; -1 for nobody.
+    owner: Ints = field(init=False)
+    #: (n_bundles,) broker that serves it: its owner, or `n_brokers` for nobody.
+    server: Ints = field(init=False)
+    #: (n_bundles,) s from which its owner serves it.
+    serve_from_s: Floats = field(init=False)
+    #: (n_bundles,) bytes a message, as it is now.
+    message_bytes: Floats = field(init=False)
+    #: Bundles that have changed hands lately, the latest last; a bundle may stand twice.
+    moved: list[int] = field(default_factory=list)
+    #: Grows when anybody begins or ends to serve.
+    version: int = 0
+
+    def __post_init__(self) -> None:
+        """Begin as the world does."""
+        self.is_up = self.machines.is_up.copy()
+        self.is_registered = self.is_up.copy()
+        self.started = np.zeros(self.is_up.size, np.int64)
+        self.capacity = self.machines.capacity.astype(np.float64)
+        self.extra = np.zeros(self.is_up.size)
+        self.owner = self.bundles.owner.astype(np.int64)
+        self.server = np.full(self.owner.size, self.is_up.size)
+        has_server = (self.owner >= 0) & self.is_up[self.owner]
+        self.server[has_server] = self.owner[has_server]
+        self.serve_from_s = np.full(self.owner.size, -np.inf)
+        self.message_bytes = self.bundles.message_bytes
+
+    @property
+    def nobody(self) -> int:
+        """The position that stands for no broker in `server`."""
+        return self.is_up.size
+
+    @property
+    def reports(self) -> Flags:
+        """Say which brokers report, (n_brokers,): they run, and are not about to leave."""
+        return self.is_up & self.is_registered
+
+    def give(self, bundle: int, broker: int, serve_from_s: float) -> None:
+        """Make a broker the owner of a bundle, or nobody (-1)."""
+        self.owner[bundle] = broker
+        serves = broker >= 0 and bool(self.is_up[broker])
+        self.server[bundle] = broker if serves else self.nobody
+        self.serve_from_s[bundle] = serve_from_s
+        self.moved.append(bundle)
+        self.version += 1
+
+    def start(self, broker: int, tick: int) -> None:
+        """Start a broker's process; it owns nothing."""
+        self.is_up[broker] = self.is_registered[broker] = True
+        self.started[broker] = tick
+        self.version += 1
+
+    def stop(self, broker: int) -> None:
+        """End a broker's process; what it owns stays its own and is served by nobody."""
+        self.is_up[broker] = False
+        self.server[self.server == broker] = self.nobody
+        self.version += 1
+
+    def owned(self, broker: int) -> Ints:
+        """List what a broker owns."""
+        return np.flatnonzero(self.owner == broker)
+
+    def forget_moves_before(self, time_s: float) -> None:
+        """Drop from `moved` the bundles that are served since before some time."""
+        if self.moved:
+            late = [i for i in dict.fromkeys(self.moved) if self.serve_from_s[i] > time_s]
+            self.moved = late

@@ -1,0 +1,60 @@
+"""A scenario and a seed → a world: everything that is left to chance is drawn, once."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from trimtab.lab.simulate.draw_bundles import drawn_bundles
+from trimtab.lab.simulate.draw_changes import drawn_changes
+from trimtab.lab.simulate.draw_events import events
+from trimtab.lab.simulate.draw_machines import drawn_machines
+from trimtab.lab.simulate.draw_owners import drawn_owners
+from trimtab.lab.simulate.draw_scale import fitted, scaled, works
+from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.lab.simulate.world import World
+
+_MINUTE_S = 60.0
+
+
+def drawn(scenario: Scenario, seed: int) -> World:
+    """Draw a world.
+
+    Machines, bundles, owners and what happens are drawn from streams of their own, so a
+    change of one table of a scenario leaves what is drawn for the others as it was.
+
+    Args:
+        scenario: checked.
+        seed: 0 and up.
+
+    Returns:
+        The world; bundles in the order of the file.  `[traffic]` and `[start]` hold for
+        the traffic as it is on average, without noise, waves and events.
+
+    Raises:
+        ScenarioError: no owners were found that stand as far apart as `[start]` asks.
+
+    Properties:
+        The same bytes for the same scenario and seed.
+        Every owner is a machine that runs from the beginning.
+    """
+    streams = [np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(4)]
+    machines, delay_s = drawn_machines(scenario, streams[0])
+    given = drawn_bundles(scenario, streams[1])
+    bundles = scaled(scenario, machines, given)
+    machines = fitted(scenario, machines, bundles)
+    owner = drawn_owners(
+        scenario, machines, dataclasses.replace(given, bundles=bundles), streams[2]
+    )
+    bundles = dataclasses.replace(bundles, owner=owner)
+    given = dataclasses.replace(given, bundles=bundles)
+    return World(
+        machines=machines,
+        bundles=bundles,
+        changes=drawn_changes(scenario, given, delay_s, streams[3]),
+        events=events(scenario, works(bundles, scenario.parameters.physics)),
+        duration_s=scenario.run.minutes * _MINUTE_S,
+        event_s=scenario.run.event_at_min * _MINUTE_S,
+        seed=seed,
+    )

@@ -1,0 +1,150 @@
+"""What passes through the brokers while nobody's bundles change hands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.lab.simulate.cluster import Cluster
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.physics import Loaded, loaded
+from trimtab.lab.simulate.surroundings import Others, Wanted
+from trimtab.lab.simulate.traffic import Rows
+from trimtab.pulsar.model import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What passed in some ticks."""
+
+    #: Number of the first tick.
+    first: int
+    #: All arrays are (n_ticks, n_brokers), 0 for a broker that is down.
+    brokers: Loaded
+    #: (n_ticks, n_brokers) percent that other processes took.
+    background: Floats
+    #: (n_ticks,) bytes that clients wanted to pass, that passed, and that did not.
+    offered: Floats
+    served: Floats
+    lost: Floats
+    #: (n_ticks,) points of a reference machine, of all bundles.
+    work: Floats
+
+
+@dataclass(slots=True)
+class Flows:
+    """Puts the traffic on its brokers."""
+
+    cluster: Cluster
+    traffic: Wanted
+    background: Others
+    parameters: Parameters
+    #: Ticks a step of traffic.
+    step_ticks: int = field(init=False)
+    _bins: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
+    _version: int = -1
+
+    def __post_init__(self) -> None:
+        """Divide steps into ticks."""
+        ticks = self.parameters.physics.traffic_step_s / self.parameters.measuring.tick_s
+        self.step_ticks = max(1, round(ticks))
+
+    def rows(self, first: int, last: int, back: int) -> Rows:
+        """Return the traffic of the ticks from `first` up to `last`, and of some before."""
+        since = max(0, first - back) // self.step_ticks
+        return self.traffic.rows(since, (last - 1) // self.step_ticks + 1)
+
+    def sizes(self, tick: int) -> Floats:
+        """Return bytes a message of each bundle in a tick, (n_bundles,)."""
+        usual = self.cluster.bundles.message_bytes
+        return self.traffic.sizes(tick // self.step_ticks, usual)
+
+    def flow(self, rows: Rows, first: int, last: int) -> Flow:
+        """Work out what passes in the ticks from `first` up to `last`."""
+        cluster, tick_s = self.cluster, self.parameters.measuring.tick_s
+        since = first // self.step_ticks
+        rows = rows.part(since, (last - 1) // self.step_ticks + 1)
+        step = np.arange(first, last) // self.step_ticks - since
+        sums = [
+            self._by_broker(array)[step] for array in (rows.work, rows.bytes_in, rows.bytes_out)
+        ]
+        unserved = sums[1][:, -1] + sums[2][:, -1]
+        wanted = tuple(array[:, :-1] for array in sums)
+        unserved = unserved + self._hold_back(wanted, rows, step, first)
+        machines = np.array((cluster.capacity, cluster.machines.nic))
+        background = self.background.ticks(first, last) + cluster.extra
+        np.maximum(background, self.background.least, out=background)
+        np.minimum(background, 100.0, out=background)
+        brokers = loaded(
+            (wanted[0], wanted[1], wanted[2]), background, machines, self.parameters.physics
+        )
+        brokers = _beside(brokers, self.background.network(first, last))
+        asked = wanted[1] + wanted[2]
+        return Flow(
+            first=first,
+            brokers=_without(brokers, cluster),
+            background=background,
+            offered=rows.all_bytes[step] * tick_s,
+            served=(asked * brokers.passed).sum(axis=1) * tick_s,
+            lost=((asked * (1.0 - brokers.passed)).sum(axis=1) + unserved) * tick_s,
+            work=rows.all_work[step],
+        )
+
+    def _by_broker(self, array: Floats) -> Floats:
+        """Add bundles up by server, (n_steps, n_brokers + 1); the last is nobody's."""
+        bins = self.cluster.nobody + 1
+        steps = len(array)
+        if self._version != self.cluster.version or len(self._bins) < steps:
+            self._version = self.cluster.version
+            self._bins = np.arange(max(steps, 6))[:, None] * bins + self.cluster.server
+        index = self._bins[:steps].reshape(-1)
+        sums = np.bincount(index, array.reshape(-1), steps * bins)
+        return sums.astype(np.float64, copy=False).reshape(steps, bins)
+
+    def _hold_back(self, wanted: tuple[Floats, ...], rows: Rows, step: Ints, first: int) -> Floats:
+        """Take out what clients cannot pass while they look for the new owner of a bundle.
+
+        Returns:
+            (n_ticks,) bytes/s.
+        """
+        cluster, tick_s = self.cluster, self.parameters.measuring.tick_s
+        if not cluster.moved:
+            return np.zeros(step.size)
+        late = [i for i in dict.fromkeys(cluster.moved) if cluster.serve_from_s[i] > first * tick_s]
+        bundles = np.array([i for i in late if cluster.server[i] < cluster.nobody], np.int64)
+        if bundles.size == 0:
+            return np.zeros(step.size)
+        end_s = np.arange(first + 1, first + 1 + step.size, dtype=np.float64) * tick_s
+        share = 1.0 - served_share(cluster.serve_from_s[bundles], end_s, tick_s)
+        ticks = np.broadcast_to(np.arange(step.size)[:, None], share.shape)
+        at = ticks, np.broadcast_to(cluster.server[bundles], share.shape)
+        missing = np.zeros(step.size)
+        for sums, array in zip(wanted, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
+            held = share * array[step][:, bundles]
+            np.subtract.at(sums, at, held)
+            np.maximum(sums, 0.0, out=sums)
+            if array is not rows.work:
+                missing += held.sum(axis=1)
+        return missing
+
+
+def served_share(serve_from_s: Floats, end_s: Floats, tick_s: float) -> Floats:
+    """Say in which share of each tick bundles are served, (n_ticks, n_bundles)."""
+    return np.clip((end_s[:, None] - serve_from_s) / tick_s, 0.0, 1.0)
+
+
+def _beside(brokers: Loaded, network: Floats) -> Loaded:
+    """Add what other processes take of the NIC; it holds back no traffic."""
+    if not network.any():
+        return brokers
+    into, out = np.clip(brokers.nic_in + network[0], 0, 100), brokers.nic_out + network[1]
+    return Loaded(brokers.cpu, into, np.clip(out, 0, 100), brokers.passed)
+
+
+def _without(brokers: Loaded, cluster: Cluster) -> Loaded:
+    """Let brokers that are down carry nothing."""
+    if cluster.is_up.all():
+        return brokers
+    arrays = (brokers.cpu, brokers.nic_in, brokers.nic_out, brokers.passed)
+    return Loaded(*(array * cluster.is_up for array in arrays))

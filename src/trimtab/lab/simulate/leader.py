@@ -1,0 +1,363 @@
+"""What the leader knows, and the load that it shows to the strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.lab.simulate.ahead import Ahead
+from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages, throughput
+from trimtab.lab.simulate.by_namespace import ByNamespace
+from trimtab.lab.simulate.cluster import Cluster
+from trimtab.lab.simulate.layout import Layout
+from trimtab.lab.simulate.listings import Listings, first_writes
+from trimtab.lab.simulate.parameters import Measuring
+from trimtab.lab.simulate.reports import Reports, Writes
+from trimtab.lab.simulate.windows import Counted
+from trimtab.pulsar.bundles import is_system_bundle, namespace
+from trimtab.pulsar.map_order import (
+    ConcurrentHashMapKeys,
+    concurrent_hash_map_order,
+    hash_map_order,
+    hash_map_size,
+    spread,
+)
+from trimtab.pulsar.model import BundleData, ClusterLoad, Flags, Floats, Ints
+
+
+@dataclass(slots=True)
+class Leader:
+    """The maps of the leader; all brokers have the same reports and averages.
+
+    Quirks:
+        A bundle that two reports list at a time gets one sample a recomputation here, of
+        the newer report, where Pulsar takes one of each.
+    """
+
+    cluster: Cluster
+    reports: Reports
+    measuring: Measuring
+    release: str
+    #: The strategies ask for the averages of all bundles.
+    shows_averages: bool
+    averages: Averages = field(init=False)
+    listings: Listings = field(init=False)
+    #: (n_bundles,) s at which it was unloaded last.
+    unloaded_s: Floats = field(init=False)
+    ahead: Ahead = field(init=False)
+    by_namespace: ByNamespace = field(init=False)
+    #: Bundles that were placed without being known.
+    _guests: list[int] = field(default_factory=list)
+    _broker_keys: ConcurrentHashMapKeys = field(default_factory=ConcurrentHashMapKeys)
+    #: Positions of the brokers that it knows, in the order of its map.
+    order: Ints = field(init=False)
+    #: Positions in `order`, in the order of its set.
+    in_set: Ints = field(init=False)
+    #: (n_brokers,) positions in `order`, -1 for a broker that it does not know.
+    _place: Ints = field(init=False)
+    _set_size: int = 0
+    _is_system: Flags = field(init=False)
+    #: All bundles in the order of a map of them, and in that of its copies by their size.
+    _in_map: tuple[str, ...] = ()
+    _ranks: dict[int, tuple[Ints, tuple[str, ...]]] = field(default_factory=dict)
+    #: Known bundles, as the strategies were given them last.
+    _rows: dict[str, int] = field(default_factory=dict)
+    _names: NDArray[np.object_] = field(init=False)
+    #: Bundles that were named last, and their names.
+    _named: tuple[Ints, tuple[str, ...]] = field(init=False)
+    #: What was laid out last, as long as no report has changed.
+    _layout: Layout | None = None
+    #: The same with what is on its way now.
+    _shown: ClusterLoad | None = None
+
+    def __post_init__(self) -> None:
+        """Begin with the brokers that are up, which have written empty reports."""
+        names = self.cluster.bundles.names
+        self.averages = Averages(len(names))
+        self.listings = Listings(len(names), self.averages)
+        self.ahead = Ahead(len(names))
+        self.by_namespace = ByNamespace(self.cluster, self.listings, self.ahead)
+        self.unloaded_s = np.full(len(names), -np.inf)
+        self._names = np.array(names, dtype=np.object_)
+        self._named = np.empty(0, np.int64), ()
+        self._is_system = _are_system(names, self.release)
+        for broker in np.flatnonzero(self.cluster.is_registered).tolist():
+            self._broker_keys.put(self.cluster.machines.names[broker])
+        self._members_changed()
+
+    # -------------------------------------------------------------- what it hears
+
+    def take(self, writes: Writes, was_behind: Flags, counted: Counted) -> None:
+        """Take what brokers measured and wrote in a stretch; each write is a recomputation."""
+        if not writes.tick.size:
+            self.listings.count(counted)
+            return
+        owner, count = self.cluster.owner, self.cluster.nobody
+        self._recomputes()
+        stale = first_writes(writes, self.averages.clock, False, count)
+        stale[:-1] *= was_behind
+        fresh = first_writes(writes, self.averages.clock, True, count)
+        if stale.any():
+            self.listings.vanish_first(owner, stale, fresh)
+            self.listings.write(owner, stale)
+        self.listings.count(counted)
+        if fresh.any():
+            self.listings.write(owner, fresh)
+        self.averages.clock += writes.tick.size
+        self._anew()
+
+    def join(self, broker: int) -> None:
+        """Meet a broker: its node and its parent's change."""
+        self._broker_keys.put(self.cluster.machines.names[broker])
+        self._members_changed()
+        self.recompute(2)
+
+    def drop(self, broker: int) -> None:
+        """Lose a broker, with all that it said."""
+        self._broker_keys.remove(self.cluster.machines.names[broker])
+        self.averages.up_to_date()
+        self.listings.drop(broker, self.cluster.owned(broker))
+        self._members_changed()
+        self.recompute(2)
+
+    def forget(self, bundle: int) -> None:
+        """Forget a bundle that is no more, with all that anybody said of it."""
+        listings = self.listings
+        listings.is_listed[bundle] = listings.is_written[bundle] = False
+        listings.formers.pop(bundle, None)
+        self.averages.forget(np.array([bundle]))
+        self._anew()
+
+    def recompute(self, times: int) -> None:
+        """Feed every average so many samples more."""
+        self._recomputes()
+        self.averages.clock += times
+        self._anew()
+
+    def move(self, bundle: int, source: int, target: int) -> None:
+        """Note a change of owner, of which nothing is known until somebody reports it."""
+        if bundle in self.listings.formers:
+            # Two reports list it, perhaps, and are walked in another order from now on.
+            self._layout = self._shown = None
+        self.by_namespace.take_out(bundle, source)
+        self.listings.move(bundle, source, target)
+        self.by_namespace.put_in(bundle, target)
+
+    def preallocate(self, bundle: int, broker: int) -> None:
+        """Give a bundle to a broker that does not report it yet."""
+        self.meet(bundle)
+        owner, long = int(self.cluster.owner[bundle]), self.averages.long
+        rates = float(long.rate_in[bundle]), float(long.rate_out[bundle])
+        self.by_namespace.take_out(bundle, owner)
+        self.ahead.put(bundle, broker, int(self._place[broker]), rates)
+        self.by_namespace.put_in(bundle, owner)
+        self._shown = None
+
+    def meet(self, bundle: int) -> None:
+        """Make averages of a bundle that is to be placed and is not known."""
+        if not self.averages.is_known[bundle]:
+            self.averages.meet(np.array([bundle]), self.averages.clock)
+            self._guests.append(bundle)
+            if self._layout is not None:
+                self._add(self._layout, bundle)
+
+    def unloaded(self, bundle: int, time_s: float) -> None:
+        """Remember when a bundle was unloaded, for the grace period."""
+        self.unloaded_s[bundle] = time_s
+
+    def start_anew(self) -> None:
+        """Be another broker: reports and averages are everywhere, the rest is lost."""
+        self.unloaded_s[:] = -np.inf
+        self.ahead.clear()
+        self._set_size = 0
+        self._members_changed()
+
+    def _recomputes(self) -> None:
+        """Clear what a recomputation clears: preallocations, and bundles of nobody's report."""
+        # Pulsar keeps those of the leader itself, of which it can see that it owns them.
+        self.ahead.clear()
+        if self._guests:
+            guests, self._guests = np.array(self._guests), []
+            self.listings.forget_unreported(guests)
+
+    def _members_changed(self) -> None:
+        names = self.cluster.machines.names
+        position = {name: i for i, name in enumerate(names)}
+        walked = self._broker_keys.walk()
+        self.order = np.array([position[name] for name in walked], np.int64)
+        self._place = np.full(self.cluster.nobody, -1)
+        self._place[self.order] = np.arange(self.order.size)
+        self._set_size = hash_map_size(len(walked), self._set_size)
+        in_set = hash_map_order(walked, self._set_size)
+        self.in_set = self._place[np.array([position[name] for name in in_set], np.int64)]
+        self._anew()
+
+    def _anew(self) -> None:
+        """Lay everything out anew when somebody looks: reports have changed, or averages."""
+        self._layout = self._shown = None
+        self.by_namespace.clear()
+
+    # -------------------------------------------------------------- what it shows
+
+    def known(self) -> tuple[str, ...]:
+        """Name the brokers that it knows, in the order of its map."""
+        return tuple(self.cluster.machines.names[i] for i in self.order.tolist())
+
+    def load(self, unloaded_before_s: float) -> ClusterLoad:
+        """Lay out what it knows.
+
+        Args:
+            unloaded_before_s: bundles unloaded at this time or later are left alone.
+        """
+        can_go = self.averages.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
+        load = self.load_for_placement()
+        return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))
+
+    def load_for_placement(self) -> ClusterLoad:
+        """Lay out the same for a placer, which does not ask what may be shed.
+
+        For placements one after the other it is laid out once: a bundle that has been
+        placed is on its way, and changes nothing else.
+        """
+        if self._shown is None:
+            load = self._laid_out().load
+            self._shown = replace(load, preallocations=self.ahead.preallocations())
+        return self._shown
+
+    def _laid_out(self) -> Layout:
+        if self._layout is None:
+            self._layout = self._layout_of_now()
+        return self._layout
+
+    def _layout_of_now(self) -> Layout:
+        averages, order, reports = self.averages, self.order, self.reports
+        averages.up_to_date()
+        known = int(np.count_nonzero(averages.is_known & ~self._is_system))
+        bundles, owner, names = self._entries(hash_map_size(known))
+        size = self.cluster.message_bytes
+        short, long = averages.short, averages.long
+        rates = [rate.take(bundles) for rate in (short.rate_in, short.rate_out)]
+        samples, bytes_ = short.samples.take(bundles), size.take(bundles)
+        at = self._place.take(owner)
+        totals = reports.written_totals[order].T
+        load = ClusterLoad(
+            brokers=self.known(),
+            resource_usage=_constant(self._resources(order)),
+            resource_limit=_constant(np.full((order.size, 5), 100.0)),
+            rate_in=totals[0],
+            rate_out=totals[1],
+            throughput_in=totals[2],
+            throughput_out=totals[3],
+            bundle_count=reports.written_bundles[order],
+            bundles=names,
+            bundle_broker=at,
+            bundle_rate_in=rates[0],
+            bundle_rate_out=rates[1],
+            bundle_throughput_in=throughput(rates[0], samples, bytes_),
+            bundle_throughput_out=throughput(rates[1], samples, bytes_),
+            bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
+            long_rate_in=_by_broker(at, long.rate_in.take(bundles), order.size),
+            long_rate_out=_by_broker(at, long.rate_out.take(bundles), order.size),
+            bundle_data=self._bundle_data() if self.shows_averages else None,
+        )
+        return Layout(load, bundles, known)
+
+    def _add(self, layout: Layout, guest: int) -> None:
+        """Add a bundle that nobody reports to what has been laid out."""
+        table_size = hash_map_size(layout.known)
+        layout.known += not self._is_system[guest]
+        self._shown = None
+        if hash_map_size(layout.known) != table_size:
+            # The leader's map grows, and all bundles are walked in another order.
+            self._layout = None
+        elif self.shows_averages:
+            name, number = self.cluster.bundles.names[guest], int(self.averages.numbers[guest])
+            layout.add(name, guest, number, WITHOUT_SAMPLES)
+
+    def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
+        """List (bundle, broker) of all reports in the order in which the leader walks them."""
+        listings, owner = self.listings, self.cluster.owner
+        ranked, names = self._ranked(table_size)
+        formers = [f for f in listings.all_formers() if f.is_written]
+        if listings.is_written.all() and not formers:
+            return ranked, owner[ranked], names
+        bundles = ranked[listings.is_written[ranked]]
+        brokers = owner[bundles]
+        if formers:
+            rank = np.empty(ranked.size, np.int64)
+            rank[ranked] = np.arange(ranked.size)
+            bundles = np.append(bundles, [f.bundle for f in formers]).astype(np.int64)
+            brokers = np.append(brokers, [f.broker for f in formers]).astype(np.int64)
+            by_rank = np.argsort(rank[bundles], kind="stable")
+            bundles, brokers = bundles[by_rank], brokers[by_rank]
+        if not np.array_equal(bundles, self._named[0]):
+            self._named = bundles, tuple(self._names[bundles].tolist())
+        return bundles, brokers, self._named[1]
+
+    def _ranked(self, table_size: int) -> tuple[Ints, tuple[str, ...]]:
+        """Order all bundles as the copy of the leader's map is walked that shedders get.
+
+        Args:
+            table_size: of the copy, which is as large as what is known makes it, and not as
+                all that there is would.
+        """
+        if table_size not in self._ranks:
+            if not self._in_map:
+                self._in_map = concurrent_hash_map_order(self.cluster.bundles.names)
+            if hash_map_size(len(self._in_map)) > table_size:
+                walked = tuple(sorted(self._in_map, key=lambda name: spread(name) % table_size))
+            else:
+                walked = hash_map_order(self._in_map, table_size)
+            position = {name: i for i, name in enumerate(self.cluster.bundles.names)}
+            ranks = np.array([position[name] for name in walked], np.int64)
+            self._ranks[table_size] = ranks, walked
+        return self._ranks[table_size]
+
+    def _resources(self, order: Ints) -> Floats:
+        usage = self.reports.written_usage[order]
+        resources = np.empty((order.size, 5))
+        resources[:, 0] = usage[:, 0]
+        resources[:, 1] = self.measuring.memory_percent
+        resources[:, 2] = self.measuring.direct_memory_percent
+        resources[:, 3:] = usage[:, 1:]
+        return resources
+
+    def _bundle_data(self) -> BundleData:
+        averages, bundles = self.averages, self.cluster.bundles
+        if averages.changed:
+            # Whoever has been given the rows before may still hold them.
+            self._rows = self._rows.copy()
+            for bundle in averages.changed:
+                if averages.is_known[bundle]:
+                    self._rows[bundles.names[bundle]] = bundle
+                else:
+                    self._rows.pop(bundles.names[bundle], None)
+            averages.changed.clear()
+        values = averages.contents(self.cluster.message_bytes, bundles.topics)
+        return BundleData(self._rows, averages.numbers.copy(), values)
+
+
+def _are_system(names: Sequence[str], release: str) -> Flags:
+    """Tell which bundles are Pulsar's own, asking once a namespace."""
+    answers: dict[str, bool] = {}
+    found = []
+    for name in names:
+        owner = namespace(name)
+        if owner not in answers:
+            answers[owner] = is_system_bundle(name, release)
+        found.append(answers[owner])
+    return np.array(found, np.bool_)
+
+
+def _constant(values: Floats) -> Floats:
+    """Let nobody write to an array, so that what comes of it needs to be worked out once."""
+    values.flags.writeable = False
+    return values
+
+
+def _by_broker(broker: Ints, values: Floats, count: int) -> Floats:
+    """Add values up by broker."""
+    return np.bincount(broker, values, count).astype(np.float64, copy=False)

@@ -1,0 +1,127 @@
+"""Surroundings that are told and not drawn: traffic, other processes and clocks as arrays.
+
+What a balancer does cannot change them here either; only what they cost whom depends on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.surroundings import DrawnPhases, Lengths, Surroundings
+from trimtab.lab.simulate.traffic import Rows, Splits
+from trimtab.lab.simulate.world import World
+from trimtab.pulsar.model import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTraffic:
+    """Traffic that is known, a step a row; arrays are (n_steps, n_bundles)."""
+
+    #: Messages/s published and dispatched.
+    rate_in: Floats
+    rate_out: Floats
+    #: Points of a reference machine.
+    work: Floats
+    #: Bytes a message.
+    message_bytes: Floats
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Return the steps from `first` up to `last`, which is not among them."""
+        steps = slice(first, last)
+        rate_in, rate_out, work = self.rate_in[steps], self.rate_out[steps], self.work[steps]
+        size = self.message_bytes[steps]
+        into, out = rate_in * size, rate_out * size
+        everything = into.sum(axis=1) + out.sum(axis=1)
+        return Rows(first, rate_in, rate_out, into, out, work, everything, work.sum(axis=1))
+
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,)."""
+        del usual
+        found: Floats = self.message_bytes[step]
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOthers:
+    """What was used beyond what the traffic costs, percent; below 0 where that says too much."""
+
+    #: (3, n_ticks, n_brokers) of CPU, NIC in and NIC out.
+    percent: Floats
+
+    @property
+    def least(self) -> float:
+        """The least that other processes can take, percent."""
+        return -100.0
+
+    def ticks(self, first: int, last: int) -> Floats:
+        """Return percent of CPU, (n_ticks, n_brokers), of the ticks from `first` up to `last`."""
+        return self.percent[0, first:last].copy()
+
+    def network(self, first: int, last: int) -> Floats:
+        """Return percent of the NIC, in and out, (2, n_ticks, n_brokers)."""
+        return self.percent[1:, first:last]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A broker's process began, and its windows close since."""
+
+    broker: int
+    tick: int
+    #: Ticks above a multiple of the window's length; -1 where it is not known.
+    host_phase: int
+    stats_phase: int
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPhases:
+    """Phases that are known, and drawn ones where they are not."""
+
+    drawn: DrawnPhases
+    #: In order of time; those of brokers that are there from the beginning have tick 0 or less.
+    begins: tuple[Begin, ...]
+
+    def at_begin(self, lengths: Lengths) -> Ints:
+        """Return the phases of hosts' and of bundles' windows, (2, n_brokers) ticks."""
+        phases = self.drawn.at_begin(lengths)
+        for begin in self.begins:
+            if begin.tick <= 0:
+                told = np.array([begin.host_phase, begin.stats_phase])
+                phases[:, begin.broker] = np.where(told >= 0, told, phases[:, begin.broker])
+        return phases
+
+    def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
+        """Return both phases of a broker whose process begins at a tick, (2,) ticks."""
+        drawn = self.drawn.at_start(broker, tick, lengths)
+        mine = [begin for begin in self.begins if begin.broker == broker]
+        if not mine:
+            return drawn
+        nearest = min(mine, key=lambda begin: abs(begin.tick - tick))
+        told = np.array([nearest.host_phase, nearest.stats_phase])
+        return np.where(told >= 0, told, drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSurroundings:
+    """Everything that is told of what a cluster met; called, it meets it again."""
+
+    traffic: RecordedTraffic
+    others: RecordedOthers
+    begins: Sequence[Begin]
+
+    def __call__(self, world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
+        """Return the surroundings.
+
+        Raises:
+            ValueError: a bundle is to be split, of which a recording tells by the halves.
+        """
+        del parameters
+        if splits is not None:
+            raise ValueError("recorded traffic is of the bundles that there were: split none")
+        drawn = DrawnPhases(world.seed, len(world.machines.names))
+        phases = RecordedPhases(drawn, tuple(self.begins))
+        return Surroundings(traffic=self.traffic, background=self.others, phases=phases)

@@ -1,0 +1,238 @@
+"""When brokers write their load reports, and what stands in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.lab.simulate.parameters import Measuring
+from trimtab.lab.simulate.windows import Counted, Sampled
+from trimtab.pulsar.model import Flags, Floats, Ints
+from trimtab.pulsar.releases import release_order
+from trimtab.pulsar.settings import LoadManagerSettings, ResourceWeights
+
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """Reports written in a stretch, in order of time; all arrays are (n_writes,)."""
+
+    tick: Ints
+    broker: Ints
+    #: The bundle stats in it are of a window that closed in this stretch.
+    is_fresh: Flags
+    #: (n_writes, 3) percent of CPU, NIC in and NIC out, and (n_writes, 4) messages/s in and
+    #: out, bytes/s in and out.
+    usage: Floats
+    totals: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What makes a broker write.
+
+    Source:
+        impl/ModularLoadManagerImpl.java needBrokerDataUpdate, 2.10.4 to 5.0.0-M1; read.
+    """
+
+    #: Change beyond which it writes: a share of rates and of the number of bundles, and
+    #: points of percent of usage.
+    threshold: float
+    #: Ticks after which it writes in any case.
+    ticks_max: int
+    #: Weight of CPU, NIC in and NIC out in its usage, and the usage of its memory, weighed.
+    weights: tuple[float, float, float]
+    memory: float
+
+    def usage(self, usage: Floats) -> Floats:
+        """Take the busiest resource of each broker, percent."""
+        weighed = usage * self.weights
+        busiest = np.maximum(np.maximum(weighed[:, 0], weighed[:, 1]), weighed[:, 2])
+        return np.maximum(busiest, self.memory)
+
+
+def gate(
+    settings: LoadManagerSettings, weights: ResourceWeights, release: str, measuring: Measuring
+) -> Gate:
+    """Say what makes a broker of a release write.
+
+    Quirks:
+        Before 4.0 usage is not weighed; the heap counts in no case but the weighed one.
+    """
+    by_resource = (weights.cpu, weights.bandwidth_in, weights.bandwidth_out)
+    memory = weights.direct_memory * measuring.direct_memory_percent
+    if release_order(release) < release_order("4.0.0-A"):
+        by_resource, memory = (1.0, 1.0, 1.0), measuring.direct_memory_percent
+    # It looks every so often, and writes at the first look after that.
+    looks = int(settings.report_interval_s_max // settings.report_interval_s_min)
+    look_ticks = max(1, round(settings.report_interval_s_min / measuring.tick_s))
+    ticks = (looks + 1) * look_ticks - 1
+    return Gate(settings.report_threshold, ticks, by_resource, memory)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What brokers measured in a stretch, and when they knew."""
+
+    sampled: Sampled
+    counted: Counted
+    #: (n_brokers, 4) rates of what was counted, added up, as in `Reports.totals`.
+    totals: Floats
+    #: (n_brokers,) bundles of it.
+    bundles: Ints
+
+
+@dataclass(slots=True)
+class Reports:
+    """What each broker knows of itself, and what it wrote last."""
+
+    gate: Gate
+    n_brokers: int
+    #: (n_brokers, 3) percent of CPU, NIC in and NIC out.
+    usage: Floats = field(init=False)
+    #: (n_brokers, 4) messages/s in and out, bytes/s in and out.
+    totals: Floats = field(init=False)
+    #: (n_brokers,) bundles.
+    bundles: Ints = field(init=False)
+    #: The same as it was written.
+    written_usage: Floats = field(init=False)
+    written_totals: Floats = field(init=False)
+    written_bundles: Ints = field(init=False)
+    #: (n_brokers,) tick at whose end it wrote last.
+    written: Ints = field(init=False)
+    #: (n_brokers,) there have been new bundle stats since it wrote.
+    is_behind: Flags = field(init=False)
+    #: (n_brokers, 4) what is compared: messages/s, bytes/s, bundles, percent of the busiest
+    #: resource; now, when it was written, and by how much it may differ from that.
+    _now: Floats = field(init=False)
+    _then: Floats = field(init=False)
+    _limit: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing measured and nothing written."""
+        count = self.n_brokers
+        self.usage, self.written_usage = np.zeros((2, count, 3))
+        self.totals, self.written_totals = np.zeros((2, count, 4))
+        self.bundles, self.written_bundles, self.written = np.zeros((3, count), np.int64)
+        self.is_behind = np.zeros(count, np.bool_)
+        self._now, self._then, self._limit = np.zeros((3, count, 4))
+        self._now[:, 3] = self.gate.usage(self.usage)
+        self._write(np.arange(count), np.zeros(count, np.int64))
+
+    def start(self, broker: int, tick: int) -> None:
+        """Write a broker's first report: nothing measured yet, CPU 0."""
+        who = np.array([broker])
+        totals, usage = np.zeros((1, 4)), np.zeros((1, 3))
+        self._count(who, totals, np.zeros(1, np.int64), _compared(totals))
+        self._sample(who, usage, self.gate.usage(usage))
+        self._write(who, np.array([tick - 1]))
+
+    def stretch(self, measured: Measured, reports: Flags, end: int) -> Writes:
+        """Take what was measured in a stretch, and write where it is time.
+
+        Args:
+            measured: by the brokers.
+            reports: (n_brokers,) whether each measures and writes.
+            end: the tick after the last.
+        """
+        sampled, counted = measured.sampled, measured.counted
+        late = self.written + self.gate.ticks_max + 1
+        due = np.full((3, self.n_brokers), _NEVER)
+        np.copyto(due[0], counted.tick, where=counted.tick >= 0)
+        np.copyto(due[1], sampled.tick, where=sampled.tick >= 0)
+        np.copyto(due[2], late, where=reports & (late < end))
+        turns = _Turns.of(due)
+        rates, usage = _compared(measured.totals), self.gate.usage(sampled.usage)
+        found: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
+        fresh = np.zeros(self.n_brokers, np.bool_)
+        for turn in range(turns.count):
+            tick = turns.tick[turn]
+            (counts,) = turns.counts[turn].nonzero()
+            if counts.size:
+                bundles = measured.bundles[counts]
+                self._count(counts, measured.totals[counts], bundles, rates[counts])
+                fresh[counts] = True
+            (samples,) = turns.samples[turn].nonzero()
+            if samples.size:
+                self._sample(samples, sampled.usage[samples], usage[samples])
+            (who,) = (turns.looks[turn] & self._is_due(tick)).nonzero()
+            if who.size:
+                self._write(who, tick[who])
+                said = self.usage[who], self.totals[who]
+                found.append((tick[who], who, fresh[who], *said))
+        return _in_order(found)
+
+    def _is_due(self, tick: Ints) -> Flags:
+        """Say which brokers write if they look at the end of a tick.
+
+        Anything that was 0 may not change at all, as in the Java, where the share by which
+        it has changed is infinite.
+        """
+        changes = np.abs(self._now - self._then) > self._limit
+        is_late = tick - self.written > self.gate.ticks_max
+        return np.asarray(np.logical_or.reduce(changes, axis=1) | is_late)
+
+    def _count(self, who: Ints, totals: Floats, bundles: Ints, rates: Floats) -> None:
+        self.totals[who], self.bundles[who] = totals, bundles
+        self.is_behind[who] = True
+        self._now[who, :2] = rates
+        self._now[who, 2] = bundles
+
+    def _sample(self, who: Ints, usage: Floats, busiest: Floats) -> None:
+        self.usage[who] = usage
+        self._now[who, 3] = busiest
+
+    def _write(self, who: Ints, tick: Ints) -> None:
+        self.written_usage[who] = self.usage[who]
+        self.written_totals[who] = self.totals[who]
+        self.written_bundles[who] = self.bundles[who]
+        self.written[who], self.is_behind[who] = tick, False
+        now = self._now[who]
+        self._then[who] = now
+        limit = self.gate.threshold * now
+        limit[:, 3] = self.gate.threshold * 100.0
+        self._limit[who] = limit
+
+
+@dataclass(frozen=True, slots=True)
+class _Turns:
+    """What brokers do one after the other in a stretch; arrays are (3, n_brokers)."""
+
+    #: Turns in which any broker does anything.
+    count: int
+    #: At the end of which a broker's turn comes; beyond all ticks if it does nothing.
+    tick: Ints
+    #: It takes its bundle stats, or its usage, and looks whether it is to write.
+    counts: Flags
+    samples: Flags
+    looks: Flags
+
+    @staticmethod
+    def of(due: Ints) -> _Turns:
+        """Put in order what is due: bundle stats, usage, and a report for its age."""
+        order = np.argsort(due, axis=0, kind="stable")
+        tick = np.sort(due, axis=0)
+        comes = tick < _NEVER
+        looks = comes.copy()
+        # What happens in one tick is looked at once.
+        looks[:-1] &= tick[1:] != tick[:-1]
+        count = int(np.count_nonzero(comes.any(axis=1)))
+        return _Turns(count, tick, comes & (order == 0), comes & (order == 1), looks)
+
+
+def _compared(totals: Floats) -> Floats:
+    """Add up messages/s and bytes/s, in and out, (n_brokers, 2)."""
+    return totals[:, 0::2] + totals[:, 1::2]
+
+
+def _in_order(found: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:
+    """Put writes in order of time, those of one tick in the order of the brokers."""
+    if not found:
+        nothing = np.empty(0, np.int64)
+        empty = np.empty((0, 3)), np.empty((0, 4))
+        return Writes(nothing, nothing, np.empty(0, np.bool_), *empty)
+    tick, broker, fresh, usage, totals = (np.concatenate(part) for part in zip(*found, strict=True))
+    order = np.lexsort((broker, tick))
+    return Writes(tick[order], broker[order], fresh[order], usage[order], totals[order])

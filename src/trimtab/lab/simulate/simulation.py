@@ -1,0 +1,202 @@
+"""All parts of a simulated cluster, and the passing of time in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.cluster import Cluster
+from trimtab.lab.simulate.flow import Flows
+from trimtab.lab.simulate.foreseen import Foreseen
+from trimtab.lab.simulate.leader import Leader
+from trimtab.lab.simulate.noise import generator
+from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.placing import Placing
+from trimtab.lab.simulate.records import Records
+from trimtab.lab.simulate.reports import Measured, Reports, gate
+from trimtab.lab.simulate.splits import with_children
+from trimtab.lab.simulate.strategies import Strategies
+from trimtab.lab.simulate.surroundings import Lengths, Meet, drawn_surroundings
+from trimtab.lab.simulate.timetable import Round, Timetable
+from trimtab.lab.simulate.truth import LastMinute, last_minute
+from trimtab.lab.simulate.windows import Counted, Windows
+from trimtab.lab.simulate.world import World
+from trimtab.pulsar.leader import load_data
+from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.settings import check_intervals, load_manager_settings
+from trimtab.pulsar.settings.load_manager import LoadManagerSettings
+from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.weights import resource_weights
+
+_MINUTE_S = 60.0
+
+
+@dataclass(slots=True)
+class Simulation:
+    """A cluster at a moment.
+
+    Properties:
+        The same world, balancer and parameters give the same bytes.
+    """
+
+    world: World
+    balancer: Balancer
+    parameters: Parameters
+    #: What makes its traffic, other processes and clocks.
+    meet: Meet = drawn_surroundings
+    settings: LoadManagerSettings = field(init=False)
+    cluster: Cluster = field(init=False)
+    flows: Flows = field(init=False)
+    foreseen: Foreseen = field(init=False)
+    windows: Windows = field(init=False)
+    reports: Reports = field(init=False)
+    leader: Leader = field(init=False)
+    strategies: Strategies = field(init=False)
+    placing: Placing = field(init=False)
+    records: Records = field(init=False)
+    timetable: Timetable = field(default_factory=Timetable)
+    #: s after which an unload is given up waiting for (namespaceBundleUnloadingTimeoutMs).
+    unload_timeout_s: float = field(init=False)
+    #: Draws what it takes to move bundles.
+    random: np.random.Generator = field(init=False)
+    #: The leader, and how many there have been; -1 if there is none.
+    chief: int = -1
+    term: int = 0
+    #: Term of the leader that unloaded something last.
+    unloaded_term: int = 0
+    #: A destination is chosen before a bundle is unloaded, not when it is looked up.
+    chooses_before_unload: bool = field(init=False)
+    #: Shedding is switched on.
+    sheds: bool = True
+    #: Names → positions.
+    bundle_at: dict[str, int] = field(init=False)
+    broker_at: dict[str, int] = field(init=False)
+    #: (n_brokers,) s at which it was killed last.
+    killed_s: Floats = field(init=False)
+    #: Ticks that have passed.
+    tick: int = 0
+    n_ticks: int = field(init=False)
+    #: Splits to come: bundle → its two halves.
+    halves: dict[int, tuple[int, int]] = field(init=False)
+    #: Bundles that have been split.
+    parents: set[int] = field(default_factory=set)
+    #: (n_ticks, n_brokers) percent that other processes took in the last minute.
+    _background: Floats = field(init=False)
+    _truth: LastMinute | None = None
+
+    def __post_init__(self) -> None:
+        """Put the parts together."""
+        balancer, parameters = self.balancer, self.parameters
+        conf, release = balancer.conf, balancer.release
+        tick_s = parameters.measuring.tick_s
+        check_intervals(conf, release)
+        self.settings = load_manager_settings(conf, release)
+        reader = Reader(conf, release)
+        weights = resource_weights(reader)
+        bare = self.world
+        world, splits, self.halves = with_children(bare, parameters.physics)
+        self.world = world
+        self.n_ticks = round(world.duration_s / tick_s)
+        self.strategies = Strategies(balancer)
+        self.cluster = Cluster(world.machines, world.bundles)
+        met = self.meet(bare, parameters, splits)
+        self.flows = Flows(self.cluster, met.traffic, met.background, parameters)
+        host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * _MINUTE_S
+        lengths = (host_s, self.settings.stats_interval_s, self.settings.report_interval_s_min)
+        ticks = Lengths(*(max(1, round(length / tick_s)) for length in lengths))
+        self.windows = Windows(self.cluster, self.flows, met.phases, ticks)
+        measuring = parameters.measuring
+        self.reports = Reports(
+            gate(self.settings, weights, release, measuring), len(world.machines.names)
+        )
+        self.leader = Leader(
+            self.cluster, self.reports, measuring, release, self.strategies.needs_averages
+        )
+        until_s = world.bundles.grace_until_s
+        grace_s = self.settings.grace_period_s
+        self.leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        self.placing = Placing(
+            self.leader, self.strategies, self.settings, weights, generator(world.seed, "draws")
+        )
+        convexity = parameters.physics.cpu_convexity
+        self.records = Records(world, tick_s, self.n_ticks, convexity)
+        self._begin(reader)
+
+    def _begin(self, reader: Reader) -> None:
+        """Set what goes with the release, and what is counted from the beginning on."""
+        world = self.world
+        self.random = generator(world.seed, "outages")
+        self.unload_timeout_s = reader.number("namespaceBundleUnloadingTimeoutMs") / 1000.0
+        bookkeeping = load_data("ModularLoadManagerImpl", self.balancer.release)
+        self.chooses_before_unload = bookkeeping is None or bookkeeping.chooses_before_unload
+        self.sheds = self.settings.is_enabled and self.settings.is_shedding_enabled
+        self.bundle_at = {name: i for i, name in enumerate(world.bundles.names)}
+        self.broker_at = {name: i for i, name in enumerate(world.machines.names)}
+        self.killed_s = np.full(len(world.machines.names), np.nan)
+        minute = max(1, round(_MINUTE_S / self.parameters.measuring.tick_s))
+        self._background = np.zeros((minute, len(world.machines.names)))
+        self.foreseen = Foreseen(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
+
+    def pass_until(self, time_s: float) -> None:
+        """Let time pass until the tick in which something is due."""
+        tick_s = self.parameters.measuring.tick_s
+        until = min(self.n_ticks, int((time_s + 1e-6) // tick_s))
+        longest = min(
+            self.windows.host_ticks, self.windows.stats_ticks, self.reports.gate.ticks_max
+        )
+        while self.tick < until:
+            self._stretch(min(until, self.tick + longest))
+
+    def is_round(self, due: Round) -> bool:
+        """Say whether a round is to be: of the leader that there is now."""
+        return due.term == self.term
+
+    def truth(self) -> LastMinute:
+        """Return the last minute, with bundles where they are now or are on their way to."""
+        if self._truth is None:
+            minute = len(self._background)
+            count = max(1, min(minute, self.tick))
+            ticks = np.arange(max(0, self.tick - minute), max(1, self.tick))
+            rows = self.flows.rows(self.tick, self.tick + 1, max(minute, self.windows.stats_ticks))
+            step = ticks // self.flows.step_ticks - rows.first
+            weights = np.bincount(step, minlength=len(rows.work)) / ticks.size
+            background = self._background[-count:].mean(axis=0)
+            physics = self.parameters.physics
+            self._truth = last_minute(self.cluster, rows, weights, background, physics)
+        return self._truth
+
+    def _stretch(self, end: int) -> None:
+        """Let some ticks pass in which nothing changes hands."""
+        first, cluster = self.tick, self.cluster
+        tick_s, windows = self.parameters.measuring.tick_s, self.windows
+        cluster.forget_moves_before((first - windows.stats_ticks - 1) * tick_s)
+        cluster.message_bytes = self.flows.sizes(end - 1)
+        rows, flow = self.foreseen.flow(first, end)
+        self.records.flow(flow, cluster)
+        self._background = np.concatenate((self._background, flow.background))[
+            -len(self._background) :
+        ]
+        sampled, counted = windows.close(flow, rows)
+        was_behind = self.reports.is_behind.copy()
+        server = cluster.server.take(counted.bundles)
+        measured = Measured(
+            sampled=sampled,
+            counted=counted,
+            totals=self._totals(counted, server),
+            bundles=np.bincount(server[counted.is_listed], minlength=cluster.nobody),
+        )
+        writes = self.reports.stretch(measured, cluster.reports, end)
+        self.leader.take(writes, was_behind, counted)
+        self.records.count("reports", writes.tick.size)
+        self.tick, self._truth = end, None
+
+    def _totals(self, counted: Counted, server: Ints) -> Floats:
+        """Add up what brokers counted, (n_brokers, 4), of bundles that they serve."""
+        size = self.cluster.message_bytes.take(counted.bundles)
+        totals = np.empty((self.cluster.nobody, 4))
+        for i, rate in enumerate((counted.rate_in, counted.rate_out)):
+            totals[:, i] = np.bincount(server, rate, self.cluster.nobody)
+            totals[:, i + 2] = np.bincount(server, rate * size, self.cluster.nobody)
+        return totals

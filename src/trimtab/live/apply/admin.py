@@ -1,0 +1,252 @@
+"""A cluster's admin API, as far as moving bundles needs it: what is so now, and two acts."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from trimtab.live.control.entries import ACCEPTED, REFUSED, UNKNOWN
+from trimtab.live.gather.access import Access
+from trimtab.live.gather.calls import CallError, Calls, Limits
+from trimtab.live.gather.cluster import origin_of
+from trimtab.pulsar.bundles import namespace
+
+_BROKERS = "/admin/v2/brokers"
+#: A broker that says nothing for so long is not one to move bundles to.
+ASKING = Limits(connect_s=3.0, read_s=5.0, whole_s=10.0)
+#: Pulsar gives up an unload after namespaceBundleUnloadingTimeoutMs, 60 s.
+UNLOADING = Limits(connect_s=3.0, read_s=62.0, whole_s=65.0)
+#: These say that nothing was done; any other failure may come from somebody on the way.
+_REFUSALS = {400, 401, 403, 404, 405, 409, 412}
+_NAMES_MAX = 1 << 20
+
+
+@dataclass(slots=True)
+class Admin:
+    """The admin API of one cluster, through any of its brokers."""
+
+    #: Of the broker that is asked first, without a slash at its end.
+    address: str
+    access: Access
+    #: The cluster's name and release; empty until `begin`.
+    cluster: str = ""
+    release: str = ""
+    #: Broker id → address of its admin API, of all that were ever registered.
+    addresses: dict[str, str] = field(default_factory=dict)
+    _calls: Calls = field(init=False)
+    _unloads: Calls = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Prepare, without calling anybody."""
+        self._calls = Calls(self.access, ASKING)
+        self._unloads = Calls(self.access, UNLOADING)
+
+    def begin(self) -> None:
+        """Learn what stays as it is.
+
+        Raises:
+            CallError: nobody answers, or it is no broker of Pulsar's.
+        """
+        self.cluster = self.settings()["clusterName"]
+        brokers = self.brokers()
+        try:
+            answer = self._calls.get(f"{self.address}{_BROKERS}/version").body
+            self.release = answer.decode("ascii", "replace").strip()[:40]
+        except CallError:
+            # Releases before 2.11 do not tell; their load reports do.
+            self.release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
+
+    # -------------------------------------------------------------- what is so now
+
+    def settings(self, broker: str | None = None) -> Mapping[str, str]:
+        """Return a broker's settings in effect; without one, those of whoever answers first.
+
+        Raises:
+            CallError: nobody answers, or it is no broker of Pulsar's.
+        """
+        path = f"{_BROKERS}/configuration/runtime"
+        found = self.anyone(path) if broker is None else self._ask(broker, path)
+        if not isinstance(found, dict) or "clusterName" not in found:
+            raise CallError(
+                self.address + path, "no settings of a broker: expected the admin API of Pulsar"
+            )
+        return {str(key): "" if value is None else str(value) for key, value in found.items()}
+
+    def brokers(self) -> tuple[str, ...]:
+        """Return the ids of the brokers that are registered, in their order.
+
+        Quirks:
+            One that was killed stays registered until its session ends.
+
+        Raises:
+            CallError: nobody answers.
+        """
+        found = self.anyone(_BROKERS)
+        if not isinstance(found, list):
+            raise CallError(self.address + _BROKERS, "no list of brokers")
+        for broker in sorted(map(str, found)):
+            if broker not in self.addresses:
+                self.addresses[broker] = self._address(broker)
+        return tuple(sorted(map(str, found)))
+
+    def leader(self) -> str | None:
+        """Return the id of the broker that leads, None if there is none.
+
+        Raises:
+            CallError: nobody answers.
+        """
+        try:
+            found = self.anyone(f"{_BROKERS}/leaderBroker")
+        except CallError as error:
+            if error.status == 404:
+                return None
+            raise
+        if not isinstance(found, dict):
+            return None
+        # Releases before 3.1 give the address alone, which has the id's port or its sibling's.
+        name = found.get("brokerId") or urlsplit(str(found.get("serviceUrl", ""))).netloc
+        return str(name) or None
+
+    def report(self, broker: str) -> Mapping[str, Any]:
+        """Return what a broker says of its load when it is asked.
+
+        Raises:
+            CallError: it does not answer, or has none, as under the extensible load manager.
+        """
+        found = self._ask(broker, "/admin/v2/broker-stats/load-report")
+        if not isinstance(found, dict):
+            raise CallError(self.addresses[broker], "no load report")
+        return found
+
+    def metrics(self, broker: str) -> str:
+        """Return a broker's metrics as Prometheus scrapes them.
+
+        Raises:
+            CallError: it does not answer.
+        """
+        answer = self._calls.get(self.addresses[broker] + "/metrics/")
+        return answer.body.decode("utf-8", "replace")
+
+    def owned(self, broker: str) -> frozenset[str]:
+        """Return the bundles that a broker owns, its own two among them.
+
+        Raises:
+            CallError: it does not answer.
+        """
+        found = self._ask(broker, self._owned_path(broker))
+        if not isinstance(found, dict):
+            raise CallError(self.addresses[broker], "no bundles")
+        return frozenset(map(str, found))
+
+    def owned_or_none(self, broker: str) -> frozenset[str] | None:
+        """Return the bundles that a broker owns; None if it does not answer."""
+        try:
+            return self.owned(broker)
+        except CallError:
+            return None
+
+    def anyone(self, path: str) -> object:
+        """Ask where the first call goes, and if that does not answer, one after the other.
+
+        Raises:
+            CallError: nobody answers; the error is the first one's.
+        """
+        first: CallError | None = None
+        for address in self._everybody():
+            try:
+                return self._calls.json(address + path)
+            except CallError as error:
+                if error.status in _REFUSALS:
+                    raise
+                first = first or error
+        assert first is not None
+        raise first
+
+    # ----------------------------------------------------------------------- acts
+
+    def unload(self, bundle: str, destination: str, through: str | None) -> tuple[str, str]:
+        """Unload a bundle onto a broker, by one call that is never made again.
+
+        Args:
+            bundle: its whole name.
+            destination: broker id.
+            through: id of the broker that is called, best the leader; None for the first.
+
+        Returns:
+            The status of the answer, and its text for a person.
+        """
+        address = self.addresses.get(through or "", self.address)
+        path = f"/admin/v2/namespaces/{quote(bundle)}/unload"
+        url = f"{address}{path}?destinationBroker={quote(destination, safe=':')}"
+        try:
+            self._unloads.put(url)
+        except CallError as error:
+            return (REFUSED if error.status in _REFUSALS else UNKNOWN), error.reason
+        return ACCEPTED, "unloaded"
+
+    def look_up(self, bundle: str) -> None:
+        """Look a topic of a bundle up, upon which Pulsar gives the bundle an owner.
+
+        Quirks:
+            A topic that is there already is taken if there is one; else the name of one
+            that need not be there, and which a lookup does not make.
+        """
+        try:
+            self.anyone(f"/lookup/v2/topic/{topic_of(bundle, self._topics(bundle))}")
+        except CallError:
+            # Whether the bundle has an owner now is to be seen.
+            return
+
+    def _topics(self, bundle: str) -> tuple[str, ...]:
+        try:
+            found = self.anyone(f"/admin/v2/persistent/{quote(namespace(bundle))}")
+        except CallError:
+            return ()
+        return tuple(map(str, found)) if isinstance(found, list) else ()
+
+    # -------------------------------------------------------------------- addresses
+
+    def _everybody(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys([self.address, *self.addresses.values()]))
+
+    def _ask(self, broker: str, path: str) -> object:
+        return self._calls.json(self.addresses[broker] + path)
+
+    def _owned_path(self, broker: str) -> str:
+        cluster = quote(self.cluster, safe="")
+        return f"{_BROKERS}/{cluster}/{quote(broker, safe=':')}/ownedNamespaces"
+
+    def _address(self, broker: str) -> str:
+        """Find out where a broker is asked: its id may have the port of its other address."""
+        scheme = urlsplit(self.address).scheme
+        if scheme == "http":
+            return f"http://{broker}"
+        try:
+            return origin_of(self._calls.get(self.address + self._owned_path(broker)).url)
+        except CallError:
+            return f"{scheme}://{broker}"
+
+
+def topic_of(bundle: str, topics: tuple[str, ...] = ()) -> str:
+    """Name a topic of a bundle, as a lookup's address has it.
+
+    Args:
+        bundle: `tenant/namespace/0x…_0x…`.
+        topics: those that there are in its namespace.
+
+    Source:
+        NamespaceBundleFactory.getLongHashCode: the CRC-32 of the topic's whole name.
+    """
+    low, _, high = bundle.rpartition("/")[2].partition("_")
+    first, last = int(low, 16), int(high, 16)
+    candidates = (
+        f"persistent://{namespace(bundle)}/trimtab-{i}" for i in range(_NAMES_MAX)
+    )  # of a million names some fall into every range there is
+    for topic in (*topics, *candidates):
+        code = zlib.crc32(topic.encode())
+        if first <= code < last or code == last == 0xFFFFFFFF:
+            return quote(topic.replace("://", "/"))
+    return quote(f"persistent/{namespace(bundle)}/trimtab")

@@ -1,0 +1,52 @@
+"""Plans as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from trimtab.files.fields import FieldError
+from trimtab.files.whole_files import write_whole
+from trimtab.live.control.plan import Plan, plan_text, read_plan
+
+_ONLY_OURS = 0o600
+
+
+class PlanError(Exception):
+    """A file is no plan; says where, what was found and what was expected."""
+
+
+def plan_of(path: Path) -> Plan:
+    """Read a plan.
+
+    Raises:
+        PlanError: it cannot be read, or is none.
+    """
+    try:
+        return read_plan(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PlanError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise PlanError(f"{path}: found bytes that are no UTF-8, expected a plan") from None
+    except FieldError as fault:
+        raise PlanError(f"{path}: {fault}") from None
+
+
+def write_plan(path: Path, plan: Plan) -> None:
+    """Write a plan, for its owner alone to read.
+
+    Raises:
+        PlanError: it cannot be written.
+    """
+    write_ours(path, plan_text(plan))
+
+
+def write_ours(path: Path, text: str) -> None:
+    """Write a file for its owner alone to read: it names brokers and tenants.
+
+    Raises:
+        PlanError: it cannot be written.
+    """
+    try:
+        write_whole(path, text).chmod(_ONLY_OURS)
+    except OSError as error:
+        raise PlanError(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,125 @@
+"""A journal in a file: a line an entry, on the disk for good before anything is done."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trimtab.files.fields import FieldError
+from trimtab.live.control.entries import Begun, Entry, entry_line, read_entry
+
+_ONLY_OURS = 0o600
+
+
+class JournalError(Exception):
+    """A journal cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileJournal:
+    """An open journal; nobody else can open it meanwhile."""
+
+    path: Path
+    #: What it held when it was opened, in order.
+    entries: tuple[Entry, ...]
+    descriptor: int
+
+    def write(self, entry: Entry) -> None:
+        """Keep an entry: it is on the disk when this returns.
+
+        Raises:
+            JournalError: it cannot be written; what it speaks of must not be done then.
+        """
+        line = (entry_line(entry) + "\n").encode()
+        try:
+            written = os.write(self.descriptor, line)
+            os.fsync(self.descriptor)
+        except OSError as error:
+            raise JournalError(f"{self.path}: cannot be written: {error.strerror}") from None
+        if written != len(line):
+            raise JournalError(f"{self.path}: cannot be written: the disk is full")
+
+
+@contextmanager
+def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
+    """Open the journal of a plan, or begin one.
+
+    A last line without its end was being written when a run was killed: what it speaks of
+    was not done, and it is cut off.
+
+    Args:
+        path: the file.
+        plan: the plan's digest.
+
+    Raises:
+        JournalError: somebody else has it open; it is another plan's; or a line is no entry.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, _ONLY_OURS)
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be opened: {error.strerror}") from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise JournalError(f"{path}: another run is carrying this plan out") from None
+        _keep_name(path)
+        yield FileJournal(path, _kept(path, plan, descriptor), descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _keep_name(path: Path) -> None:
+    """See to it that the file is still found by its name if the machine loses its power."""
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:
+    """Read the journal of a plan, without opening it for writing; none if it is not there.
+
+    Raises:
+        JournalError: as `opened_journal`, but that somebody else has it open does not matter.
+    """
+    try:
+        held = path.read_bytes()
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
+    return _entries(path, plan, _whole_lines(held))
+
+
+def _whole_lines(held: bytes) -> bytes:
+    return held[: held.rfind(b"\n") + 1]
+
+
+def _kept(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
+    """Read what is whole, and cut off what is not."""
+    held = path.read_bytes()
+    whole = _whole_lines(held)
+    entries = _entries(path, plan, whole)
+    if len(whole) != len(held):
+        os.ftruncate(descriptor, len(whole))
+        os.fsync(descriptor)
+    return entries
+
+
+def _entries(path: Path, plan: str, whole: bytes) -> tuple[Entry, ...]:
+    entries: list[Entry] = []
+    for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
+        try:
+            entries.append(read_entry(line))
+        except FieldError as fault:
+            raise JournalError(f"{path} line {number}: {fault}") from None
+    others = [each.plan for each in entries if isinstance(each, Begun) and each.plan != plan]
+    if others:
+        raise JournalError(f"{path}: it is the journal of plan {others[0]}, not of {plan}")
+    return tuple(entries)

@@ -1,0 +1,159 @@
+"""A live cluster as `control` sees it: what is so at one time, and the two acts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from trimtab.live.apply.admin import Admin
+from trimtab.live.apply.post import LockError, Post
+from trimtab.live.apply.usage import usage_percent
+from trimtab.live.control.entries import REFUSED, Asked
+from trimtab.live.control.plan import Plan
+from trimtab.live.control.view import BrokerView, View
+from trimtab.live.gather.calls import CallError
+
+T = TypeVar("T")
+
+_AT_A_TIME = 16
+_REPORT = "loadBalancerReportUpdateMaxIntervalMinutes"
+
+
+@dataclass(slots=True)
+class LiveCluster:
+    """The cluster behind an admin API."""
+
+    admin: Admin
+    post: Post
+    #: Set by whoever wants the run to end in good order.
+    is_over: threading.Event
+    pause_s: float = 1.0
+    #: Gives the owners of bundles from the metadata store, where it can be read.
+    owners: Callable[[Iterable[str]], Mapping[str, str | None]] | None = None
+    _leader: str | None = field(init=False, default=None)
+    _draining: frozenset[str] = field(init=False, default=frozenset())
+    _settings: Mapping[str, str] = field(init=False, default_factory=dict)
+
+    @property
+    def time_s(self) -> float:
+        """Tell the time, s since 1970."""
+        return time.time()
+
+    def seen(self, plan: Plan) -> View:
+        """See what a plan is about; what cannot be read is left out, and nothing is raised."""
+        began_s = self.time_s
+        try:
+            registered = frozenset(self.admin.brokers())
+        except CallError:
+            registered = frozenset()
+        # The leader before the brokers: by its settings their resources are weighed.
+        is_shedding = self._is_shedding()
+        named = {name for move in plan.moves for name in (move.source, move.destination)}
+        self._draining = self.post.draining
+        brokers = each_of(sorted(named & registered), self._broker)
+        return View(
+            time_s=began_s,
+            brokers=brokers,
+            owners=self._owners(plan, named, registered),
+            is_shedding=is_shedding,
+            is_lock_ours=self.post.is_ours,
+            is_killed=self.is_over.is_set() or self.post.is_stopped,
+        )
+
+    def unload(self, asked: Asked) -> tuple[str, str]:
+        """Unload a bundle; returns the status of the answer, and its text."""
+        try:
+            # The last moment at which somebody else may be found to have taken over.
+            self.post.note(asked)
+        except LockError as error:
+            return REFUSED, str(error)
+        return self.admin.unload(asked.bundle, asked.destination, self._leader)
+
+    def look_up(self, bundle: str) -> None:
+        """Look a bundle up; whether it has an owner then is to be seen."""
+        self.admin.look_up(bundle)
+
+    def pause(self) -> None:
+        """Let a little time pass; an end that is asked for ends it, once."""
+        if self.is_over.is_set():
+            time.sleep(self.pause_s)
+        else:
+            self.is_over.wait(self.pause_s)
+
+    # ------------------------------------------------------------------------ reading
+
+    def _is_shedding(self) -> bool | None:
+        """Ask the leader, whose settings count, whether it sheds."""
+        try:
+            self._leader = self.admin.leader()
+            if self._leader not in self.admin.addresses:
+                return None
+            settings = self._settings = self.admin.settings(self._leader)
+        except CallError:
+            return None
+        keys = ("loadBalancerEnabled", "loadBalancerSheddingEnabled")
+        return all(settings.get(key, "true").lower() == "true" for key in keys)
+
+    def _broker(self, name: str) -> BrokerView:
+        """Ask a broker how it stands; one that does not answer is there and not alive."""
+        asked_s = self.time_s
+        try:
+            found = usage_percent(self.admin, name, self._settings)
+        except CallError:
+            return BrokerView(float("nan"), 0.0, 0.0, is_answering=False)
+        # A broker reads its own figures anew when it is asked; one whose load manager hangs
+        # is known by what it has not published for longer than it may.
+        stale_s = 60.0 * float(self._settings.get(_REPORT, "15")) + 60.0
+        is_stale = asked_s - found.published_s > stale_s
+        return BrokerView(
+            usage_percent=found.percent,
+            measured_s=found.published_s if is_stale else asked_s,
+            started_s=found.started_s,
+            is_answering=True,
+            is_draining=name in self._draining,
+        )
+
+    def _owners(
+        self, plan: Plan, named: set[str], registered: frozenset[str]
+    ) -> Mapping[str, str | None]:
+        wanted = [move.bundle for move in plan.moves]
+        if self.owners is not None:
+            return self.owners(wanted)
+        first = sorted(named & registered)
+        owned = each_of(first, self.admin.owned_or_none)
+        if not all(any(bundle in (of or ()) for of in owned.values()) for bundle in wanted):
+            owned |= each_of(sorted(registered - named), self.admin.owned_or_none)
+        return owners_of(wanted, owned) if registered else {}
+
+
+def owners_of(
+    wanted: Iterable[str], owned: Mapping[str, frozenset[str] | None]
+) -> Mapping[str, str | None]:
+    """Turn what brokers say that they own into owners.
+
+    Properties:
+        A bundle that two say they own, or that nobody does while one did not answer, is left
+        out: it is on its way, or may be with the silent one.
+    """
+    is_whole = all(bundles is not None for bundles in owned.values())
+    found: dict[str, str | None] = {}
+    for bundle in wanted:
+        holders = [broker for broker, bundles in owned.items() if bundle in (bundles or ())]
+        if len(holders) == 1:
+            found[bundle] = holders[0]
+        elif not holders and is_whole:
+            found[bundle] = None
+    return found
+
+
+def each_of(names: Iterable[str], asked: Callable[[str], T]) -> dict[str, T]:
+    """Ask several at a time, and return the answers by name, in order."""
+    listed = list(names)
+    if not listed:
+        return {}
+    with ThreadPoolExecutor(min(_AT_A_TIME, len(listed)), "apply") as pool:
+        return dict(zip(listed, pool.map(asked, listed), strict=True))

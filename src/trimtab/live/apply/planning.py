@@ -1,0 +1,65 @@
+"""A live cluster → the few moves worth making."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+from trimtab.live.apply.draining import registered, state_of
+from trimtab.live.apply.live import each_of
+from trimtab.live.apply.run import Reached
+from trimtab.live.control.draining import Frame
+from trimtab.live.control.levelling import Levelled, Wish, levelling
+from trimtab.live.control.limits import Limits
+from trimtab.pulsar.sequences.wording import mebibytes, told_rows
+
+
+def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
+    """Plan the moves that bring the busiest brokers down.
+
+    Args:
+        cluster: as it stands.
+        wish: how many moves, and what each must gain.
+        shedding: why Pulsar's own shedding may stay on meanwhile; empty: it may not.
+
+    Raises:
+        GatherError: a broker does not answer.
+    """
+    made_s = time.time()
+    names = registered(cluster)
+    states = each_of(names, lambda name: state_of(cluster, name))
+    takers = frozenset(names) - cluster.unheld.draining
+    frame = Frame(cluster.admin.cluster, made_s, Limits(), shedding)
+    return levelling(states, takers, wish, frame)
+
+
+def told_levelled(found: Levelled) -> Iterator[str]:
+    """Tell what each move is expected to bring: the best that so many moves can do."""
+    yield f"{found.plan.cluster}: highest {found.highest[0]:.1f} %, lowest {found.lowest[0]:.1f} %"
+    if not found.plan.moves:
+        yield "No move would gain enough."
+        return
+    moves = found.plan.moves
+    yield from told_rows(
+        [
+            ("move", [str(number + 1) for number in range(len(moves))]),
+            ("bundle", [move.bundle for move in moves]),
+            ("from", [move.source for move in moves]),
+            ("to", [move.destination for move in moves]),
+            ("traffic", [mebibytes(move.traffic_bytes_s) for move in moves]),
+            ("highest", [f"{each:.1f} %" for each in found.highest[1:]]),
+            ("lowest then", [f"{each:.1f} %" for each in found.lowest[1:]]),
+        ]
+    )
+
+
+def levelled_json(found: Levelled) -> str:
+    """Tell the same to a program."""
+    told = {
+        "cluster": found.plan.cluster,
+        "plan": found.plan.digest,
+        "highest_percent": found.highest,
+        "lowest_percent": found.lowest,
+    }
+    return json.dumps(told, indent=1)

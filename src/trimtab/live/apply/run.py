@@ -1,0 +1,227 @@
+"""A plan on a live cluster: rehearsed, or carried out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trimtab.live.apply.admin import Admin
+from trimtab.live.apply.journal import FileJournal, journal_entries, opened_journal
+from trimtab.live.apply.live import LiveCluster
+from trimtab.live.apply.lock import file_lock, seen_in, stop_file
+from trimtab.live.apply.post import Post
+from trimtab.live.apply.store_lock import Store, opened_store, store_lock
+from trimtab.live.control.account import Account, account
+from trimtab.live.control.drive import driven
+from trimtab.live.control.entries import Begun, Entry
+from trimtab.live.control.memory import remembered
+from trimtab.live.control.plan import Plan
+from trimtab.live.control.standing import Standing, standings
+from trimtab.live.control.view import View
+from trimtab.live.gather.access import Access, GatherError
+from trimtab.live.gather.calls import CallError
+
+_EXTENSIBLE = "ExtensibleLoadManager"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Which cluster, who asks, and where what is kept of it lies."""
+
+    #: Of any broker's admin API, without a slash at its end.
+    address: str
+    access: Access
+    #: Folder of locks; not used with `metadata`.
+    folder: Path
+    #: zk://host:port/path
+    metadata: str | None = None
+    #: Between two looks.
+    pause_s: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A cluster that answers."""
+
+    where: Where
+    admin: Admin
+    store: Store | None
+    #: Nobody's who does not act.
+    unheld: Post
+
+    @contextmanager
+    def held(self) -> Iterator[Post]:
+        """Hold the lock: only then may anything be moved.
+
+        Raises:
+            LockError: somebody else has it.
+        """
+        if self.store is None:
+            with file_lock(self.where.folder, self.admin.cluster) as post:
+                yield post
+        else:
+            with store_lock(self.store) as kept:
+                yield kept
+
+    def live(self, post: Post, is_over: threading.Event) -> LiveCluster:
+        """Give what `control` drives."""
+        by_store = self.store is not None and not self._is_extensible
+        return LiveCluster(
+            self.admin,
+            post,
+            is_over,
+            pause_s=self.where.pause_s,
+            owners=self.store.owners if self.store is not None and by_store else None,
+        )
+
+    @property
+    def stop(self) -> str:
+        """Name what stops every run on this cluster while it is there."""
+        if self.store is not None:
+            return f"node /trimtab/stop in {self.store.where}"
+        return f"file {stop_file(self.where.folder, self.admin.cluster)}"
+
+    @property
+    def _is_extensible(self) -> bool:
+        # It keeps the owners in a topic, and none in the store.
+        try:
+            return _EXTENSIBLE in self.admin.settings().get("loadManagerClassName", "")
+        except CallError:
+            return False
+
+
+@contextmanager
+def reached(where: Where) -> Iterator[Reached]:
+    """Connect to a cluster.
+
+    Raises:
+        GatherError: nobody answers.
+    """
+    with ExitStack() as closing:
+        store = closing.enter_context(opened_store(where.metadata)) if where.metadata else None
+        admin = Admin(where.address, where.access)
+        try:
+            admin.begin()
+        except CallError as error:
+            raise GatherError(str(error)) from None
+        unheld = store.seen() if store else seen_in(where.folder, admin.cluster)
+        yield Reached(where, admin, store, unheld)
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What would be done, and what stands against it now."""
+
+    view: View
+    standings: tuple[Standing, ...]
+    #: Of earlier runs of the plan.
+    before: Account
+
+    @property
+    def may_go(self) -> bool:
+        """Say whether nothing stands against any move that is still to be made."""
+        return all(each.may_go for each in self.standings)
+
+
+def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
+    """See what the guards of each move say now; nothing is changed, not even a file.
+
+    Raises:
+        GatherError: the plan is another cluster's.
+        JournalError: there is a journal, and it cannot be used.
+    """
+    _require_same(plan, cluster)
+    entries = journal_entries(journal, plan.digest)
+    memory = remembered(entries, cluster.unheld.unloads)
+    view = cluster.live(cluster.unheld, threading.Event()).seen(plan)
+    return Rehearsal(view, standings(plan, view, memory), account(plan, entries))
+
+
+@dataclass(slots=True)
+class ToldJournal:
+    """A journal that also tells whoever looks on."""
+
+    kept: FileJournal
+    tell: Callable[[Entry], None]
+    entries: list[Entry] = field(default_factory=list)
+
+    def write(self, entry: Entry) -> None:
+        """Keep an entry, and tell it once it is kept."""
+        self.kept.write(entry)
+        self.entries.append(entry)
+        self.tell(entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Watching:
+    """Who looks on while a plan is carried out, and may end it."""
+
+    entry: Callable[[Entry], None]
+    waiting: Callable[[str], None]
+    is_over: threading.Event
+
+
+def carried_out(
+    plan: Plan,
+    cluster: Reached,
+    journal: Path,
+    watching: Watching,
+    marked: Callable[[Post], None] = lambda post: None,
+) -> Account:
+    """Carry a plan out, or go on where a run of it was killed or stopped.
+
+    Args:
+        plan: what is to be done.
+        cluster: where.
+        journal: of this plan.
+        watching: who looks on.
+        marked: called with the lock held before anything is done, to mark brokers as being
+            emptied or not.
+
+    Raises:
+        GatherError: the plan is another cluster's.
+        JournalError: the journal cannot be used or no longer be written.
+        LockError: somebody else acts on the cluster.
+    """
+    _require_same(plan, cluster)
+    with opened_journal(journal, plan.digest) as kept, cluster.held() as post:
+        before = account(plan, kept.entries)
+        if before.is_done:
+            return before
+        marked(post)
+        return carried_out_by(post, plan, cluster, kept, watching)
+
+
+def carried_out_by(
+    post: Post, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
+) -> Account:
+    """Carry a plan out, or go on with it, by whoever holds the lock.
+
+    Args:
+        post: with the lock held.
+        plan: what is to be done.
+        cluster: where.
+        kept: the plan's journal, open.
+        watching: who looks on.
+
+    Raises:
+        JournalError: the journal can no longer be written.
+    """
+    live = cluster.live(post, watching.is_over)
+    told = ToldJournal(kept, watching.entry, list(kept.entries))
+    told.write(Begun(live.time_s, plan.digest, post.token))
+    memory = remembered(told.entries, post.unloads)
+    for why in driven(plan, live, told, memory):
+        watching.waiting(why)
+    return account(plan, told.entries)
+
+
+def _require_same(plan: Plan, cluster: Reached) -> None:
+    if plan.cluster != cluster.admin.cluster:
+        raise GatherError(
+            f"{cluster.where.address}: found cluster {cluster.admin.cluster!r}, expected "
+            f"{plan.cluster!r} as the plan has it"
+        )

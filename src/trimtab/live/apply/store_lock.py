@@ -1,0 +1,258 @@
+"""The same lock in the metadata store, so that it holds wherever the runs are started.
+
+/trimtab/lock                 there while somebody holds it; goes with the session
+/trimtab/token                written by each holder: its version is the number
+/trimtab/unloads              what was unloaded in the last day
+/trimtab/draining/<broker>    is being emptied
+/trimtab/stop                 while it is there, every run stops
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from kazoo.client import KazooClient, KazooState
+from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError
+from kazoo.handlers.threading import KazooTimeoutError
+from kazoo.interfaces import IAsyncResult
+
+from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
+from trimtab.live.control.entries import Asked
+from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.watched_store import owner_in, servers_of
+
+T = TypeVar("T")
+
+_ROOT = "/trimtab"
+_LOCK, _TOKEN, _UNLOADS = f"{_ROOT}/lock", f"{_ROOT}/token", f"{_ROOT}/unloads"
+_DRAINING, _STOP = f"{_ROOT}/draining", f"{_ROOT}/stop"
+#: A holder that was killed holds the lock for so long.
+_SESSION_S = 10.0
+_ANSWER_S = 10.0
+_POLL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A connection to the metadata store of a cluster."""
+
+    client: KazooClient
+    where: str
+
+    def owners(self, bundles: Iterable[str]) -> Mapping[str, str | None]:
+        """Read who owns bundles; one that cannot be read is left out."""
+        asked = [(bundle, self.client.get_async(f"/namespace/{bundle}")) for bundle in bundles]
+        found: dict[str, str | None] = {}
+        last = time.monotonic() + _ANSWER_S
+        for bundle, answer in asked:
+            try:
+                content, _ = answer.get(timeout=max(0.001, last - time.monotonic()))
+                found[bundle] = owner_in(json.loads(content))
+            except NoNodeError:
+                found[bundle] = None
+            except (KazooException, KazooTimeoutError, ValueError):
+                continue
+        return found
+
+    def seen(self) -> Unheld:
+        """Look at what is kept of the cluster, without holding its lock.
+
+        Raises:
+            LockError: the store does not answer.
+        """
+        return Unheld(self.is_there(_STOP), self.unloads(), self.draining())
+
+    def unloads(self) -> tuple[Unloaded, ...]:
+        """Tell what was unloaded in the last day, by whichever run."""
+        try:
+            content, _ = self.asked(self.client.get_async(_UNLOADS))
+            return tuple((float(at), str(bundle)) for at, bundle in json.loads(content or b"[]"))
+        except NoNodeError:
+            return ()
+        except (TypeError, ValueError):
+            raise LockError(f"{self.where}{_UNLOADS}: found no list of unloads") from None
+
+    def draining(self) -> frozenset[str]:
+        """Name the brokers that are being emptied."""
+        try:
+            return frozenset(self.asked(self.client.get_children_async(_DRAINING)))
+        except NoNodeError:
+            return frozenset()
+
+    def is_there(self, path: str) -> bool:
+        """Say whether a node is there."""
+        return self.asked(self.client.exists_async(path)) is not None
+
+    def asked(self, answer: IAsyncResult) -> Any:  # noqa: ANN401 -- kazoo has no types
+        """Wait for an answer.
+
+        Raises:
+            LockError: there is none.
+            NoNodeError, NodeExistsError, BadVersionError: as the store says.
+        """
+        try:
+            return answer.get(timeout=_ANSWER_S)
+        except (NoNodeError, NodeExistsError, BadVersionError):
+            raise
+        except (KazooException, KazooTimeoutError) as error:
+            raise LockError(f"{self.where}: {type(error).__name__}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class StoreLock:
+    """The lock, held; whoever takes it later has a higher number."""
+
+    store: Store
+    token: int
+
+    @property
+    def is_ours(self) -> bool:
+        """Say whether it is still held.
+
+        While the store does not answer, it is waited for as long as the session may live:
+        only then can somebody else have taken the lock.
+        """
+        client = self.store.client
+        last = time.monotonic() + _SESSION_S
+        while client.state == KazooState.SUSPENDED and time.monotonic() < last:
+            time.sleep(_POLL_S)
+        try:
+            _, stat = self.store.asked(client.get_async(_LOCK))
+            owner = stat.ephemeralOwner
+            token = self.store.asked(client.exists_async(_TOKEN))
+        except (LockError, NoNodeError):
+            return False
+        return bool(owner == client.client_id[0] and token.version == self.token)
+
+    @property
+    def is_stopped(self) -> bool:
+        """Say whether the node is there that stops every run; unread, it is."""
+        try:
+            return self.store.is_there(_STOP)
+        except LockError:
+            return True
+
+    @property
+    def unloads(self) -> tuple[Unloaded, ...]:
+        """Tell what was unloaded in the last day, by whichever run."""
+        return self.store.unloads()
+
+    @property
+    def draining(self) -> frozenset[str]:
+        """Name the brokers that are being emptied; unread, there are none."""
+        try:
+            return self.store.draining()
+        except LockError:
+            return frozenset()
+
+    def note(self, asked: Asked) -> None:
+        """Note an unload, if and only if nobody has taken the lock since.
+
+        Raises:
+            LockError: somebody has, or the store does not say that it is noted.
+        """
+        kept = recent((*self.unloads, (asked.time_s, asked.bundle)), asked.time_s)
+        self._fenced(_UNLOADS, json.dumps(kept).encode())
+
+    def drain(self, broker: str) -> None:
+        """Mark a broker as being emptied."""
+        try:
+            self.store.asked(self.store.client.create_async(f"{_DRAINING}/{broker}", makepath=True))
+        except NodeExistsError:
+            return
+
+    def take_back(self, broker: str) -> None:
+        """Remove that mark."""
+        try:
+            self.store.asked(self.store.client.delete_async(f"{_DRAINING}/{broker}"))
+        except NoNodeError:
+            return
+
+    def _fenced(self, path: str, content: bytes) -> None:
+        """Write a node in one transaction with the check that the number is still the last."""
+        writing = self.store.client.transaction()
+        writing.check(_TOKEN, self.token)
+        writing.set_data(path, content)
+        results = self.store.asked(writing.commit_async())
+        if any(isinstance(each, Exception) for each in results):
+            raise LockError(f"{self.store.where}: somebody else has taken the lock")
+
+
+@contextmanager
+def opened_store(metadata: str) -> Iterator[Store]:
+    """Connect to the metadata store of a cluster.
+
+    Raises:
+        GatherError: it is no `zk://…`, or nobody answers there.
+    """
+    servers, _ = servers_of(metadata)
+    where = f"zk://{servers}"
+    client = KazooClient(hosts=servers, timeout=_SESSION_S)
+    try:
+        try:
+            client.start(timeout=_ANSWER_S)
+            is_cluster = client.exists("/loadbalance") is not None
+        except (KazooTimeoutError, KazooException, OSError):
+            raise GatherError(f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s") from None
+        if not is_cluster:
+            raise GatherError(f"{where}: found no node /loadbalance, expected a Pulsar cluster's")
+        yield Store(client, where)
+    finally:
+        client.stop()
+        client.close()
+
+
+@contextmanager
+def store_lock(store: Store) -> Iterator[StoreLock]:
+    """Hold the lock of a cluster; one whose holder was killed is waited for until it is free.
+
+    Raises:
+        LockError: somebody else holds it; says who.
+    """
+    client = store.client
+    for path in (_ROOT, _DRAINING, _TOKEN, _UNLOADS):
+        try:
+            store.asked(client.create_async(path))
+        except NodeExistsError:
+            continue
+    _take(store)
+    try:
+        stat = store.asked(client.set_async(_TOKEN, _holder()))
+        yield StoreLock(store, stat.version)
+    finally:
+        # What is not removed goes with the session.
+        with suppress(LockError, NoNodeError):
+            store.asked(client.delete_async(_LOCK))
+
+
+def _take(store: Store) -> None:
+    last = time.monotonic() + _SESSION_S + 2.0
+    while True:
+        try:
+            store.asked(store.client.create_async(_LOCK, _holder(), ephemeral=True))
+        except NodeExistsError:
+            if time.monotonic() > last:
+                held = _held_by(store)
+                raise LockError(f"{store.where}: another run holds the lock: {held}") from None
+            time.sleep(_POLL_S)
+        else:
+            return
+
+
+def _held_by(store: Store) -> str:
+    try:
+        content, _ = store.asked(store.client.get_async(_LOCK))
+    except NoNodeError:
+        return "it has just been released"
+    return bytes(content).decode("utf-8", "replace")[:200]
+
+
+def _holder() -> bytes:
+    return f"process {os.getpid()} on {socket.gethostname()}".encode()

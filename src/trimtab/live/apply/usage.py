@@ -1,0 +1,126 @@
+"""How loaded a broker is, from what it tells when it is asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trimtab.live.apply.admin import Admin
+from trimtab.live.gather.calls import CallError
+from trimtab.pulsar.scores import busiest_resource
+from trimtab.pulsar.settings import ResourceWeights, resource_weights
+from trimtab.pulsar.settings.reading import Reader, SettingError
+
+_RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
+_METRICS = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
+_HAS_NO_REPORT = "UnsupportedOperationException"
+_GAUGE = re.compile(r"^(pulsar_lb_\w+_usage|process_start_time_seconds)(?:\{[^}]*\})? (\S+)", re.M)
+_EVEN = ResourceWeights(1.0, None, 1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a broker tells of its load."""
+
+    #: %, its busiest resource after weighing; NaN if it tells none.
+    percent: float
+    #: When it last published its report, and when it started, s since 1970.
+    published_s: float
+    started_s: float
+    #: Bundle → (messages/s, bytes/s), in and out; empty if it does not tell.
+    bundles: Mapping[str, tuple[float, float]]
+
+
+def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usage:
+    """Ask a broker how loaded it is.
+
+    Args:
+        admin: of the cluster.
+        broker: its id.
+        settings: of the leader, for the weights of resources.
+
+    Quirks:
+        Under the extensible load manager a broker has no report to give; its metrics have the
+        same percentages, without those of its bundles, and 0 until it has first measured.
+
+    Raises:
+        CallError: it does not answer.
+    """
+    weights = _weights(settings, admin.release)
+    try:
+        report = admin.report(broker)
+    except CallError as error:
+        if error.status != 500 or _HAS_NO_REPORT not in error.reason:
+            raise
+        return _of_metrics(admin.metrics(broker), weights)
+    return of_report(report, weights)
+
+
+def of_report(report: Mapping[str, Any], weights: ResourceWeights = _EVEN) -> Usage:
+    """Read a load report; what is not in it, or is no number, counts as nothing."""
+    resources = [_mapping(report.get(name)) for name in _RESOURCES]
+    usage = np.array([[_number(each.get("usage")) for each in resources]])
+    limit = np.array([[_number(each.get("limit")) for each in resources]])
+    bundles = _mapping(report.get("lastStats"))
+    return Usage(
+        percent=100.0 * float(busiest_resource(usage, limit, weights)[0]),
+        published_s=_number(report.get("lastUpdate")) / 1000.0,
+        started_s=_number(report.get("startTimestamp")) / 1000.0,
+        bundles={str(name): _traffic(_mapping(each)) for name, each in bundles.items()},
+    )
+
+
+def bundle_loads(
+    report: Mapping[str, Any],
+) -> Mapping[str, tuple[float, float, float, float, float]]:
+    """Read what a load report tells of each bundle.
+
+    Returns:
+        Bundle → messages/s in and out, bytes/s in and out, topics.
+    """
+    keys = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut", "topics")
+    found = {}
+    for name, given in _mapping(report.get("lastStats")).items():
+        stats = _mapping(given)
+        rate_in, rate_out, bytes_in, bytes_out, topics = (_number(stats.get(key)) for key in keys)
+        found[str(name)] = rate_in, rate_out, bytes_in, bytes_out, topics
+    return found
+
+
+def _of_metrics(text: str, weights: ResourceWeights) -> Usage:
+    found = {name: float(value) for name, value in _GAUGE.findall(text)}
+    usage = np.array([[found.get(f"pulsar_lb_{name}_usage", 0.0) for name in _METRICS]])
+    is_told = any(name.startswith("pulsar_lb_") for name in found)
+    percent = 100.0 * float(busiest_resource(usage, np.full((1, 5), 100.0), weights)[0])
+    return Usage(
+        percent=percent if is_told else float("nan"),
+        # They are read when they are asked for.
+        published_s=float("inf"),
+        started_s=found.get("process_start_time_seconds", 0.0),
+        bundles={},
+    )
+
+
+def _weights(settings: Mapping[str, str], release: str) -> ResourceWeights:
+    """Take the weights of a broker; before it has told them, all count the same."""
+    try:
+        return resource_weights(Reader(settings, release)) if settings else _EVEN
+    except (SettingError, ValueError):
+        return _EVEN
+
+
+def _traffic(stats: Mapping[str, Any]) -> tuple[float, float]:
+    rate = _number(stats.get("msgRateIn")) + _number(stats.get("msgRateOut"))
+    return rate, _number(stats.get("msgThroughputIn")) + _number(stats.get("msgThroughputOut"))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else 0.0

@@ -1,0 +1,121 @@
+"""What became of each move of a plan, as its journal tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from trimtab.live.control.entries import (
+    ACCEPTED,
+    REFUSED,
+    Answered,
+    Asked,
+    Astray,
+    Begun,
+    Done,
+    Effect,
+    Entry,
+    LookedUp,
+    Skipped,
+    Stopped,
+    Verified,
+)
+from trimtab.live.control.plan import Plan
+
+#: Nothing was done, or what was done did not move it.
+OPEN = "open"
+#: Asked for, and not seen anywhere since.
+UNDER_WAY = "under way"
+#: Seen at its destination.
+VERIFIED = "verified"
+#: Nothing was to be done.
+SKIPPED = "skipped"
+#: Seen at another broker than it was meant for.
+ASTRAY = "astray"
+
+
+@dataclass(frozen=True, slots=True)
+class MoveAccount:
+    """What became of one move."""
+
+    bundle: str
+    source: str
+    destination: str
+    state: str = OPEN
+    #: Unloads that were asked for.
+    unloads: int = 0
+    #: When it was asked for last and when it was seen to have arrived, s since 1970.
+    asked_s: float | None = None
+    verified_s: float | None = None
+    #: Where it is, as far as that was seen.
+    owner: str | None = None
+    source_percent: float | None = None
+    destination_percent: float | None = None
+    #: What was not as it should be, or why nothing was done; for a person.
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What became of a plan."""
+
+    plan: str
+    moves: tuple[MoveAccount, ...]
+    #: Runs that were begun.
+    runs: int
+    #: Why the last run ended before the plan did; empty if it is done, None if it never said.
+    ended: str | None
+
+    @property
+    def is_done(self) -> bool:
+        """Say whether every move was made or needed none."""
+        return self.ended == ""
+
+
+def account(plan: Plan, entries: Iterable[Entry]) -> Account:
+    """Tell what became of a plan from its journal alone."""
+    moves = [MoveAccount(each.bundle, each.source, each.destination) for each in plan.moves]
+    runs, ended = 0, None
+    for entry in entries:
+        match entry:
+            case Begun():
+                runs, ended = runs + 1, None
+            case Stopped(why=why):
+                ended = why
+            case Done():
+                ended = ""
+            case _:
+                moves[entry.move] = _after(moves[entry.move], entry)
+    return Account(plan.digest, tuple(moves), runs, ended)
+
+
+def _after(
+    move: MoveAccount, entry: Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect
+) -> MoveAccount:
+    match entry:
+        case Asked():
+            count = move.unloads + 1
+            return replace(move, state=UNDER_WAY, unloads=count, asked_s=entry.time_s, owner=None)
+        case Answered(status=status, text=text):
+            # What was refused did nothing, so it is as if it had not been asked for.
+            if status == REFUSED:
+                return replace(move, state=OPEN, unloads=move.unloads - 1, remark=text)
+            return replace(move, remark="" if status == ACCEPTED else text)
+        case LookedUp():
+            return move
+        case Verified():
+            there = move.destination
+            return replace(move, state=VERIFIED, verified_s=entry.time_s, owner=there, remark="")
+        case Astray():
+            return replace(move, state=ASTRAY, owner=entry.owner)
+        case Skipped():
+            return replace(move, state=SKIPPED, remark=entry.why)
+        case Effect():
+            return replace(
+                move,
+                source_percent=entry.source_percent,
+                destination_percent=entry.destination_percent,
+                remark=entry.surprise,
+            )
+    assert_never(entry)

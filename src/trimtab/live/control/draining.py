@@ -1,0 +1,123 @@
+"""Plans that empty a broker, one bundle after the other, and that bring its bundles back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import Expected, Interval, Plan, PlannedMove
+
+#: What a bundle adds to a broker at least, in points of usage, so that idle ones are spread.
+_POINTS_MIN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerState:
+    """A broker and what it owns."""
+
+    #: %; NaN if it is not known.
+    usage_percent: float
+    #: Bundle → its traffic, bytes/s, in and out; 0 where that is not known.
+    bundles: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a plan says besides its moves."""
+
+    cluster: str
+    #: When the state was seen, s since 1970.
+    made_s: float
+    limits: Limits
+    shedding_may_run_because: str = ""
+
+    def around(self, moves: tuple[PlannedMove, ...]) -> Plan:
+        """Make a plan of moves."""
+        return Plan(self.cluster, self.made_s, moves, self.limits, self.shedding_may_run_because)
+
+
+def emptying(
+    broker: str, brokers: Mapping[str, BrokerState], takers: Collection[str], frame: Frame
+) -> Plan:
+    """Plan to move every bundle of a broker away, the busiest first.
+
+    Each goes where usage will be lowest after it, if it costs there what its share of the
+    traffic costs here.
+
+    Args:
+        broker: to be emptied.
+        brokers: broker id → its state; those of the broker and of the takers are asked for.
+        takers: who may take bundles; not empty.
+        frame: the rest of the plan.
+
+    Properties:
+        Every bundle of the broker is moved once, each to a taker.
+        With equal takers and equal bundles, no taker gets two more than another.
+        The same states give the same plan.
+
+    Quirks:
+        A taker whose usage is not known counts as one at the mean of the others.
+    """
+    state = brokers[broker]
+    total = sum(state.bundles.values())
+    known = [brokers[name].usage_percent for name in takers]
+    known = [each for each in known if not math.isnan(each)]
+    mean = sum(known) / len(known) if known else 0.0
+    usage = {name: _or(brokers[name].usage_percent, mean) for name in sorted(takers)}
+    traffic = {name: sum(brokers[name].bundles.values()) for name in usage}
+    moves = []
+    for bundle, bytes_s in sorted(state.bundles.items(), key=lambda each: (-each[1], each[0])):
+        share = bytes_s / total if total else 1.0 / len(state.bundles)
+        points = max(_POINTS_MIN, _or(state.usage_percent, 0.0) * share)
+        taker = min(usage, key=lambda name: (usage[name], traffic[name], name))
+        usage[taker] += points
+        traffic[taker] += bytes_s
+        reason = f"{broker} is to be emptied; {taker} will stand at about {usage[taker]:.0f} %"
+        moves.append(_move(bundle, (broker, taker), reason, bytes_s, frame.limits))
+    return frame.around(tuple(moves))
+
+
+def bringing_back(
+    broker: str, emptied: Plan, owners: Mapping[str, str | None], frame: Frame
+) -> Plan:
+    """Plan to bring back what a plan has taken from a broker, from wherever it is now.
+
+    Args:
+        broker: that was emptied.
+        emptied: by this plan.
+        owners: bundle → who owns it now; one without an owner, or that is there already, or
+            whose owner is not known, is left where it is.
+        frame: the rest of the plan.
+
+    Properties:
+        The last that was taken is the first that comes back.
+    """
+    moves = []
+    for move in reversed(emptied.moves):
+        owner = owners.get(move.bundle)
+        if move.source == broker and owner not in {None, broker}:
+            assert owner is not None
+            reason = f"{broker} was emptied and takes its bundles back"
+            moved = (owner, broker)
+            moves.append(_move(move.bundle, moved, reason, move.traffic_bytes_s, frame.limits))
+    return frame.around(tuple(moves))
+
+
+def _move(
+    bundle: str, moved: tuple[str, str], reason: str, bytes_s: float, limits: Limits
+) -> PlannedMove:
+    below: Interval | None = (0.0, limits.bar_percent) if limits.bar_percent < 100 else None
+    return PlannedMove(
+        bundle=bundle,
+        source=moved[0],
+        destination=moved[1],
+        reason=reason,
+        traffic_bytes_s=bytes_s,
+        after=Expected(destination=below),
+    )
+
+
+def _or(value: float, otherwise: float) -> float:
+    return otherwise if math.isnan(value) else value

@@ -1,0 +1,225 @@
+"""What keeps a bundle from being unloaded now: each guard is a function with one question.
+
+They are asked in order before each unload, and the first that objects decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from trimtab.live.control.memory import Memory
+from trimtab.live.control.plan import Interval, Plan, PlannedMove
+from trimtab.live.control.view import BrokerView, View
+
+_HOUR_S = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The run has to stop."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """It may become right; look again, or give up after a while."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """It becomes right by itself, with time."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Needless:
+    """The move needs not be made."""
+
+    why: str
+
+
+Objection: TypeAlias = Refusal | Hold | Pace | Needless | None
+
+
+def objection(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Say what keeps the current move from being made; None if nothing does.
+
+    Properties:
+        A view in which less can be seen never turns an objection into none.
+    """
+    for guard in GUARDS:
+        found = guard(plan, view, memory)
+        if found is not None:
+            return found
+    return None
+
+
+def killed(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Has somebody asked for an end?"""
+    return Refusal("somebody asked for an end") if view.is_killed else None
+
+
+def outdated(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Is the plan too old?"""
+    age_s = view.time_s - plan.made_s
+    if age_s <= plan.limits.plan_age_max_s:
+        return None
+    return Refusal(
+        f"the plan goes out from a state {age_s:.0f} s ago, more than plan_age_max_s "
+        f"{plan.limits.plan_age_max_s:g}"
+    )
+
+
+def tried_enough(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Was the bundle unloaded as often as it may be?"""
+    move = plan.moves[memory.move]
+    if memory.attempts < plan.limits.attempts:
+        return None
+    return Refusal(
+        f"{move.bundle} did not arrive at {move.destination} in {memory.attempts} attempts; "
+        f"it is at {memory.holder}"
+    )
+
+
+def shedding(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Does Pulsar's own shedding move bundles meanwhile?"""
+    if plan.shedding_may_run_because or view.is_shedding is False:
+        return None
+    if view.is_shedding is None:
+        return Hold("whether Pulsar's own shedding is on cannot be read")
+    return Refusal(
+        "Pulsar's own shedding is on: set loadBalancerSheddingEnabled=false, or say in the plan, "
+        "shedding_may_run_because, why it may stay on"
+    )
+
+
+def owner(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Is the bundle where the plan takes it from?"""
+    move = plan.moves[memory.move]
+    holder = memory.holder or move.source
+    if move.bundle not in view.owners:
+        return Hold(f"the owner of {move.bundle} cannot be read")
+    found = view.owners[move.bundle]
+    if found == move.destination:
+        return Needless(f"{move.bundle} is at {move.destination} already")
+    if found is None:
+        return Hold(f"{move.bundle} has no owner")
+    if found != holder:
+        return Refusal(f"{move.bundle}: found at {found}, expected at {holder}")
+    return None
+
+
+def destination(plan: Plan, view: View, memory: Memory) -> Objection:
+    """May the destination take it?"""
+    move, limits = plan.moves[memory.move], plan.limits
+    broker = view.brokers.get(move.destination)
+    if broker is None or not broker.is_answering:
+        return Refusal(f"{move.destination} does not answer")
+    if broker.is_draining:
+        return Refusal(f"{move.destination} is being emptied")
+    if view.time_s - broker.started_s < limits.broker_age_min_s:
+        return Hold(f"{move.destination} started less than {limits.broker_age_min_s:g} s ago")
+    stale = _stale(plan, view, move.destination, broker)
+    if stale is not None:
+        return stale
+    if broker.usage_percent > limits.bar_percent:
+        return Refusal(
+            f"{move.destination} stands at {broker.usage_percent:.1f} %, above bar_percent "
+            f"{limits.bar_percent:g}"
+        )
+    return _beyond(move.destination, broker, move.before.destination)
+
+
+def source(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Does the source still stand as planned?"""
+    move = plan.moves[memory.move]
+    if memory.attempts or move.before.source is None:
+        # Where it went astray nothing was planned.
+        return None
+    broker = view.brokers.get(move.source)
+    if broker is None or not broker.is_answering:
+        return Refusal(f"{move.source} does not answer")
+    return _stale(plan, view, move.source, broker) or _beyond(
+        move.source, broker, move.before.source
+    )
+
+
+def grace(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Was the bundle moved only just?"""
+    move = plan.moves[memory.move]
+    if memory.attempts:
+        return None
+    last_s = max((s for s, bundle in memory.unloads if bundle == move.bundle), default=-math.inf)
+    # Whoever moved it may have been killed meanwhile: then the unload may still run.
+    rest_s = max(plan.limits.grace_s, plan.limits.in_flight_s)
+    if view.time_s - last_s >= rest_s:
+        return None
+    return Pace(f"{move.bundle} was moved {view.time_s - last_s:.0f} s ago")
+
+
+def pace(plan: Plan, view: View, memory: Memory) -> Objection:
+    """Were as many bundles moved as may be?"""
+    limits = plan.limits
+    traffic = {move.bundle: move.traffic_bytes_s for move in plan.moves}
+    another = plan.moves[memory.move].traffic_bytes_s
+    in_round = _since(memory, view.time_s - limits.round_s)
+    in_hour = _since(memory, view.time_s - _HOUR_S)
+    moved = sum(traffic.get(bundle, 0.0) for bundle in in_hour)
+    if len(in_round) >= limits.moves_per_round:
+        return Pace(f"{len(in_round)} moves within {limits.round_s:g} s")
+    if len(in_hour) >= limits.moves_per_hour:
+        return Pace(f"{len(in_hour)} moves within an hour")
+    if in_hour and moved + another > limits.traffic_per_hour_bytes_s:
+        return Pace(f"{moved:g} bytes/s moved within an hour")
+    return None
+
+
+#: In the order in which they are asked.
+GUARDS: tuple[Callable[[Plan, View, Memory], Objection], ...] = (
+    killed,
+    outdated,
+    owner,
+    tried_enough,
+    shedding,
+    destination,
+    source,
+    grace,
+    pace,
+)
+
+
+def outside(usage_percent: float, expected: Interval | None) -> bool:
+    """Say whether a usage is not as expected; one that is not known is not."""
+    return expected is not None and not expected[0] <= usage_percent <= expected[1]
+
+
+def _beyond(name: str, broker: BrokerView, expected: Interval | None) -> Objection:
+    if expected is None or not outside(broker.usage_percent, expected):
+        return None
+    low, high = expected
+    return Refusal(
+        f"{name}: found at {broker.usage_percent:.1f} %, planned at {low:g} to {high:g} %"
+    )
+
+
+def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection:
+    age_s = view.time_s - broker.measured_s
+    if age_s <= plan.limits.report_age_max_s and not math.isnan(broker.usage_percent):
+        return None
+    return Hold(f"the usage of {name} is not known since {age_s:.0f} s")
+
+
+def _since(memory: Memory, time_s: float) -> list[str]:
+    return [bundle for s, bundle in memory.unloads if s > time_s]
+
+
+def planned(plan: Plan, memory: Memory) -> PlannedMove | None:
+    """Return the current move; None if all are done."""
+    return plan.moves[memory.move] if memory.move < len(plan.moves) else None

@@ -1,0 +1,150 @@
+"""What a run remembers: a fold over its journal, so that a crash forgets nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from trimtab.live.control.entries import (
+    REFUSED,
+    Answered,
+    Asked,
+    Astray,
+    Begun,
+    Done,
+    Effect,
+    Entry,
+    LookedUp,
+    Skipped,
+    Stopped,
+    Verified,
+)
+
+
+class Phase(StrEnum):
+    """How far the current move is."""
+
+    #: Nothing was asked yet, or the bundle went astray and may be asked for again.
+    READY = "ready"
+    #: The unload was asked for; where the bundle is has to be seen.
+    ASKED = "asked"
+    #: It is where it should be; what that does has to be seen.
+    MOVED = "moved"
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Where a run stands."""
+
+    #: Number of the current move; the number of moves once all are done.
+    move: int = 0
+    phase: Phase = Phase.READY
+    #: Unloads asked for of the current move.
+    attempts: int = 0
+    #: Owner of the bundle before it was asked for, or where it went astray; None at first.
+    holder: str | None = None
+    #: When it was asked for, s.
+    asked_s: float = 0.0
+    #: What came of the call; None if nothing is known.
+    answer: Answered | None = None
+    #: When it was last looked up, s.
+    looked_up_s: float = float("-inf")
+    #: Since when it is looked up, s; infinite while it is not.
+    sought_s: float = float("inf")
+    #: When it was seen at its destination, s.
+    verified_s: float = 0.0
+    #: When each unload was asked for, s, and its bundle; of the whole run.
+    unloads: tuple[tuple[float, str], ...] = ()
+    #: What was not as expected of the last move.
+    surprise: str = ""
+    #: When the last entry was written, s.
+    last_s: float = 0.0
+    #: Why the run ended; None while it has not.
+    ended: str | None = None
+
+
+def remembered(entries: Iterable[Entry], unloads: Iterable[tuple[float, str]] = ()) -> Memory:
+    """Fold a journal.
+
+    Args:
+        entries: of the journal.
+        unloads: what was unloaded in the cluster of late, by whichever run: when, and which
+            bundle; those of the journal itself may be among them.
+    """
+    journal = tuple(entries)
+    own = {(each.time_s, each.bundle) for each in journal if isinstance(each, Asked)}
+    memory = Memory(unloads=tuple(each for each in unloads if each not in own))
+    for entry in journal:
+        memory = after(memory, entry)
+    return memory
+
+
+def after(memory: Memory, entry: Entry) -> Memory:
+    """Remember one entry more.
+
+    A run that stopped and begins again goes on with the move at which it stopped.
+    """
+    memory = replace(memory, last_s=entry.time_s)
+    match entry:
+        case Begun():
+            return _taken_up(replace(memory, ended=None, surprise=""))
+        case Asked():
+            return replace(
+                memory,
+                phase=Phase.ASKED,
+                attempts=memory.attempts + 1,
+                holder=entry.source,
+                asked_s=entry.time_s,
+                answer=None,
+                unloads=(*memory.unloads, (entry.time_s, entry.bundle)),
+            )
+        case Answered():
+            return replace(memory, answer=entry)
+        case LookedUp():
+            sought_s = min(memory.sought_s, entry.time_s)
+            return replace(memory, looked_up_s=entry.time_s, sought_s=sought_s)
+        case Verified():
+            return replace(memory, phase=Phase.MOVED, verified_s=entry.time_s)
+        case Astray():
+            return replace(
+                memory, phase=Phase.READY, holder=entry.owner, answer=None, sought_s=float("inf")
+            )
+        case Skipped() | Effect():
+            surprise = entry.surprise if isinstance(entry, Effect) else ""
+            return replace(_next(memory), surprise=surprise)
+        case Stopped():
+            return replace(memory, ended=entry.why)
+        case Done():
+            return replace(memory, ended="")
+
+
+def _next(memory: Memory) -> Memory:
+    """Turn to the next move."""
+    return replace(
+        _unsought(memory),
+        move=memory.move + 1,
+        phase=Phase.READY,
+        attempts=0,
+        holder=None,
+        answer=None,
+    )
+
+
+def _unsought(memory: Memory) -> Memory:
+    """Forget the search for an owner: there is one."""
+    return replace(memory, looked_up_s=float("-inf"), sought_s=float("inf"))
+
+
+def _taken_up(memory: Memory) -> Memory:
+    """Begin again: what was refused did nothing, so it may be asked for once more."""
+    memory = replace(memory, sought_s=float("inf"))
+    if memory.answer is None or memory.answer.status != REFUSED:
+        return memory
+    return replace(
+        memory,
+        phase=Phase.READY,
+        attempts=memory.attempts - 1,
+        answer=None,
+        unloads=memory.unloads[:-1],
+    )

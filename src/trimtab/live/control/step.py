@@ -1,0 +1,176 @@
+"""A plan, what is seen and what is remembered → the one next act."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from trimtab.live.control.entries import (
+    ACCEPTED,
+    REFUSED,
+    Asked,
+    Astray,
+    Done,
+    Effect,
+    Entry,
+    LookedUp,
+    Skipped,
+    Stopped,
+    Verified,
+)
+from trimtab.live.control.guards import Hold, Needless, Pace, Refusal, objection, outside, planned
+from trimtab.live.control.memory import Memory, Phase
+from trimtab.live.control.plan import Plan, PlannedMove
+from trimtab.live.control.view import View
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Write an entry into the journal."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Unload:
+    """Write the entry, and only then unload the bundle that it names; then write the answer."""
+
+    entry: Asked
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """Write the entry, and look the bundle up, upon which Pulsar gives it an owner."""
+
+    entry: LookedUp
+    bundle: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Look again in a little while."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """There is nothing more to do."""
+
+    #: Why before the plan was done; empty if it is.
+    why: str
+
+
+Act: TypeAlias = Record | Unload | LookUp | Wait | End
+
+
+def step(plan: Plan, view: View, memory: Memory) -> Act:
+    """Decide the next act.
+
+    Properties:
+        A bundle is unloaded only if nothing of an earlier unload of it can still run.
+        A bundle that was seen at its destination is not unloaded again.
+        Nothing is unloaded, and nothing looked up, while somebody else holds the lock.
+    """
+    if memory.ended is not None:
+        return End(memory.ended)
+    if not view.is_lock_ours:
+        return Record(Stopped(view.time_s, "somebody else has taken the lock of this cluster"))
+    move = planned(plan, memory)
+    if memory.surprise:
+        return Record(Stopped(view.time_s, memory.surprise))
+    if move is None:
+        return Record(Done(view.time_s))
+    match memory.phase:
+        case Phase.READY:
+            return _ready(plan, view, memory, move)
+        case Phase.ASKED:
+            return _asked(plan, view, memory, move)
+        case Phase.MOVED:
+            return _moved(plan, view, memory, move)
+
+
+def _ready(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
+    found = objection(plan, view, memory)
+    match found:
+        case None:
+            holder = memory.holder or move.source
+            return Unload(Asked(view.time_s, memory.move, move.bundle, holder, move.destination))
+        case Needless(why):
+            return Record(Skipped(view.time_s, memory.move, why))
+        case Pace(why):
+            return Wait(why)
+        case Refusal(why):
+            return Record(Stopped(view.time_s, why))
+        case Hold(why):
+            if move.bundle in view.owners and view.owners[move.bundle] is None:
+                return _without_owner(plan, view, memory, move)
+            return _wait(plan, view, memory, why)
+
+
+def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
+    """See where the bundle is; nothing is concluded while the unload may still run."""
+    if memory.answer is not None and memory.answer.status == REFUSED:
+        return Record(Stopped(view.time_s, f"{move.bundle}: {memory.answer.text}"))
+    if move.bundle not in view.owners:
+        return _wait(plan, view, memory, f"the owner of {move.bundle} cannot be read")
+    found = view.owners[move.bundle]
+    if found == move.destination:
+        return Record(Verified(view.time_s, memory.move))
+    answer = memory.answer if memory.answer and memory.answer.status == ACCEPTED else None
+    if found is None and answer is not None:
+        # It is closed, and the destination is meant until somebody looks it up: clients do
+        # at once, but it may have none.  Of two look-ups at a time one would lose it.
+        if view.time_s - answer.time_s < plan.limits.look_up_s:
+            return Wait(f"{move.bundle} is on its way")
+        return _without_owner(plan, view, memory, move)
+    within_s = plan.limits.verify_s if answer is not None else plan.limits.in_flight_s
+    if view.time_s - memory.asked_s < within_s:
+        return Wait(f"{move.bundle} is on its way")
+    if found is None:
+        return _without_owner(plan, view, memory, move)
+    return Record(Astray(view.time_s, memory.move, found))
+
+
+def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
+    """Read the effect, once both brokers have measured it."""
+    if view.is_killed:
+        return Record(Stopped(view.time_s, "somebody asked for an end"))
+    seen = [view.brokers.get(name) for name in (move.source, move.destination)]
+    settled_s = memory.verified_s + plan.limits.settle_s
+    if any(each is not None and each.is_answering and each.measured_s < settled_s for each in seen):
+        return _wait(plan, view, memory, f"what moving {move.bundle} does is not measured yet")
+    source, destination = (
+        each.usage_percent if each is not None and each.is_answering else float("nan")
+        for each in seen
+    )
+    surprise = next(
+        (
+            f"{name} stands at {usage:.1f} % after {move.bundle} was moved, expected "
+            f"{expected[0]:g} to {expected[1]:g} %"
+            for name, usage, expected in (
+                (move.source, source, move.after.source),
+                (move.destination, destination, move.after.destination),
+            )
+            if expected is not None and outside(usage, expected)
+        ),
+        "",
+    )
+    return Record(Effect(view.time_s, memory.move, source, destination, surprise))
+
+
+def _without_owner(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
+    """See to it that the bundle gets an owner: Pulsar gives it one when it is looked up."""
+    if view.time_s - memory.sought_s > plan.limits.wait_max_s:
+        why = f"{move.bundle} has no owner, and got none in {plan.limits.wait_max_s:g} s"
+        return Record(Stopped(view.time_s, f"{why}: look it up, or see to its broker"))
+    if view.time_s - memory.looked_up_s >= plan.limits.verify_s:
+        return LookUp(LookedUp(view.time_s, memory.move), move.bundle)
+    return Wait(f"{move.bundle} has no owner yet")
+
+
+def _wait(plan: Plan, view: View, memory: Memory, why: str) -> Act:
+    """Wait, but not for ever."""
+    if view.time_s - memory.last_s > plan.limits.wait_max_s:
+        return Record(Stopped(view.time_s, f"{why}, and was not for {plan.limits.wait_max_s:g} s"))
+    return Wait(why)

@@ -1,0 +1,57 @@
+"""How the leader of a recording weighs, smooths and compares: by its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trimtab.diagnose.deployment import deployment
+from trimtab.files.packing import unpacked
+from trimtab.ingest.outcome import Origin
+from trimtab.ingest.recording import Recording
+from trimtab.ingest.splits import cut
+from trimtab.ingest.worker import parse_split
+from trimtab.live.follow.running import Rhythm
+from trimtab.pulsar.settings import ResourceWeights
+
+_SETTINGS = ("conf", "helm-values", "runtime-config")
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """What the running state goes by; ThresholdShedder's settings, whoever sheds."""
+
+    weights: ResourceWeights
+    rhythm: Rhythm
+    #: A broker whose smoothed usage is so far above the mean is above the bar; a fraction.
+    threshold: float
+
+    def told(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return asdict(self)
+
+
+def leader_of(recording: Recording) -> Leader:
+    """Read the settings that a recording has now; defaults for what it does not say."""
+    found = deployment(recording.meta, list(_settings(recording)), (), ((), ()))
+    shedder = found.threshold_shedder
+    interval_us = round(found.manager.shedding_interval_s * 1e6)
+    return Leader(shedder.weights, Rhythm(shedder.history_share, interval_us), shedder.threshold)
+
+
+def leader_told(told: Mapping[str, Any]) -> Leader:
+    """Return what `told` gave."""
+    return Leader(ResourceWeights(**told["weights"]), Rhythm(**told["rhythm"]), told["threshold"])
+
+
+def _settings(recording: Recording) -> Iterator[dict[str, Any]]:
+    """Give the rows of the table `settings`."""
+    for source in _SETTINGS:
+        for file in recording.files.get(source, ()):
+            origin = Origin(file.name, file.log_broker, recording.zone, recording.day)
+            for split in cut(file.path, origin, source):
+                for batch in parse_split(0, split):
+                    for row in batch.to_pylist():
+                        if row["table"] == "settings":
+                            yield from unpacked(row["rows"]).to_pylist()

@@ -1,0 +1,41 @@
+"""Where the rows of a batch are put: the tables' folders, and names of parts of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from trimtab.files import partitions
+
+#: Folder within the books for what the running state has not taken in yet.
+FACTS_FOLDER = "facts"
+#: Name of the parts that are there before any batch, and of the accounting.
+FIRST_PART = "follow-begun"
+
+
+def placed(cluster: str, table: str, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """Share out rows to folders.
+
+    Returns:
+        Folder within the tables, and its rows; each row in one of them.
+    """
+    mine = partitions.cluster_folder(Path(), table, cluster)
+    for folder, those in partitions.parted(rows):
+        yield (mine / folder).as_posix(), those
+
+
+def part_name(batch: int, task: int) -> str:
+    """Name a part so that parts in order of their names hold rows in the order of reading."""
+    return partitions.part_name(f"follow-{batch:08}-{task:05}")
+
+
+def parts_of(folder: Path, batch: int) -> list[Path]:
+    """List the files of a batch in a folder, task by task."""
+    return sorted(folder.glob(part_name(batch, 0).replace("00000.parquet", "*.parquet")))
+
+
+def batch_of(part: Path) -> int:
+    """Return the batch that a part is named after."""
+    return int(part.name.split("-")[2])

@@ -1,0 +1,235 @@
+"""A growing recording as a source of Spark's: new bytes in, rows of all tables out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    SupportsTriggerAvailableNow,
+)
+from pyspark.sql.types import StructType
+
+from trimtab.ingest.outcome import Origin
+from trimtab.ingest.recording import Recording, open_growing
+from trimtab.ingest.splits import DamagedError
+from trimtab.ingest.worker import parse_blocks
+from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
+from trimtab.live.follow.incarnations import Known, Standing
+from trimtab.live.follow.ledger import Item, Ledger, items_of
+from trimtab.live.follow.lock import Lock, locked
+from trimtab.live.follow.plan import Limits, advanced
+from trimtab.live.follow.steady import next_plan
+
+#: Bytes that one task parses; smaller pieces cost more files than they save time.
+_TASK_SIZE = 16 << 20
+#: What the source gives: in each row either rows of one table, packed as an Arrow stream,
+#: or the accounting of one item.
+SCHEMA = (
+    "item int, name string, source string, log_broker string, before long, "
+    "tab string, rows binary, account string"
+)
+_BATCH = pa.schema(
+    [
+        ("item", pa.int32()),
+        ("name", pa.string()),
+        ("source", pa.string()),
+        ("log_broker", pa.string()),
+        ("before", pa.int64()),
+        ("tab", pa.string()),
+        ("rows", pa.binary()),
+        ("account", pa.string()),
+    ]
+)
+_PLANNER_ENDS_WITHIN_S = 60.0
+#: Looks after which files that move all the time are left for the next trigger.
+_TRIES = 3
+
+
+class GrowingRecording(DataSource):
+    """Registers the source with Spark.
+
+    Options: `recording`, `meta` (a folder with recording.toml as it was at first) and `ledger`
+    are folders, `batchSize` is in bytes, `rest` in seconds.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the format's name."""
+        return "trimtab-recording"
+
+    def schema(self) -> str:
+        """Return the columns."""
+        return SCHEMA
+
+    def streamReader(self, schema: StructType) -> RecordingReader:  # noqa: N802  # Spark's name
+        """Return what reads."""
+        return RecordingReader(self.options)
+
+
+class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Plans in a process beside the driver, reads in Spark's workers.
+
+    An offset is the number of a plan: everything else stands in the ledger.
+    """
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        """Take the options of the source."""
+        self.root = Path(options["recording"])
+        self.meta = Path(options["meta"])
+        self.ledger = Ledger(Path(options["ledger"]))
+        self.limits = Limits(int(options["batchSize"]), float(options["rest"]))
+        self.disk = Disk(self.limits.rest_s)
+        #: The last plan, and what is known since.
+        self.latest: tuple[int, Known] = (-1, Known())
+        #: Inode → size, of what may be read; None for everything.
+        self.bounds: dict[str, int] | None = None
+        self.lock: Lock | None = None
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Return where a follower begins."""
+        return {"plan": 0}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
+        """Return how much is read at once."""
+        return ReadMaxBytes(self.limits.batch_size)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802  # Spark's name
+        """Remember what is there now, to read that and nothing that comes later."""
+        now_s = time.time()
+        disk = self.disk.look(self.root, now_s)
+        self.bounds = {it.stamp.inode: it.stamp.disk_size for it in disk}
+
+    def latestOffset(  # noqa: N802  # Spark's name
+        self, start: dict[str, int], limit: ReadLimit
+    ) -> dict[str, int]:
+        """Plan the next batch, and copy its bytes; the same offset if there is nothing."""
+        if self.lock is None:
+            # A planner of a follower that was killed may still be at work.
+            self.lock = locked(self.ledger.folder / "planner.lock", wait_s=_PLANNER_ENDS_WITHIN_S)
+        size = 1 << 62 if isinstance(limit, ReadAllAvailable) else self.limits.batch_size
+        return {"plan": self._next(start["plan"], replace(self.limits, batch_size=size))}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
+        """Cut the items of the plans into tasks."""
+        parts: list[InputPartition] = []
+        for number in range(start["plan"] + 1, end["plan"] + 1):
+            items = self.ledger.items(number)
+            first, room = 0, _TASK_SIZE
+            for i, item in enumerate(items):
+                size = item.stop - item.start
+                if size > room and i > first:
+                    parts.append(InputPartition((number, first, items[first:i])))
+                    first, room = i, _TASK_SIZE
+                room -= size
+            if first < len(items):
+                parts.append(InputPartition((number, first, items[first:])))
+        return parts
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Parse items; runs in Spark's workers."""
+        plan, first, items = partition.value
+        # As it was when the first line was read: done again, a batch must give the same rows.
+        recording = open_growing(self.meta)
+        for number, item in enumerate(items, first):
+            yield from self._parsed(recording, plan, number, item)
+
+    def commit(self, end: dict[str, int]) -> None:
+        """Forget what will not be read again."""
+        self.ledger.forget(end["plan"])
+
+    def stop(self) -> None:
+        """Let another planner at the ledger."""
+        if self.lock is not None:
+            self.lock.close()
+            self.lock = None
+
+    def _next(self, before: int, limits: Limits) -> int:
+        """Make the next plan, if there is anything to plan."""
+        if self.latest[0] != before:
+            self.latest = (before, self.ledger.known(before))
+        take = partial(self.ledger.take, before + 1)
+        for _ in range(_TRIES):
+            now_s = time.time()
+            disk = self._bounded(self.disk.look(self.root, now_s))
+            it = next_plan(self.latest[1], disk, limits, now_s, take)
+            if not (it.is_empty and it.is_partial):
+                break
+        if it.is_empty:
+            self.latest = (before, it.known)
+            return before
+        after = advanced(it.known, it.plan, it.copied)
+        self.ledger.keep(before + 1, items_of(it.plan, it.copied, it.known), after)
+        self.latest = (before + 1, after)
+        return before + 1
+
+    def _bounded(self, disk: list[Standing]) -> list[Standing]:
+        """Leave out what has come since the bounds were taken."""
+        if self.bounds is None:
+            return disk
+        bounds = self.bounds
+        return [it for file in disk if (it := _up_to(file, bounds.get(file.stamp.inode)))]
+
+    def _parsed(
+        self, recording: Recording, plan: int, number: int, item: Item
+    ) -> Iterator[pa.RecordBatch]:
+        origin = Origin(
+            item.name,
+            item.log_broker,
+            recording.zone,
+            recording.day,
+            recording.meta.get("store_root", ""),
+        )
+        blocks = self._blocks(plan, item)
+        told = {
+            "item": number,
+            "name": item.name,
+            "source": item.source,
+            "log_broker": item.log_broker,
+            "before": item.before,
+        }
+        for batch in parse_blocks(number, origin, item.source, blocks):
+            for row in batch.to_pylist():
+                yield pa.RecordBatch.from_pylist([told | _row(row)], _BATCH)
+
+    def _blocks(self, plan: int, item: Item) -> Iterator[bytes]:
+        if item.lost is not None:
+            raise DamagedError("", item.lost)
+        yield from self.ledger.blocks(plan, item)
+
+
+def _up_to(file: Standing, size: int | None) -> Standing | None:
+    """Return a file without what was added to it; None if it would not be the same."""
+    # Packed files do not grow, and may hold what was unread when they were packed.
+    if isinstance(file.content, PackedContent):
+        return file
+    if size is None:
+        return None
+    if file.stamp.disk_size <= size:
+        return file
+    if file.is_document or not isinstance(file.content, PlainContent):
+        return None
+    # With another stamp, so that the rest is noticed later.
+    return replace(
+        file,
+        stamp=replace(file.stamp, disk_size=size),
+        content=replace(file.content, size=size),
+        is_at_rest=False,
+    )
+
+
+def _row(row: Mapping[str, Any]) -> dict[str, Any]:
+    account = row["account"]
+    if account is not None:
+        account = json.dumps(account | {"table_rows": dict(account["table_rows"])})
+    return {"tab": row["table"], "rows": row["rows"], "account": account}

@@ -1,0 +1,172 @@
+"""How to get into a cluster: what a client.conf says of who asks, and of whom to trust."""
+
+from __future__ import annotations
+
+import base64
+import json
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trimtab.live.gather.client_conf import read_client_conf
+
+_PLUGINS = "AuthenticationToken, AuthenticationBasic, AuthenticationTls"
+
+
+class GatherError(Exception):
+    """A cluster cannot be recorded; the message says what was found and expected, no secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What every call brings along.  Nothing of it may be shown, so it has no text of its own."""
+
+    #: Gives the header that says who asks, or none; asked each time, since tokens are renewed.
+    header: Callable[[], dict[str, str]] = field(repr=False)
+    #: For https.
+    tls: ssl.SSLContext = field(repr=False)
+    #: The admin API as client.conf has it; None if it does not.
+    web_service_url: str | None = None
+    #: What whoever runs this should know, in whole sentences.
+    warnings: tuple[str, ...] = ()
+
+
+def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access:
+    """Read a client.conf, as pulsar-admin has it; without one, nobody in particular asks.
+
+    Args:
+        client_conf: the file, or None.
+        checks_host: a broker's certificate must be for the host that is asked.
+
+    Quirks:
+        A broker's certificate is checked unless `tlsAllowInsecureConnection` is true, and
+        that it is for the host that was asked, too: `tlsEnableHostnameVerification`, which
+        is false in the client.conf that Pulsar ships, is not looked at.
+
+    Raises:
+        GatherError: a key cannot be followed; its value is not shown if it may be secret.
+    """
+    if client_conf is None:
+        return Access(dict, _trusting(None, checks_host=checks_host))
+    try:
+        found = read_client_conf(client_conf)
+    except OSError as error:
+        raise GatherError(f"{client_conf}: {error.strerror}") from None
+    if found.get("useKeyStoreTls", "").lower() == "true":
+        raise GatherError(
+            f"{client_conf}: key useKeyStoreTls: found true, expected PEM files: "
+            "tlsTrustCertsFilePath and AuthenticationTls"
+        )
+    warnings: tuple[str, ...] = ()
+    tls = _trusting(client_conf, found.get("tlsTrustCertsFilePath"), checks_host=checks_host)
+    if found.get("tlsAllowInsecureConnection", "").lower() == "true":
+        tls.check_hostname = False
+        tls.verify_mode = ssl.CERT_NONE
+        key = f"{client_conf}: key tlsAllowInsecureConnection"
+        warnings = (f"{key} is true: whoever answers is taken for the broker.",)
+    certificate = found.get("tlsCertificateFilePath"), found.get("tlsKeyFilePath")
+    plugin, given = found.get("authPlugin", "").rpartition(".")[2], found.get("authParams", "")
+    header: Callable[[], dict[str, str]] = dict
+    if plugin == "AuthenticationToken":
+        header = _token(client_conf, given)
+    elif plugin == "AuthenticationBasic":
+        header = _basic(client_conf, given)
+    elif plugin == "AuthenticationTls":
+        certificate = _certificate(client_conf, given)
+    elif plugin:
+        raise GatherError(
+            f"{client_conf}: key authPlugin: found {plugin}, expected one of {_PLUGINS}"
+        )
+    _bring(tls, client_conf, *certificate)
+    return Access(header, tls, found.get("webServiceUrl") or None, warnings)
+
+
+def _trusting(
+    client_conf: Path | None, trusted: str | None = None, *, checks_host: bool
+) -> ssl.SSLContext:
+    """Make the TLS settings, which trust a file of certificates, or else what the system does."""
+    try:
+        tls = ssl.create_default_context(cafile=trusted or None)
+    except (OSError, ssl.SSLError):
+        where = f"{client_conf}: key tlsTrustCertsFilePath"
+        raise GatherError(f"{where}: found {trusted}, expected a file of certificates") from None
+    tls.check_hostname = checks_host
+    return tls
+
+
+def _bring(
+    tls: ssl.SSLContext, client_conf: Path, certificate: str | None, key: str | None
+) -> None:
+    """Bring a certificate to each call, for a broker that asks for one."""
+    if not certificate:
+        return
+    try:
+        # Without a password given, OpenSSL would ask for it on the terminal.
+        tls.load_cert_chain(certificate, key or None, password="")
+    except (OSError, ssl.SSLError):
+        raise GatherError(
+            f"{client_conf}: found {certificate} and {key}, expected a certificate in PEM "
+            "and its key without a password"
+        ) from None
+
+
+def _token(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
+    """Understand `token:…`, `file:…`, `{"token": …}` and a bare token, as Pulsar does."""
+    if given.startswith("file:"):
+        path = Path("/" + given.removeprefix("file:").lstrip("/"))
+
+        def from_file() -> dict[str, str]:
+            try:
+                return _bearer(client_conf, path.read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError):
+                where = f"{client_conf}: key authParams"
+                raise GatherError(f"{where}: found {path}, expected a file with a token") from None
+
+        from_file()
+        return from_file
+    spelled = _object(given)
+    token = given.removeprefix("token:") if spelled is None else spelled.get("token")
+    header = _bearer(client_conf, token)
+    return lambda: header
+
+
+def _bearer(client_conf: Path, token: object) -> dict[str, str]:
+    text = token.strip() if isinstance(token, str) else ""
+    if not text or not text.isascii() or not text.isprintable():
+        raise _secret(client_conf, "token:… or file:///…")
+    return {"Authorization": f"Bearer {text}"}
+
+
+def _basic(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
+    spelled = _object(given) or {}
+    user, password = spelled.get("userId"), spelled.get("password")
+    if not isinstance(user, str) or not isinstance(password, str) or not user:
+        raise _secret(client_conf, '{"userId": …, "password": …}')
+    encoded = base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
+    return lambda: {"Authorization": f"Basic {encoded}"}
+
+
+def _certificate(client_conf: Path, given: str) -> tuple[str | None, str | None]:
+    """Understand `tlsCertFile:…,tlsKeyFile:…`, and the same as JSON."""
+    spelled = _object(given)
+    if spelled is None:
+        spelled = dict(part.strip().partition(":")[::2] for part in given.split(","))
+    certificate, key = spelled.get("tlsCertFile"), spelled.get("tlsKeyFile")
+    if not isinstance(certificate, str) or not isinstance(key, str):
+        raise _secret(client_conf, "tlsCertFile:…,tlsKeyFile:…")
+    return certificate, key
+
+
+def _object(given: str) -> dict[str, object] | None:
+    """Read a JSON object; None if it is none."""
+    try:
+        found = json.loads(given)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _secret(client_conf: Path, expected: str) -> GatherError:
+    # What was found may be most of a password.
+    return GatherError(f"{client_conf}: key authParams: found something else, expected {expected}")

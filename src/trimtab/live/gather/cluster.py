@@ -1,0 +1,123 @@
+"""What is known of the cluster that is being recorded, and how it is asked."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from trimtab.live.gather.calls import Answer, CallError, Calls
+from trimtab.live.gather.folder import Folder, now_text
+
+#: Where it stands what went wrong, and when a broker answered again.
+TROUBLE = "gather.jsonl"
+
+
+@dataclass
+class Cluster:
+    """A cluster as far as it has told, from look to look."""
+
+    #: Where the first call goes: any broker's admin API.
+    admin: str
+    #: Empty until a broker has told.
+    name: str = ""
+    release: str = ""
+    #: Path of the cluster's nodes in ZooKeeper.
+    store_root: str = ""
+    #: Broker id → address of its admin API, of all that were ever active.
+    addresses: dict[str, str] = field(default_factory=dict)
+    active: tuple[str, ...] = ()
+    leader: str | None = None
+    #: Bundle → broker id; None before all have been asked once.
+    owners: dict[str, str] | None = None
+    #: Brokers whose settings are recorded.
+    settled: set[str] = field(default_factory=set)
+    #: Brokers under the extensible load manager, which report no load when asked.
+    without_report: set[str] = field(default_factory=set)
+
+
+class Asker:
+    """Asks a cluster; what is not answered becomes a line, and is no error."""
+
+    def __init__(self, calls: Calls, cluster: Cluster, folder: Folder) -> None:
+        """Prepare, without asking anybody."""
+        self.calls, self.cluster, self.folder = calls, cluster, folder
+        self.n_answered = self.n_failed = 0
+        #: Broker and what it was asked → how often in a row it did not answer.
+        self._failing: dict[tuple[str, str], int] = {}
+        self._lock = threading.Lock()
+
+    def json(self, broker: str, path: str) -> object:
+        """Ask a broker for JSON; None if there is none."""
+        answer = self.ask(broker, path)
+        if answer is None:
+            return None
+        try:
+            return json.loads(answer.body)
+        except ValueError as error:
+            wrong = f"the answer of {len(answer.body)} bytes is not JSON: {error}"
+            self.failed(broker, path, CallError(answer.url, wrong))
+            return None
+
+    def ask(self, broker: str, path: str) -> Answer | None:
+        """Ask a broker; None if there is no answer.
+
+        Raises:
+            GatherError: the token can no longer be read.
+        """
+        try:
+            answer = self.calls.get(self.cluster.addresses[broker] + path)
+        except CallError as error:
+            self.failed(broker, path, error)
+            return None
+        self.answered(broker, path)
+        return answer
+
+    def anyone(self, path: str) -> object:
+        """Ask where the first call goes, and if that does not answer, one broker after the other.
+
+        Raises:
+            CallError: nobody answers; the error is the first one's.
+        """
+        first = None
+        others = [self.cluster.addresses[broker] for broker in self.cluster.active]
+        for address in dict.fromkeys([self.cluster.admin, *others]):
+            try:
+                return self.calls.json(address + path)
+            except CallError as error:
+                first = first or error
+        assert first is not None
+        raise first
+
+    def answered(self, broker: str, path: str) -> None:
+        """Note that a broker answered, with a line if it did not before."""
+        with self._lock:
+            self.n_answered += 1
+            times = self._failing.pop((broker, path), 0)
+        if times:
+            told = {"broker": broker, "asked": path, "event": "answers again", "failed": times}
+            self.folder.line(TROUBLE, time=now_text(), **told)
+
+    def failed(self, broker: str, path: str, error: CallError) -> None:
+        """Note that somebody did not answer; of many times in a row only the first."""
+        with self._lock:
+            self.n_failed += 1
+            times = self._failing[broker, path] = self._failing.get((broker, path), 0) + 1
+        if times == 1:
+            told = {"broker": broker or None, "asked": path, "status": error.status}
+            self.folder.line(TROUBLE, time=now_text(), **told, error=error.reason)
+
+
+def root_of(metadata_store: str) -> str:
+    """Return the path behind the servers in `zk:host:2181,host:2181/shop`; often empty."""
+    if not metadata_store.startswith("zk:"):
+        return ""
+    _, slash, path = metadata_store.removeprefix("zk:").lstrip("/").partition("/")
+    return (slash + path).rstrip("/")
+
+
+def origin_of(url: str) -> str:
+    """Return the address in front of an address's path."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,130 @@
+"""Copies what a cluster has written to disk: its brokers' logs, and ZooKeeper's own files."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.folder import Folder, folder_name
+
+# pulsar-broker.log, broker.log.1, broker-2026-11-21.log.gz
+_LOG = re.compile(r"[^/]*\.log(?:[.\-][\w.\-]+)?")
+_ZOOKEEPER = re.compile(r"(?:log|snapshot)\.[0-9a-f]+(?:\.gz)?")
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A folder to be copied, and the name that its files are to stand under."""
+
+    path: Path
+    name: str
+
+
+def log_folders(given: tuple[str, ...]) -> list[Source]:
+    """Understand the folders of logs that were named, as `DIR` or `BROKER=DIR`.
+
+    A folder that has no logs itself, but folders with logs, stands for those.
+
+    Raises:
+        GatherError: a folder is not there, has no logs, or two have one name.
+    """
+    found: list[Source] = []
+    for each in given:
+        broker, equals, named = each.rpartition("=")
+        path = Path(named)
+        if not path.is_dir():
+            raise GatherError(f"--logs: found {named}, expected a folder")
+        inside = [path] if _logs(path) else [it for it in sorted(path.iterdir()) if _logs(it)]
+        if not inside or (equals and len(inside) > 1):
+            expected = "a folder with *.log files" + (" of one broker" if equals else "")
+            raise GatherError(f"--logs: found {named}, expected {expected}")
+        found += [Source(it, folder_name(broker or it.resolve().name)) for it in inside]
+    names = [source.name for source in found]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise GatherError(
+            f"--logs: found two folders called {min(twice)}, expected BROKER=DIR to tell them apart"
+        )
+    return found
+
+
+def zookeeper_folders(given: tuple[Path, ...]) -> list[Source]:
+    """Understand ZooKeeper's data folders: each a version-2, or the folder that has one.
+
+    Raises:
+        GatherError: a folder is not there or holds nothing of ZooKeeper's.
+    """
+    found = []
+    for i, path in enumerate(given, start=1):
+        inner = path / "version-2" if (path / "version-2").is_dir() else path
+        if not inner.is_dir() or not any(map(_is_zookeeper, _files(inner))):
+            expected = "a data folder with log.* or snapshot.* files"
+            raise GatherError(f"--zookeeper-data: found {path}, expected {expected}")
+        # One server's files stand alone; those of several must not overwrite each other.
+        found.append(Source(inner, f"zk{i}" if len(given) > 1 else "version-2"))
+    return found
+
+
+def copy_logs(source: Source, folder: Folder) -> int:
+    """Copy a broker's logs, packed; return how many.
+
+    The line that is being written is left out: half a line would count as a whole one.
+    """
+    files = _logs(source.path)
+    for path in files:
+        head = f"logs/{source.name}/{path.name}"
+        if path.suffix == ".gz":
+            with path.open("rb") as file, folder.create(head) as copy:
+                shutil.copyfileobj(file, copy, _CHUNK)
+            continue
+        with path.open("rb") as file, gzip.open(folder.create(f"{head}.gz"), "wb", 6) as packed:
+            for piece in _whole_lines(file):
+                packed.write(piece)
+    return len(files)
+
+
+def copy_zookeeper(source: Source, folder: Folder) -> int:
+    """Copy ZooKeeper's transaction logs and snapshots; return how many files.
+
+    Quirks:
+        A log is made large at once and filled later, so what is packed is much smaller.
+    """
+    files = [path for path in _files(source.path) if _is_zookeeper(path)]
+    for path in files:
+        name = f"store/zookeeper/{source.name}/{path.name.removesuffix('.gz')}.gz"
+        with path.open("rb") as file, folder.create(name) as copy:
+            if path.suffix == ".gz":
+                shutil.copyfileobj(file, copy, _CHUNK)
+                continue
+            with gzip.open(copy, "wb", 6) as packed:
+                shutil.copyfileobj(file, packed, _CHUNK)
+    return len(files)
+
+
+def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
+    """Give what a file has now, up to its last end of a line."""
+    rest = b""
+    while piece := file.read(_CHUNK):
+        head, end, tail = (rest + piece).rpartition(b"\n")
+        rest = tail
+        yield head + end
+
+
+def _logs(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return [path for path in _files(folder) if _LOG.fullmatch(path.name)]
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.is_file()]
+
+
+def _is_zookeeper(path: Path) -> bool:
+    return _ZOOKEEPER.fullmatch(path.name) is not None

@@ -1,0 +1,205 @@
+"""One look at a cluster: who is there, who leads, how loaded each broker is, who owns what."""
+
+from __future__ import annotations
+
+import json
+import threading
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from trimtab.live.gather.calls import CallError
+from trimtab.live.gather.cluster import TROUBLE, Asker, root_of
+from trimtab.live.gather.cluster import origin_of as _origin
+from trimtab.live.gather.folder import folder_name, now_text
+from trimtab.live.gather.settings import without_secrets
+
+#: Brokers at a time.
+_AT_A_TIME = 32
+_WAIT_S = 0.2
+_LIST = "/admin/v2/brokers"
+_LEADER = "/admin/v2/brokers/leaderBroker"
+_RUNTIME = "/admin/v2/brokers/configuration/runtime"
+_VERSION = "/admin/v2/brokers/version"
+_REPORT = "/admin/v2/broker-stats/load-report"
+_METRICS = "/metrics/"
+#: What the extensible load manager answers who asks it for a load report.
+_HAS_NO_REPORT = "UnsupportedOperationException"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked in a look besides load reports."""
+
+    metrics: bool
+    #: Leader and owners, which a watched store tells better.
+    owners: bool
+
+
+def first_look(asker: Asker) -> None:
+    """Learn what stays as it is: the cluster's name, release and place in the store.
+
+    Raises:
+        CallError: the admin API does not answer.
+    """
+    cluster = asker.cluster
+    settings = asker.calls.json(cluster.admin + _RUNTIME)
+    if not isinstance(settings, dict) or "clusterName" not in settings:
+        reason = "no settings of a broker: expected the admin API of Pulsar"
+        raise CallError(cluster.admin + _RUNTIME, reason)
+    cluster.name = str(settings["clusterName"])
+    cluster.store_root = root_of(str(settings.get("metadataStoreUrl", "")))
+    try:
+        answered = asker.calls.get(cluster.admin + _VERSION).body
+        cluster.release = answered.decode("ascii", "replace").strip()[:40]
+    except CallError:
+        # Releases before 2.11 do not tell; their load reports do.
+        cluster.release = ""
+
+
+def look(asker: Asker, asked: Asked, is_over: threading.Event) -> None:
+    """Ask every active broker once, several at a time, and record what comes.
+
+    Raises:
+        GatherError: the token can no longer be read.
+    """
+    cluster = asker.cluster
+    _list_brokers(asker)
+    if asked.owners:
+        _record_leader(asker)
+    pool = ThreadPoolExecutor(_AT_A_TIME, "gather")
+    owned: dict[str, set[str] | None] = {}
+    waiting: set[Future[None]] = {
+        pool.submit(_ask_broker, asker, asked, broker, owned) for broker in cluster.active
+    }
+    try:
+        while waiting and not is_over.is_set():
+            done, waiting = wait(waiting, timeout=_WAIT_S, return_when=FIRST_COMPLETED)
+            for each in done:
+                each.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    if owned and not waiting:
+        _record_owners(asker, owned)
+
+
+def _list_brokers(asker: Asker) -> None:
+    """Ask who is active, and learn where each is asked; who is known already stays known."""
+    cluster = asker.cluster
+    try:
+        found = asker.anyone(_LIST)
+    except CallError as error:
+        asker.failed("", _LIST, error)
+        return
+    if not isinstance(found, list) or not all(isinstance(broker, str) for broker in found):
+        asker.failed("", _LIST, CallError(cluster.admin, "no list of brokers"))
+        return
+    before, cluster.active = cluster.active, tuple(sorted(found))
+    if cluster.active != before:
+        told = {"event": "active", "brokers": cluster.active}
+        asker.folder.line(TROUBLE, time=now_text(), **told)
+    for broker in cluster.active:
+        if broker not in cluster.addresses:
+            cluster.addresses[broker] = _address(asker, broker)
+
+
+def _address(asker: Asker, broker: str) -> str:
+    """Find out where a broker is asked.
+
+    Its id has the port of one of its two addresses.  The one that is spoken here is where
+    it is redirected who asks another broker for what only this one can tell.
+    """
+    scheme = urlsplit(asker.cluster.admin).scheme
+    if scheme == "http":
+        return f"http://{broker}"
+    try:
+        return _origin(asker.calls.get(asker.cluster.admin + _owned_path(asker, broker)).url)
+    except CallError:
+        return f"{scheme}://{broker}"
+
+
+def _record_leader(asker: Asker) -> None:
+    cluster = asker.cluster
+    try:
+        found = asker.anyone(_LEADER)
+    except CallError as error:
+        asker.failed("", _LEADER, error)
+        return
+    leader = found if isinstance(found, dict) else {}
+    shown = json.dumps(leader, sort_keys=True)
+    if "serviceUrl" in leader and shown != cluster.leader:
+        cluster.leader = shown
+        asker.folder.line("store/leader.jsonl", time=now_text(), leader=leader)
+
+
+def _ask_broker(asker: Asker, asked: Asked, broker: str, owned: dict[str, set[str] | None]) -> None:
+    """Ask one broker for all that it has to tell; stop at the first that it does not answer."""
+    cluster, folder = asker.cluster, asker.folder
+    if broker not in cluster.without_report and not _record_report(asker, broker):
+        owned[broker] = None
+        return
+    if broker not in cluster.settled:
+        settings = asker.json(broker, _RUNTIME)
+        if isinstance(settings, dict):
+            text = json.dumps(without_secrets(settings), indent=0, sort_keys=True) + "\n"
+            folder.whole(f"runtime-config/{folder_name(broker)}.json", text.encode())
+            cluster.settled.add(broker)
+    if asked.metrics:
+        time = now_text().replace(":", "-")
+        scraped = asker.ask(broker, _METRICS)
+        if scraped is not None:
+            name = f"metrics/{folder_name(broker)}/{time}.prom.gz"
+            folder.whole(name, _whole_lines(scraped.body), packed=True)
+    if asked.owners or broker in cluster.without_report:
+        found = asker.json(broker, _owned_path(asker, broker))
+        owned[broker] = set(found) if isinstance(found, dict) else None
+
+
+def _record_report(asker: Asker, broker: str) -> bool:
+    """Record a broker's load report; return whether the broker answered at all."""
+    cluster = asker.cluster
+    time = now_text()
+    try:
+        report = asker.calls.json(cluster.addresses[broker] + _REPORT)
+    except CallError as error:
+        asker.failed(broker, _REPORT, error)
+        if error.status == 500 and _HAS_NO_REPORT in error.reason:
+            cluster.without_report.add(broker)
+        # Whoever refuses one question may answer another.
+        return error.status is not None
+    asker.answered(broker, _REPORT)
+    asker.folder.line("load-reports.jsonl", time=time, broker=broker, report=report)
+    if not cluster.release and isinstance(report, dict):
+        cluster.release = str(report.get("brokerVersionString") or "")
+    return True
+
+
+def _owned_path(asker: Asker, broker: str) -> str:
+    cluster = quote(asker.cluster.name, safe="")
+    return f"/admin/v2/brokers/{cluster}/{quote(broker, safe=':')}/ownedNamespaces"
+
+
+def _record_owners(asker: Asker, owned: dict[str, set[str] | None]) -> None:
+    """Record who owns what, as far as it has changed.
+
+    Of a broker that did not answer we know what we knew before, as long as it is active.
+    """
+    before = asker.cluster.owners
+    silent = {broker for broker, bundles in owned.items() if bundles is None}
+    now = {bundle: broker for bundle, broker in (before or {}).items() if broker in silent}
+    for broker, bundles in sorted(owned.items()):
+        now |= dict.fromkeys(sorted(bundles or ()), broker)
+    if before is None:
+        change: dict[str, str | None] = dict(now)
+    else:
+        change = {bundle: broker for bundle, broker in now.items() if before.get(bundle) != broker}
+        change |= {bundle: None for bundle in before if bundle not in now}
+    if change or before is None:
+        is_full = before is None
+        asker.folder.line("store/ownership.jsonl", time=now_text(), full=is_full, change=change)
+    asker.cluster.owners = now
+
+
+def _whole_lines(text: bytes) -> bytes:
+    """Leave out what stands behind the last end of a line."""
+    return text[: text.rfind(b"\n") + 1]

@@ -1,0 +1,244 @@
+"""Records a cluster from the first call to the last, whatever fails on the way."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from trimtab.live.gather.access import Access, GatherError
+from trimtab.live.gather.calls import CallError, Calls
+from trimtab.live.gather.cluster import TROUBLE, Asker, Cluster
+from trimtab.live.gather.copies import (
+    Source,
+    copy_logs,
+    copy_zookeeper,
+    log_folders,
+    zookeeper_folders,
+)
+from trimtab.live.gather.folder import Folder, folder_name, now_text
+from trimtab.live.gather.look import Asked, first_look, look
+from trimtab.live.gather.prometheus import export
+from trimtab.live.gather.watched_store import Kept, WatchedStore, servers_of
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be recorded, and for how long."""
+
+    admin: str
+    prometheus: str | None = None
+    #: How long before the recording Prometheus is asked for, too.
+    back_s: float = 0.0
+    #: zk://host:port/path
+    metadata: str | None = None
+    #: DIR or BROKER=DIR
+    logs: tuple[str, ...] = ()
+    zookeeper_data: tuple[Path, ...] = ()
+    #: 0 for a single look.
+    duration_s: float = 0.0
+    every_s: float = 10.0
+    metrics_every_s: float = 30.0
+    #: Of log lines that print none; None if that is not known.
+    time_zone: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What a recording has become."""
+
+    folder: Path
+    cluster: str
+    brokers: tuple[str, ...]
+    looks: int
+    answered: int
+    failed: int
+    #: What a watched store has given; None if none was watched.
+    store: str | None
+    #: What is missing, in whole sentences.
+    warnings: tuple[str, ...]
+
+
+def gather(
+    wanted: Wanted,
+    access: Access,
+    output: Path,
+    is_over: threading.Event,
+    heard: Callable[[str, str], object] | None = None,
+) -> Gathered:
+    """Record a cluster until the time is up or it is over.
+
+    Args:
+        wanted: what is to be recorded.
+        access: who asks.
+        output: folder to write into; new or empty.
+        is_over: set by whoever wants it to end early; what there is by then is kept.
+        heard: told of each line that is recorded, by the name of its file.
+
+    Raises:
+        GatherError: nothing can be recorded at all; once the first call is answered, what
+            fails is recorded as such.
+    """
+    ends = _ends(wanted, access)
+    servers, root = servers_of(wanted.metadata) if wanted.metadata else (None, "")
+    cluster = Cluster(web_address("--admin", wanted.admin))
+    folder = Folder(output, heard)
+    asker = Asker(Calls(access), cluster, folder)
+    try:
+        first_look(asker)
+        cluster.store_root = root or cluster.store_root
+        watched = WatchedStore(servers, folder) if servers else None
+        n_looks, kept, warnings = _record(asker, wanted, watched, ends, is_over)
+    except CallError as error:
+        raise GatherError(str(error)) from None
+    except OSError as error:
+        raise GatherError(f"{output}: {error.strerror or error}") from None
+    return Gathered(
+        folder=output,
+        cluster=cluster.name,
+        brokers=tuple(cluster.addresses),
+        looks=n_looks,
+        answered=asker.n_answered,
+        failed=asker.n_failed,
+        store=kept.sentence if kept else None,
+        warnings=warnings,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """What is recorded when everything else has been."""
+
+    logs: list[Source]
+    stores: list[Source]
+    prometheus: str | None
+    #: Who asks Pulsar is not Prometheus' business, so nobody in particular asks.
+    unnamed: Calls
+
+
+def _ends(wanted: Wanted, access: Access) -> _Ends:
+    """Check in the beginning what is only looked at in the end."""
+    return _Ends(
+        log_folders(wanted.logs),
+        zookeeper_folders(wanted.zookeeper_data),
+        web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
+        Calls(replace(access, header=dict)),
+    )
+
+
+def _record(
+    asker: Asker,
+    wanted: Wanted,
+    watched: WatchedStore | None,
+    ends: _Ends,
+    is_over: threading.Event,
+) -> tuple[int, Kept | None, tuple[str, ...]]:
+    """Record until it is over, and then what is recorded in the end.
+
+    Returns:
+        How often the cluster was looked at, what the store gave, and what is missing.
+    """
+    cluster, folder = asker.cluster, asker.folder
+    began = datetime.now(UTC)
+    folder.line(TROUBLE, time=now_text(), event="begin", cluster=cluster.name)
+    warnings: list[str] = []
+    n_looks = 0
+    try:
+        n_looks = _look_on(asker, wanted, watched is not None, began, is_over)
+    finally:
+        kept = watched.close() if watched else None
+        _copy(ends, folder, warnings)
+        _export(ends, began - timedelta(seconds=wanted.back_s), folder, warnings)
+        _describe(cluster, folder, began, wanted.time_zone)
+        folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
+        folder.close()
+    if kept and (kept.missed_reports + kept.missed_owner_changes or kept.fault):
+        warnings.append(f"Not all that was written to the store is here: {kept.sentence}.")
+    if asker.n_failed:
+        warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
+    return n_looks, kept, tuple(warnings)
+
+
+def _look_on(
+    asker: Asker, wanted: Wanted, is_watched: bool, began: datetime, is_over: threading.Event
+) -> int:
+    """Look again and again until the time is up; return how often."""
+    start = time.monotonic()
+    last = start + wanted.duration_s
+    next_metrics = start
+    known: tuple[str, ...] = ()
+    n_looks = 0
+    while not is_over.is_set():
+        now = time.monotonic()
+        asked = Asked(metrics=now >= next_metrics, owners=not is_watched)
+        look(asker, asked, is_over)
+        n_looks += 1
+        if asked.metrics:
+            next_metrics = now + wanted.metrics_every_s
+        if known != tuple(asker.cluster.addresses):
+            known = tuple(asker.cluster.addresses)
+            # Now already, so that what is there can be read if this ends without warning.
+            _describe(asker.cluster, asker.folder, began, wanted.time_zone)
+        if time.monotonic() >= last:
+            break
+        is_over.wait(max(0.0, min(last, now + wanted.every_s) - time.monotonic()))
+    return n_looks
+
+
+def _copy(ends: _Ends, folder: Folder, warnings: list[str]) -> None:
+    """Copy logs and ZooKeeper's files, at the end, when they have all there is."""
+    for sources, copied in ((ends.logs, copy_logs), (ends.stores, copy_zookeeper)):
+        for source in sources:
+            try:
+                copied(source, folder)
+            except OSError as error:
+                warnings.append(f"{source.path} was not copied whole: {error.strerror}.")
+
+
+def _export(ends: _Ends, since: datetime, folder: Folder, warnings: list[str]) -> None:
+    if ends.prometheus is None:
+        return
+    try:
+        export(ends.unnamed, ends.prometheus, since, datetime.now(UTC), folder)
+    except CallError as error:
+        folder.line(TROUBLE, time=now_text(), asked="prometheus", error=str(error))
+        warnings.append(f"Prometheus: {error}.")
+
+
+def _describe(cluster: Cluster, folder: Folder, began: datetime, zone: str | None) -> None:
+    """Write recording.toml."""
+    keys = {
+        "cluster": cluster.name,
+        "pulsar": cluster.release,
+        "time_zone": zone,
+        "from": began.isoformat(timespec="milliseconds"),
+        "to": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "store_root": cluster.store_root,
+    }
+    # JSON's text is TOML's, too.
+    lines = [f"{key} = {json.dumps(value)}" for key, value in keys.items() if value]
+    for broker in sorted(cluster.addresses):
+        lines += ["", f"[brokers.{json.dumps(folder_name(broker))}]", f"id = {json.dumps(broker)}"]
+    folder.whole("recording.toml", ("\n".join(lines) + "\n").encode())
+
+
+def web_address(option: str, given: str) -> str:
+    """Check the address of an API, and return it without a slash at its end."""
+    parts = urlsplit(given)
+    if parts.username is not None or parts.password is not None:
+        host = parts.hostname
+        raise GatherError(
+            f"{option}: found a name or password in front of {host}, expected them in a client.conf"
+        )
+    try:
+        is_address = parts.scheme in {"http", "https"} and parts.hostname and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address or parts.query or parts.fragment:
+        raise GatherError(f"{option}: found {given!r}, expected http://host:port or https://…")
+    return given.rstrip("/")

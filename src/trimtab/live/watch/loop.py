@@ -1,0 +1,244 @@
+"""The loop around `step`: records a cluster, decides beside it, says and writes what comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from contextlib import closing as closed
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from trimtab.diagnose.deployment import deployment
+from trimtab.ingest.confs import runtime_config
+from trimtab.ingest.outcome import Origin, Rows
+from trimtab.live.gather import Access, Gathered, GatherError, Wanted, gather
+from trimtab.live.gather.copies import log_folders
+from trimtab.live.gather.folder import folder_name
+from trimtab.live.watch.acting import ActingAsked, Actor, Onlooker, acting
+from trimtab.live.watch.beside import Beside, chosen
+from trimtab.live.watch.document import line_of
+from trimtab.live.watch.listening import Listening
+from trimtab.live.watch.memory import Memory, learned
+from trimtab.live.watch.nouns import Action, Decided, Heard, Relearn, Settings
+from trimtab.live.watch.plans import limits_of
+from trimtab.live.watch.seen import Seen
+from trimtab.live.watch.step import decided_at_once, step
+from trimtab.live.watch.tails import Tails
+from trimtab.live.watch.tally import Tally
+
+_TICK_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a watch."""
+
+    #: What is recorded meanwhile.
+    wanted: Wanted
+    access: Access
+    #: Folder to record into; new or empty.
+    output: Path
+    #: Who decides beside Pulsar.
+    beside: Beside
+    #: What is decided is carried out; None: nothing is changed.
+    acting: ActingAsked | None = None
+
+
+def watch(asked: Asked, is_over: threading.Event) -> Iterator[Seen]:
+    """Watch a cluster until the time is up or it is over.
+
+    Args:
+        asked: what is watched.
+        is_over: set by whoever wants it to end early.
+
+    Yields:
+        What there is to see, about twice a second.
+
+    Raises:
+        GatherError: the cluster cannot be recorded or watched.
+        LockError: somebody else acts on the cluster.
+    """
+    with ExitStack() as closing:
+        listening = Listening(asked.output, sees_writes=asked.wanted.metadata is not None)
+        recording = _Recording(asked, is_over, listening)
+        closing.callback(recording.end)
+        # Whatever ends the watch ends the recording.
+        closing.callback(is_over.set)
+        recording.begin()
+        settings = _settings(asked)
+        tails = closing.enter_context(closed(Tails(log_folders(asked.wanted.logs))))
+        actor = closing.enter_context(_actor(asked, settings, is_over))
+        now = _Now(settings, Memory(began=recording.began), Tally())
+        while True:
+            is_last = not recording.is_running
+            rows = [*listening.rows(), *tails.rows()]
+            yield from _steps(asked, now, actor, Heard(datetime.now(UTC), rows), listening)
+            if is_last:
+                break
+            time.sleep(_TICK_S)
+        if not asked.wanted.duration_s:
+            yield now.seen(asked, decided_at_once(now.memory, datetime.now(UTC)), listening)
+        yield now.seen(asked, list(actor.end()), listening)
+    recording.raise_if_failed()
+
+
+@dataclass(slots=True)
+class _Now:
+    """How far a watch has come."""
+
+    settings: Settings
+    memory: Memory
+    tally: Tally
+
+    def seen(self, asked: Asked, actions: list[Action], listening: Listening) -> Seen:
+        """Write what is said, and show it."""
+        _write(asked.output, actions)
+        self.tally.add(actions)
+        rejected = listening.n_rejected, listening.rejected_because
+        return Seen(self.settings, self.memory, actions, self.tally, *rejected)
+
+
+def _steps(
+    asked: Asked, now: _Now, actor: Actor, heard: Heard, listening: Listening
+) -> Iterator[Seen]:
+    """Take what has come in, and carry out what is decided."""
+    heard = replace(heard, unloaded=actor.unloaded())
+    actions, now.memory = step(heard, now.memory, now.settings)
+    for action in actions:
+        if isinstance(action, Relearn):
+            now.memory = learned(now.memory, now.settings, action, listening.again())
+    actions += actor.take([each for each in actions if isinstance(each, Decided)], now.settings)
+    yield now.seen(asked, actions, listening)
+
+
+@contextmanager
+def _actor(asked: Asked, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
+    """Give whoever carries out what is decided, or nobody.
+
+    Raises:
+        GatherError: Pulsar sheds by itself, or a limit cannot be.
+        LockError: somebody else acts on the cluster.
+    """
+    if asked.acting is None:
+        yield Onlooker()
+        return
+    if settings.ran.manager.is_shedding_enabled and settings.ran.manager.is_enabled:
+        raise GatherError(
+            "--act: found loadBalancerSheddingEnabled true, expected false: two balancers would "
+            "act at once; `pulsar-admin brokers update-dynamic-config` switches it off"
+        )
+    try:
+        limits_of(settings, asked.acting.limits)
+    except ValueError as error:
+        raise GatherError(f"--limit: {error}") from None
+    with acting(asked.acting, asked.output / "watch" / "plans", is_over) as actor:
+        yield actor
+
+
+class _Recording:
+    """`gather`, beside."""
+
+    def __init__(self, asked: Asked, is_over: threading.Event, listening: Listening) -> None:
+        self.began = datetime.now(UTC)
+        self.gathered: Gathered | None = None
+        self._output = asked.output
+        self._fault: BaseException | None = None
+
+        def run() -> None:
+            try:
+                self.gathered = gather(
+                    asked.wanted, asked.access, asked.output, is_over, listening.heard
+                )
+            except BaseException as error:  # raised again where it is waited for
+                self._fault = error
+
+        self._thread = threading.Thread(target=run, name="gather", daemon=True)
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    def begin(self) -> None:
+        """Begin, and return when the cluster has been looked at once."""
+        self._thread.start()
+        while self.is_running and not (self._output / "recording.toml").exists():
+            time.sleep(0.05)
+        self.raise_if_failed()
+
+    def end(self) -> None:
+        """Wait for its end."""
+        self._thread.join()
+
+    def raise_if_failed(self) -> None:
+        if self._fault is not None:
+            raise self._fault
+
+
+def _settings(asked: Asked) -> Settings:
+    """Read what the cluster runs, out of what has been recorded of it."""
+    wanted, recording, beside = asked.wanted, asked.output, asked.beside
+    told = tomllib.loads((recording / "recording.toml").read_text(encoding="utf-8"))
+    meta = {key: value for key, value in told.items() if isinstance(value, str)}
+    rows: list[dict[str, Any]] = []
+    for path in sorted((recording / "runtime-config").glob("*.json")):
+        name = f"runtime-config/{path.name}"
+        outcome = runtime_config(path.read_text("utf-8"), Origin(name, path.stem, UTC, None))
+        if isinstance(outcome, Rows):
+            rows += [{**row, "file": name} for _, row in outcome.rows]
+    ran = deployment(meta, rows, (), ((), ()))
+    manager = ran.conf.get("loadManagerClassName", "")
+    if "Extensible" in manager:
+        raise GatherError(
+            f"loadManagerClassName: found {manager}, expected the modular load manager: "
+            "under the extensible one the leader's load data are in no store"
+        )
+    shed, place, conf = chosen(beside, ran)
+    brokers = [table["id"] for table in told.get("brokers", {}).values()]
+    return Settings(
+        ran=ran,
+        shedder=shed,
+        placer=place,
+        conf=conf,
+        interval_s=beside.interval_s or ran.manager.shedding_interval_s,
+        logs=_logs(wanted, brokers),
+        sees_writes=wanted.metadata is not None,
+    )
+
+
+def _logs(wanted: Wanted, brokers: list[str]) -> dict[str, str]:
+    """Say whose log each folder is."""
+    names = {folder_name(broker): broker for broker in brokers}
+    found = {}
+    for source in log_folders(wanted.logs):
+        if source.name not in names:
+            raise GatherError(
+                f"--logs: found {source.path}, named {source.name}, expected BROKER=DIR with one "
+                f"of {', '.join(sorted(brokers))}"
+            )
+        found[source.name] = names[source.name]
+    return found
+
+
+def _write(recording: Path, actions: list[Action]) -> None:
+    """Add what was said to `watch/rounds.jsonl`; it is on the disk for good when this returns."""
+    if not actions:
+        return
+    path = recording / "watch" / "rounds.jsonl"
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    text = "".join(
+        json.dumps(line_of(action), ensure_ascii=False, allow_nan=False) + "\n"
+        for action in actions
+    )
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.write(descriptor, text.encode("utf-8", "backslashreplace"))
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,181 @@
+"""A watch's own metrics, for Prometheus."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from importlib import resources
+
+from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    InfoMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from trimtab.live.gather.access import GatherError
+from trimtab.live.watch.seen import Seen
+from trimtab.live.watch.tally import standings
+
+_LOOPBACK = "127.0.0.1"
+_PACKAGE = "trimtab.live.watch.prometheus"
+
+
+class Metrics(Collector):
+    """Gives what was seen at the last step, whenever it is scraped."""
+
+    def __init__(self, *, is_offered: bool) -> None:
+        """Begin without anything; what nobody can ask for is not worked out."""
+        self._is_offered = is_offered
+        self._lock = threading.Lock()
+        self._metrics: tuple[Metric, ...] = ()
+
+    def take(self, seen: Seen, now_s: float) -> None:
+        """Take what has been seen; now_s is s since 1970."""
+        found = (*_of_the_watch(seen, now_s), *_of_the_brokers(seen))
+        with self._lock:
+            self._metrics = found
+
+    def followed(self, steps: Iterable[Seen]) -> Iterator[Seen]:
+        """Give steps on, and offer what they show."""
+        for seen in steps:
+            if self._is_offered:
+                self.take(seen, time.time())
+            yield seen
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the metrics; called by the thread that is scraped."""
+        with self._lock:
+            yield from self._metrics
+
+
+@contextmanager
+def offered(address: str | None) -> Iterator[Metrics]:
+    """Offer metrics at [HOST:]PORT, on the loopback interface unless told otherwise.
+
+    Raises:
+        GatherError: it is no such address, or it is taken.
+    """
+    metrics = Metrics(is_offered=address is not None)
+    if address is None:
+        yield metrics
+        return
+    host, _, port = address.rpartition(":")
+    if not port.isdecimal() or not 0 < int(port) < 1 << 16:
+        raise GatherError(f"--metrics: found {address!r}, expected PORT or HOST:PORT")
+    registry = CollectorRegistry()
+    registry.register(metrics)
+    ProcessCollector(registry=registry)
+    try:
+        server, thread = start_http_server(
+            int(port), (host or _LOOPBACK).strip("[]"), registry=registry
+        )
+    except OSError as error:
+        raise GatherError(f"--metrics: {address}: {error.strerror}") from None
+    try:
+        yield metrics
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def rules() -> str:
+    """Return the alert rules, as Prometheus reads them."""
+    return _shipped("rules.yaml")
+
+
+def dashboard() -> str:
+    """Return the dashboard, as Grafana imports it."""
+    return _shipped("dashboard.json")
+
+
+def _shipped(name: str) -> str:
+    return resources.files(_PACKAGE).joinpath(name).read_text(encoding="utf-8")
+
+
+def _of_the_watch(seen: Seen, now_s: float) -> Iterator[Metric]:
+    settings, tally, memory = seen.settings, seen.tally, seen.memory
+    info = {
+        "release": settings.ran.release,
+        "shedder": settings.ran.shedder,
+        "shadow": settings.shedder,
+    }
+    yield InfoMetricFamily("trimtab_watch", "What is watched, and who decides beside.", info)
+    yield GaugeMetricFamily(
+        "trimtab_watch_last_step_timestamp_seconds", "When the watch last looked.", now_s
+    )
+    if tally.decided is not None:
+        yield GaugeMetricFamily(
+            "trimtab_watch_last_round_timestamp_seconds",
+            "When the last round was that was decided again.",
+            tally.decided.time.timestamp(),
+        )
+    yield CounterMetricFamily(
+        "trimtab_watch_rounds", "Rounds that were decided again.", tally.rounds
+    )
+    compared = CounterMetricFamily(
+        "trimtab_watch_rounds_compared",
+        "Rounds of the leader's log beside what was recomputed.",
+        labels=["verdict"],
+    )
+    for name, count in tally.verdicts.items():
+        compared.add_metric([name.lower().replace(" ", "_")], count)
+    yield compared
+    unloads = CounterMetricFamily(
+        "trimtab_watch_unloads",
+        "Bundles that Pulsar unloaded, and that the strategy beside would have.",
+        labels=["by"],
+    )
+    for who, count in tally.unloads.items():
+        unloads.add_metric([who], count)
+    yield unloads
+    scores = GaugeMetricFamily(
+        "trimtab_watch_score",
+        "Outcomes of the last round that was scored; lower is better.",
+        labels=["by", "measure"],
+    )
+    for (who, measure), value in sorted(tally.scores.items()):
+        scores.add_metric([who, measure], value)
+    yield scores
+    yield CounterMetricFamily(
+        "trimtab_watch_late", "Writes that came too late for their own time.", memory.n_late
+    )
+    yield CounterMetricFamily(
+        "trimtab_watch_rejected_lines", "Lines that could not be read.", seen.n_rejected
+    )
+
+
+def _of_the_brokers(seen: Seen) -> Iterator[Metric]:
+    found = standings(seen.memory)
+    leader = seen.memory.term.leader if seen.memory.term else None
+    gauges = {
+        name: GaugeMetricFamily(name, text, labels=["broker"])
+        for name, text in (
+            ("trimtab_broker_usage_ratio", "Usage as the cluster weighs it; 1 is the limit."),
+            ("trimtab_broker_messages_per_second", "Messages in and out."),
+            ("trimtab_broker_throughput_bytes_per_second", "Bytes in and out."),
+            ("trimtab_broker_bundles", "Bundles that the broker reports."),
+            ("trimtab_broker_report_timestamp_seconds", "When the broker last reported."),
+            ("trimtab_broker_leads", "1 for the leader of the load manager, 0 for others."),
+        )
+    }
+    for each in found:
+        values = (
+            *(each.usage, each.rate, each.throughput, each.bundles),
+            *(each.reported.timestamp(), float(each.broker == leader)),
+        )
+        for gauge, value in zip(gauges.values(), values, strict=True):
+            gauge.add_metric([each.broker], value)
+    yield from gauges.values()
+    usages = [each.usage for each in found]
+    if usages:
+        yield GaugeMetricFamily(
+            "trimtab_cluster_usage_spread_ratio",
+            "Highest usage of a broker minus the lowest.",
+            max(usages) - min(usages),
+        )

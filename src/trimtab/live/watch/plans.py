@@ -1,0 +1,142 @@
+"""A decided round as a plan that may be carried out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from trimtab.live.control.account import VERIFIED, Account
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import Expected, Plan, PlannedMove
+from trimtab.live.watch.nouns import Decided, Settings
+from trimtab.live.watch.targets import moves_of
+
+#: Usage swings by itself by so many points.
+_SWING_POINTS = 15.0
+#: Reliefs smaller than this drown in the swings.
+_RELIEF_MIN_POINTS = 2.0
+
+
+def limits_of(settings: Settings, given: Mapping[str, float]) -> Limits:
+    """Give the limits of continuous control: the cluster's grace and rounds, unless given.
+
+    Raises:
+        ValueError: one cannot be; says which, what was found and what was expected.
+    """
+    own = {"grace_s": settings.ran.manager.grace_period_s, "round_s": settings.interval_s}
+    return Limits(**{**own, **given})
+
+
+@dataclass(frozen=True, slots=True)
+class Relief:
+    """What a source is to be rid of by one move."""
+
+    source: str
+    #: %, before any move of the round.
+    usage: float
+    #: Of usage, if it goes with the traffic.
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRound:
+    """A plan, and what each of its moves is meant to bring."""
+
+    plan: Plan
+    reliefs: tuple[Relief, ...]
+
+
+def planned(
+    decided: Decided, count: int, cluster: str, settings: Settings, limits: Limits
+) -> PlannedRound:
+    """Make a plan of the first moves of a round.
+
+    After each move its source and its target should stand between where they stood and
+    where the bundles' share of the source's traffic would take them, give or take what
+    usage swings by itself.
+
+    Args:
+        decided: the round.
+        count: how many moves.
+        cluster: its name.
+        settings: of the watch.
+        limits: of the plan.
+    """
+    shadow = decided.shadow
+    assert shadow is not None
+    states = {each["broker"]: each for each in shadow["brokers"]}
+    traffic = {(each["bundle"], each["source"]): each["throughput"] for each in shadow["unloads"]}
+    shift = dict.fromkeys(states, 0.0)
+    moves: list[PlannedMove] = []
+    reliefs: list[Relief] = []
+    for bundle, source, target in moves_of(shadow):
+        if target is None or len(moves) == count:
+            continue
+        points = _points(states[source], traffic[bundle, source])
+        before = _between(states, shift, source, target)
+        shift[source] -= points
+        shift[target] += points
+        reliefs.append(Relief(source, 100.0 * states[source]["usage"], points))
+        scores = f"{states[source]['score']:.4g} to {states[target]['score']:.4g}"
+        moves.append(
+            PlannedMove(
+                bundle=bundle,
+                source=source,
+                destination=target,
+                reason=f"{settings.shedder}: scores stand at {scores}",
+                traffic_bytes_s=traffic[bundle, source],
+                before=before,
+                after=_between(states, shift, source, target),
+            )
+        )
+    paced = replace(limits, moves_per_round=max(1.0, float(count)))
+    plan = Plan(cluster, decided.time.timestamp(), tuple(moves), paced)
+    return PlannedRound(plan, tuple(reliefs))
+
+
+def effect_share(round_: PlannedRound, account: Account) -> float:
+    """Say how much of the expected relief of the sources came; NaN if it cannot be seen.
+
+    Only moves count that were verified and whose effect was read, and only sources that
+    were to be rid of enough to be seen.
+    """
+    expected: dict[str, float] = {}
+    came: dict[str, float] = {}
+    for relief, made in zip(round_.reliefs, account.moves, strict=True):
+        after = made.source_percent
+        if made.state != VERIFIED or after is None or math.isnan(after):
+            continue
+        expected[relief.source] = expected.get(relief.source, 0.0) + relief.points
+        came[relief.source] = relief.usage - after
+    seen = [source for source, points in expected.items() if points >= _RELIEF_MIN_POINTS]
+    total = sum(expected[source] for source in seen)
+    return sum(came[source] for source in seen) / total if total else math.nan
+
+
+def unloaded_by(account: Account) -> list[tuple[datetime, str]]:
+    """Say what a plan has unloaded, and when."""
+    return [
+        (datetime.fromtimestamp(made.asked_s, UTC), made.bundle)
+        for made in account.moves
+        if made.asked_s is not None and made.unloads
+    ]
+
+
+def _points(state: Mapping[str, Any], throughput: float) -> float:
+    """Say what a bundle's share of its broker's traffic is of the broker's usage."""
+    share = throughput / state["throughput"] if state["throughput"] > 0 else 0.0
+    return float(100.0 * state["usage"] * min(1.0, share))
+
+
+def _between(
+    states: Mapping[str, Mapping[str, Any]], shift: Mapping[str, float], source: str, target: str
+) -> Expected:
+    found = []
+    for name in (source, target):
+        usage = 100.0 * states[name]["usage"]
+        low, high = sorted((usage, usage + shift[name]))
+        found.append((max(0.0, low - _SWING_POINTS), high + _SWING_POINTS))
+    return Expected(*found)

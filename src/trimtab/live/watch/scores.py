@@ -1,0 +1,158 @@
+"""What became of a round until the next one: of Pulsar's by its reports, of the other projected.
+
+Both start from what the brokers reported when the round was decided.  For the strategy
+beside, the reports that follow are shifted by what it would have moved and by what Pulsar
+moved instead: a bundle's usage is its traffic times the cluster's usage for each byte/s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from trimtab.diagnose.night import Round
+from trimtab.lab.outcomes import measured
+from trimtab.lab.outcomes.recorded import Reported, Unloaded, recorded
+from trimtab.live.watch.events import measures, written
+from trimtab.live.watch.memory import Memory, Owners, Span, Term
+from trimtab.live.watch.nouns import Scored
+from trimtab.live.watch.targets import moves_of
+from trimtab.pulsar.scores import busiest_resource
+
+#: A level looks so far back.
+_BACK = timedelta(minutes=5)
+_KEPT = timedelta(minutes=15)
+
+
+def remember_usage(memory: Memory, term: Term, row: Mapping[str, Any]) -> None:
+    """Keep what a broker said of itself."""
+    usage = None
+    if not row["is_gone"]:
+        used, limit = (measures(row, which)[None, :] for which in ("usage", "limit"))
+        weights = term.own.leading.weights
+        usage = 100.0 * float(busiest_resource(used, limit, weights)[0])
+    time_s = written(row).timestamp()
+    memory.usages.append(Reported(time_s, row["broker"], usage))
+    oldest_s = time_s - _KEPT.total_seconds()
+    if memory.usages[0].time_s < oldest_s - _KEPT.total_seconds():
+        memory.usages = [each for each in memory.usages if each.time_s >= oldest_s]
+
+
+def unloaded(owners: Owners, logged: Round) -> list[Unloaded]:
+    """Return what a round of the log unloaded; times are s since 1970."""
+    return [
+        Unloaded(
+            time_s=move.time.timestamp(),
+            round=0,
+            bundle=move.bundle,
+            source=move.source,
+            target=_landing(owners, move.bundle, move.time) or move.target,
+        )
+        for move in logged.moves
+    ]
+
+
+def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
+    """Score the rounds whose next one has been decided, and whose moves are known."""
+    found = []
+    while len(memory.spans) > 1:
+        span, after = memory.spans[:2]
+        end = after.decided.time
+        moves = span.moves
+        if moves is None and span.decided.guessed:
+            moves = _seen(owners, span.decided.time, end)
+        if moves is None:
+            break
+        memory.spans.pop(0)
+        if span.decided.leader == after.decided.leader:
+            found.append(_scored(memory, span, moves, end))
+    owners.handovers = [each for each in owners.handovers if each[0] > now - _KEPT]
+    return found
+
+
+def projected(span: Span, moves: Iterable[Unloaded]) -> dict[str, float]:
+    """Say by how much brokers' usage would differ after the other decision.
+
+    Args:
+        span: the round.
+        moves: what Pulsar moved.
+
+    Returns:
+        Broker → points of usage; 0 for those that are not named.
+    """
+    usage = sum(span.usage.values())
+    throughput = sum(span.throughput.values())
+    points = 100.0 * usage / throughput if throughput > 0 else 0.0
+    shadow = span.decided.shadow
+    traffic = {
+        each["bundle"]: each["throughput"]
+        for row in (span.decided.pulsar, shadow)
+        for each in (row["unloads"] if row else ())
+    }
+    shift: dict[str, float] = {}
+    ours = moves_of(shadow)
+    theirs = [(move.bundle, move.target, move.source) for move in moves]
+    for bundle, source, target in [*ours, *theirs]:
+        by = points * traffic.get(bundle, 0.0)
+        if source is not None and target is not None:
+            shift[source] = shift.get(source, 0.0) - by
+            shift[target] = shift.get(target, 0.0) + by
+    return shift
+
+
+def _scored(memory: Memory, span: Span, moves: list[Unloaded], end: datetime) -> Scored:
+    begin_s = span.decided.time.timestamp()
+    shift = projected(span, moves)
+    shadow_moves = [
+        Unloaded(begin_s, 0, bundle, source, target)
+        for bundle, source, target in moves_of(span.decided.shadow)
+    ]
+    mine = _measured(memory.usages, moves, begin_s, end.timestamp())
+    shifted = [
+        each
+        if each.usage is None or each.time_s <= begin_s
+        else Reported(each.time_s, each.broker, each.usage + shift.get(each.broker, 0.0))
+        for each in memory.usages
+    ]
+    theirs = _measured(shifted, shadow_moves, begin_s, end.timestamp())
+    for_s = end.timestamp() - begin_s
+    return Scored(span.decided.number, span.decided.time, for_s, mine, theirs)
+
+
+def _measured(
+    usages: list[Reported], moves: list[Unloaded], begin_s: float, end_s: float
+) -> dict[str, float]:
+    """Take the outcomes of one round; those that are not known are left out."""
+    origin_s = begin_s - _BACK.total_seconds()
+    reports = [
+        Reported(each.time_s - origin_s, each.broker, each.usage)
+        for each in usages
+        if each.time_s < end_s
+    ]
+    unloads = [
+        Unloaded(move.time_s - origin_s, 0, move.bundle, move.source, move.target) for move in moves
+    ]
+    back_s = begin_s - origin_s
+    if not reports or end_s - begin_s < 15.0:
+        return {}
+    with np.errstate(all="ignore"):
+        found = measured(recorded(reports, [back_s], unloads, from_s=back_s, to_s=end_s - origin_s))
+    return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def _landing(owners: Owners, bundle: str, time: datetime) -> str | None:
+    """Say where a bundle went, by its owner."""
+    return next((to for at, name, _, to in owners.handovers if name == bundle and at >= time), None)
+
+
+def _seen(owners: Owners, begin: datetime, end: datetime) -> list[Unloaded]:
+    """Return the moves that owners tell of."""
+    return [
+        Unloaded(time.timestamp(), 0, bundle, source, target)
+        for time, bundle, source, target in owners.handovers
+        if begin <= time < end
+    ]

@@ -1,0 +1,81 @@
+"""What a person sees while a watch runs: a live table, or lines where there is no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from math import isfinite
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from trimtab.files.visible import visible
+from trimtab.live.watch.seen import Seen
+from trimtab.live.watch.tally import PULSAR, SHADOW, standings
+from trimtab.live.watch.words import words
+
+#: Outcomes of a round that are told, in this order.
+_TOLD = ("end_spread_points", "excess_spread_points", "unloads", "peak_percent")
+
+
+def show(steps: Iterable[Seen], console: Console) -> Seen | None:
+    """Show a watch until it ends; return its last step, None if there was none."""
+    last = None
+    if not console.is_terminal:
+        for last in steps:
+            for line in lines(last):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
+        return last
+    with Live(console=console, refresh_per_second=2, transient=True) as live:
+        for last in steps:
+            for line in lines(last):
+                live.console.print(line, markup=False, highlight=False)
+            live.update(picture(last, datetime.now(UTC)))
+    return last
+
+
+def lines(seen: Seen) -> list[str]:
+    """Say what is new."""
+    said = (words(action, seen.settings) for action in seen.actions)
+    return [visible(line) for line in said if line]
+
+
+def picture(seen: Seen, now: datetime) -> Group:
+    """Lay out how the brokers stand, and what has been said so far."""
+    settings, memory = seen.settings, seen.memory
+    table = Table(box=None, pad_edge=False)
+    table.add_column("broker")
+    for head in ("usage", "msg/s", "MB/s", "bundles", "report"):
+        table.add_column(head, justify="right")
+    leader = memory.term.leader if memory.term else ""
+    for each in standings(memory):
+        table.add_row(
+            Text(visible(each.broker) + (" *" if each.broker == leader else "")),
+            f"{100 * each.usage:.1f} %",
+            f"{each.rate:,.0f}",
+            f"{each.throughput / 1e6:,.2f}",
+            str(each.bundles),
+            f"{(now - each.reported).total_seconds():.0f} s ago",
+        )
+    head = f"{settings.ran.shedder} of {settings.ran.release}, beside it {settings.shedder}"
+    return Group(Text(head), table, *(Text(visible(line)) for line in summary(seen)))
+
+
+def summary(seen: Seen) -> list[str]:
+    """Say in a few lines what a watch has come to."""
+    settings, tally = seen.settings, seen.tally
+    verdicts = ", ".join(f"{count} {name}" for name, count in tally.verdicts.items() if count)
+    said = [
+        f"{tally.rounds} rounds; beside the leader's log: {verdicts or 'none'}",
+        f"unloads: Pulsar {tally.unloads[PULSAR]}, {settings.shedder} {tally.unloads[SHADOW]}",
+    ]
+    for name in _TOLD:
+        mine, theirs = (tally.mean(who, name) for who in (PULSAR, SHADOW))
+        if isfinite(mine) and isfinite(theirs):
+            said.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
+    late, wrong = seen.memory.n_late, seen.n_rejected
+    said += [f"{late} writes came too late to be taken at their own time"] if late else []
+    because = seen.rejected_because
+    return said + ([f"{wrong} lines could not be read, the last: {because}"] if wrong else [])

@@ -1,0 +1,86 @@
+"""Reads brokers' logs as they grow."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import IO
+
+from trimtab.ingest.broker_log import broker_log
+from trimtab.ingest.outcome import Origin, Rows
+from trimtab.live.gather.copies import Source
+from trimtab.live.watch.nouns import Row
+
+#: A log that is older than that is not read from its beginning.
+_BACK_SIZE = 8 << 20
+
+
+@dataclass(slots=True)
+class _File:
+    """One log, and how far it is read."""
+
+    file: IO[bytes]
+    inode: int
+    line: int = 0
+    #: The beginning of a line whose end is not written yet.
+    rest: bytes = b""
+
+
+class Tails:
+    """Logs of brokers that are read to their end, again and again.
+
+    A log that is rotated away is read to its end, and the new one from its beginning.
+    """
+
+    def __init__(self, sources: Sequence[Source], zone: tzinfo = UTC) -> None:
+        """Prepare to read; files are opened when they are there."""
+        self._sources = sources
+        self._zone = zone
+        self._files: dict[Path, _File] = {}
+
+    def rows(self) -> list[Row]:
+        """Give what was logged since the last call, a row of `log_events` each."""
+        found: list[Row] = []
+        for source in self._sources:
+            for path in sorted(source.path.glob("*.log")):
+                found += self._grown(source.name, path)
+        return found
+
+    def close(self) -> None:
+        """Close the files."""
+        for each in self._files.values():
+            each.file.close()
+        self._files.clear()
+
+    def _grown(self, log: str, path: Path) -> Iterator[Row]:
+        """Give what has been added to a log."""
+        known = self._files.get(path)
+        if known is not None:
+            yield from self._rest(log, path, known)
+        try:
+            inode, size = path.stat().st_ino, path.stat().st_size
+            if known is not None and known.inode == inode and known.file.tell() <= size:
+                return
+            file = path.open("rb")
+        except OSError:
+            return
+        if known is not None:
+            known.file.close()
+        now = self._files[path] = _File(file, os.fstat(file.fileno()).st_ino)
+        if known is None and size > _BACK_SIZE:
+            file.seek(size - _BACK_SIZE)
+            file.readline()
+        yield from self._rest(log, path, now)
+
+    def _rest(self, log: str, path: Path, known: _File) -> Iterator[Row]:
+        *lines, known.rest = (known.rest + known.file.read()).split(b"\n")
+        origin = Origin(f"logs/{log}/{path.name}", log, self._zone, None)
+        for raw in lines:
+            known.line += 1
+            outcome = broker_log(raw.decode("utf-8", "replace"), origin)
+            if isinstance(outcome, Rows):
+                for table, row in outcome.rows:
+                    yield table, {**row, "file": origin.file, "line": known.line}

@@ -1,0 +1,108 @@
+"""What a watch has said so far, added up, and how the brokers stand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from trimtab.diagnose.replay.leader_load import broker_load
+from trimtab.live.watch.events import written
+from trimtab.live.watch.memory import Memory
+from trimtab.live.watch.nouns import Action, Compared, Decided, Scored
+from trimtab.live.watch.targets import moves_of
+from trimtab.live.watch.words import verdict
+from trimtab.pulsar.scores import weighted_usage
+
+#: (who, measure): who is "pulsar" or "shadow".
+Of: TypeAlias = tuple[str, str]
+
+PULSAR, SHADOW = "pulsar", "shadow"
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStanding:
+    """How a broker stands, by what it last reported."""
+
+    broker: str
+    #: Fraction, weighed as the cluster weighs.
+    usage: float
+    #: Messages/s and bytes/s, in and out.
+    rate: float
+    throughput: float
+    bundles: int
+    reported: datetime
+
+
+@dataclass(slots=True)
+class Tally:
+    """Sums over the rounds of a watch."""
+
+    #: Rounds decided; and compared, by verdict.
+    rounds: int = 0
+    verdicts: dict[str, int] = field(
+        default_factory=lambda: {verdict(each): 0 for each in (True, False, None)}
+    )
+    #: Bundles that each would have moved, or moved.
+    unloads: dict[str, int] = field(default_factory=lambda: {PULSAR: 0, SHADOW: 0})
+    #: Sum of each outcome over the rounds that know it, and how many these are.
+    sums: dict[Of, float] = field(default_factory=dict)
+    counts: dict[Of, int] = field(default_factory=dict)
+    #: Of the last round that was scored.
+    scores: dict[Of, float] = field(default_factory=dict)
+    decided: Decided | None = None
+    compared: Compared | None = None
+    scored: Scored | None = None
+
+    def add(self, actions: Iterable[Action]) -> None:
+        """Take in what has been said."""
+        for action in actions:
+            match action:
+                case Decided():
+                    self.rounds += 1
+                    self.unloads[SHADOW] += len(moves_of(action.shadow))
+                    self.decided = action
+                case Compared():
+                    self.verdicts[verdict(action.logged.recomputed.equal)] += 1
+                    self.unloads[PULSAR] += len(action.logged.moves)
+                    self.compared = action
+                case Scored():
+                    self._score(action)
+
+    def mean(self, who: str, measure: str) -> float:
+        """Return the mean of an outcome over the rounds; NaN if none knows it."""
+        count = self.counts.get((who, measure), 0)
+        return self.sums[who, measure] / count if count else math.nan
+
+    def _score(self, action: Scored) -> None:
+        self.scored = action
+        self.scores.clear()
+        for who, found in ((PULSAR, action.pulsar), (SHADOW, action.shadow)):
+            for measure, value in found.items():
+                of = who, measure
+                self.scores[of] = value
+                if math.isfinite(value):
+                    self.sums[of] = self.sums.get(of, 0.0) + value
+                    self.counts[of] = self.counts.get(of, 0) + 1
+
+
+def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
+    """Say how the brokers stand, by name; nothing before it is known who leads."""
+    term = memory.term
+    if term is None or not term.own.view.reports:
+        return ()
+    load = broker_load(term.own.view)
+    usage = weighted_usage(load, term.own.leading.weights)
+    return tuple(
+        BrokerStanding(
+            broker=broker,
+            usage=float(usage[i]),
+            rate=float(load.rate_in[i] + load.rate_out[i]),
+            throughput=float(load.throughput_in[i] + load.throughput_out[i]),
+            bundles=int(load.bundle_count[i]),
+            reported=written(term.reported[broker]),
+        )
+        for broker, i in sorted((broker, i) for i, broker in enumerate(load.brokers))
+    )

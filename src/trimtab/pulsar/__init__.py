@@ -1,0 +1,1 @@
+"""What Pulsar decides, copied exactly: its nouns, settings, scores, strategies and leader."""

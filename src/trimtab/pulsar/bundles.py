@@ -1,0 +1,44 @@
+"""Bundle names: the namespace they belong to, and which ones are Pulsar's own."""
+
+from __future__ import annotations
+
+import re
+
+from trimtab.pulsar.releases import release_line
+
+# pulsar/c1/broker-1:8080, pulsar/broker-1:8080: the heartbeat of a broker, in both forms.
+# sla-monitor/c1/broker-1:8080: what service monitors look up.
+_SYSTEM_UP_TO_4 = re.compile(r"pulsar/[^:]+:\d+|sla-monitor/[^/]+/[^:]+:\d+", re.ASCII)
+# pulsar/broker-1:8080, sla-monitor/broker-1:8080: namespaces have lost their cluster.
+_SYSTEM_FROM_5 = re.compile(r"(?:pulsar|sla-monitor)/[^/:]+:\d+", re.ASCII)
+
+#: The only release known to leave the bundles of `pulsar/system` alone.
+_SHIELDS_SYSTEM_NAMESPACE = "3.0.0"
+
+
+def namespace(bundle: str) -> str:
+    """Cut a bundle name at its last slash: `t/n/0x00000000_0x40000000` is of `t/n`."""
+    return bundle.rpartition("/")[0]
+
+
+def is_system_bundle(bundle: str, release: str) -> bool:
+    """Tell whether the leader hides a bundle from its shedders.
+
+    Args:
+        bundle: full name, such as `pulsar/broker-1:8080/0x00000000_0xffffffff`.
+        release: a Pulsar release or a release line.
+
+    Quirks:
+        Bundles of `pulsar/system` may be shed in every release but 3.0.0.
+        `sla-monitor/broker-1:8080`, without a cluster, is an ordinary namespace up to
+        4.x.  From 5.0 it is the other way round: names with a cluster are ordinary.
+
+    Source:
+        LoadData.getBundleDataForLoadShedding and the patterns of NamespaceService,
+        run in 2.10.4, 3.0.0, 3.0.7, 3.3.5, 4.0.0, 4.0.8 and 5.0.0-M1.
+    """
+    name = namespace(bundle)
+    if release == _SHIELDS_SYSTEM_NAMESPACE and name == "pulsar/system":
+        return True
+    pattern = _SYSTEM_FROM_5 if release_line(release) == "5.0" else _SYSTEM_UP_TO_4
+    return pattern.fullmatch(name) is not None

@@ -1,0 +1,395 @@
+"""One line of input → a sequence: one strategy's settings and the rounds that it lives through.
+
+The form is that of the recorded decisions of Pulsar's own classes: each round says what
+changed against the round before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from trimtab.files.fields import Field, FieldError, expected_name, shown
+from trimtab.pulsar.keys import KEYS, Kind
+from trimtab.pulsar.place import EXTENSIBLE_PLACERS, PLACERS, extensible_placer, placer
+from trimtab.pulsar.releases import release_line
+from trimtab.pulsar.sequences.extensible.rounds import (
+    ExtensibleRound,
+    ExtensibleSequence,
+    extensible_round,
+)
+from trimtab.pulsar.settings import SettingError, setting
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
+
+Value = TypeVar("Value")
+
+# In the order of model.RESOURCES.
+_RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
+_TOTALS = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut")
+_UNREPORTED = (-1.0, -1.0)
+
+_ROUND = (
+    "active_brokers",
+    "brokers",
+    "bundle_data",
+    "preallocated",
+    "recently_unloaded",
+    "select",
+    "shed",
+)
+_ORDERS = ("broker_order", "bundle_order", "candidate_orders", "prealloc_order", "select")
+
+#: What a line may hold besides its input: what was expected of it, and notes.
+_NOTES = ("conf_ignored", "expect", "tags", "ties")
+#: What an entry of `orders` may hold besides orders, so that `expect` can be given as it is.
+_ANSWERS = (
+    "dest",
+    "error",
+    "error_message",
+    "logs",
+    "reasons",
+    "sorted",
+    "state",
+    "ties",
+    "unload",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a broker reports."""
+
+    #: Usage and limit, in the order of `model.RESOURCES`.
+    resources: tuple[tuple[float, ...], ...]
+    #: Messages/s in and out, bytes/s in and out.
+    totals: tuple[float, ...]
+    #: Names, each once.
+    bundles: tuple[str, ...]
+    #: Long-term messages/s of its bundles, in and out.
+    long_term: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Averages:
+    """New averages of a bundle: rates in and out, throughput in and out, perhaps samples."""
+
+    short: tuple[float, ...]
+    #: None leaves them as they were.
+    long: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """A placement asked for."""
+
+    bundle: str
+    candidates: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """Orders in which the Java walked its maps, where they are known; None is not."""
+
+    #: Where they stand, for errors.
+    where: Field
+    brokers: tuple[str, ...] | None = None
+    bundles: tuple[str, ...] | None = None
+    #: Broker → bundles on their way to it.
+    preallocated: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: A selection each; fewer if the rest are not known.
+    candidates: tuple[tuple[str, ...] | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What changes before a round, and what is asked in it."""
+
+    #: Where it stands, for errors.
+    where: Field
+    #: Broker → its new report; None if it left.
+    brokers: Mapping[str, Report | None]
+    #: Bundle → its new averages; None if they are forgotten.
+    bundle_data: Mapping[str, Averages | None]
+    #: None leaves the list of the round before.
+    recently_unloaded: frozenset[str] | None
+    #: Broker → bundles on their way to it; None leaves them.
+    preallocated: Mapping[str, tuple[str, ...]] | None
+    #: Who is said to be there; None if nobody says.
+    active_brokers: tuple[str, ...] | None
+    sheds: bool
+    selections: tuple[Selection, ...]
+    orders: Orders
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One strategy object's life."""
+
+    id: str
+    #: Simple name of Pulsar's class.
+    strategy: str
+    release: str
+    #: Keys of broker.conf, as the release has them.
+    conf: Mapping[str, str]
+    #: Keys that were given and that the release does not have.
+    ignored: tuple[str, ...]
+    rounds: tuple[Round, ...]
+
+
+def sequence(value: object, release: str | None = None, strategy: str | None = None) -> Sequence:
+    """Read a sequence of the modular load manager; see `any_sequence`."""
+    found = any_sequence(value, release, strategy)
+    if isinstance(found, ExtensibleSequence):
+        where = Field(found.strategy, ("strategy",))
+        raise where.wrong("a strategy of the modular load manager")
+    return found
+
+
+def any_sequence(
+    value: object, release: str | None = None, strategy: str | None = None
+) -> Sequence | ExtensibleSequence:
+    """Read a sequence of either load manager.
+
+    Args:
+        value: what JSON made of a line.
+        release: overrides the sequence's `version`.
+        strategy: overrides the sequence's.
+
+    Returns:
+        A sequence of the load manager that the strategy is of.
+
+    Raises:
+        FieldError: something is missing, misspelt, of a wrong type or unknown.
+    """
+    overrides = {"version": ("--release", release), "strategy": ("--strategy", strategy)}
+    given = {k: Field(v, (option,)) for k, (option, v) in overrides.items() if v is not None}
+    needed = ["id", "rounds", *(key for key in overrides if key not in given)]
+    optional = ["conf", "orders", "role", *given, *_NOTES]
+    found = {**Field(value).members(needed, optional), **given}
+    version = known_release(found["version"])
+    name = known_strategy(found["strategy"], version)
+    if "role" in found and found["role"].text() not in ("place", "shed"):
+        raise found["role"].wrong("'shed' or 'place'")
+    conf, ignored = _conf(found.get("conf", Field({})), version)
+    if _is_extensible(name, version):
+        if "orders" in found:
+            raise found["orders"].wrong("none: the orders of this load manager are computed")
+        of_extensible = tuple(
+            _extensible_round(item, name, version) for item in found["rounds"].items()
+        )
+        return ExtensibleSequence(found["id"].text(), name, version, conf, ignored, of_extensible)
+    places = [_order_place(found.get("orders"), i) for i in range(_length(found["rounds"]))]
+    if "orders" in found and _length(found["orders"]) != len(places):
+        raise found["orders"].wrong(f"a list of {len(places)}, one a round")
+    rounds = zip(found["rounds"].items(), places, strict=True)
+    return Sequence(
+        id=found["id"].text(),
+        strategy=name,
+        release=version,
+        conf=conf,
+        ignored=ignored,
+        rounds=tuple(_round(item, order, (name, version)) for item, order in rounds),
+    )
+
+
+def known_release(release: Field) -> str:
+    """Take a release, or a release line.
+
+    Raises:
+        FieldError: it is none, or too old.
+    """
+    try:
+        release_line(release.text())
+    except ValueError as error:
+        raise release.wrong("a release like 4.0.8 or 4.0, from 2.10 on") from error
+    return release.text()
+
+
+def known_strategy(strategy: Field, release: str | None = None) -> str:
+    """Take a strategy that a release has; without one, that any release has.
+
+    Raises:
+        FieldError: there is none of that name.
+    """
+    name = strategy.text()
+    extensible = (*EXTENSIBLE_SHEDDERS, *EXTENSIBLE_PLACERS)
+    every = {name for name, _ in (*SHEDDERS, *PLACERS, *extensible)}
+    if name not in every:
+        raise strategy.wrong(expected_name(name, every))
+    if release is not None and not _is_there(name, release):
+        there = sorted(n for n in every if _is_there(n, release))
+        raise strategy.wrong(f"one that {release} has: {', '.join(there)}")
+    return name
+
+
+def _is_there(name: str, release: str) -> bool:
+    is_modular = shedder(name, release) or placer(name, release)
+    return is_modular is not None or _is_extensible(name, release)
+
+
+def _is_extensible(name: str, release: str) -> bool:
+    """Tell whether a strategy is one of the extensible load manager's."""
+    return (extensible_shedder(name, release) or extensible_placer(name, release)) is not None
+
+
+def _length(items: Field) -> int:
+    return sum(1 for _ in items.items())
+
+
+def _order_place(orders: Field | None, index: int) -> Field:
+    """Find what is given of one round's orders; nothing if there is none."""
+    given = () if orders is None else tuple(orders.items())
+    return given[index] if index < len(given) else Field({})
+
+
+def _round(item: Field, order: Field, strategy: tuple[str, str]) -> Round:
+    """Read a round of a strategy in a release."""
+    name, release = strategy
+    found = item.members((), _ROUND)
+    sheds = "shed" in found and found["shed"].flag()
+    if sheds and shedder(name, release) is None:
+        raise found["shed"].wrong(f"false: {name} does not shed")
+    selections = _optional(found, "select", _selections) or ()
+    if selections and placer(name, release) is None:
+        raise found["select"].wrong(f"none: {name} does not place")
+    return Round(
+        where=item,
+        brokers=_optional(found, "brokers", _reports) or {},
+        bundle_data=_optional(found, "bundle_data", _bundle_data) or {},
+        recently_unloaded=_optional(found, "recently_unloaded", _set),
+        preallocated=_optional(found, "preallocated", _lists),
+        active_brokers=_optional(found, "active_brokers", Field.names),
+        sheds=sheds,
+        selections=selections,
+        orders=_orders(order),
+    )
+
+
+def _extensible_round(item: Field, name: str, release: str) -> ExtensibleRound:
+    """Read a round of a strategy of the extensible load manager in a release."""
+    found = extensible_round(item)
+    if found.sheds and extensible_shedder(name, release) is None:
+        raise item.at("shed", value=True).wrong(f"false: {name} does not shed")
+    if found.selections and extensible_placer(name, release) is None:
+        count = [None] * len(found.selections)
+        raise item.at("select", value=count).wrong(f"none: {name} does not place")
+    return found
+
+
+def _optional(found: Mapping[str, Field], key: str, read: Callable[[Field], Value]) -> Value | None:
+    return read(found[key]) if key in found else None
+
+
+def _set(names: Field) -> frozenset[str]:
+    return frozenset(names.names())
+
+
+def _lists(broker_lists: Field) -> Mapping[str, tuple[str, ...]]:
+    return {name: listed.names() for name, listed in broker_lists.entries()}
+
+
+def _reports(brokers: Field) -> Mapping[str, Report | None]:
+    return {name: None if r.value is None else _report(r) for name, r in brokers.entries()}
+
+
+def _report(report: Field) -> Report:
+    found = report.members(("bundles",), (*_RESOURCES, *_TOTALS, "longTerm"))
+    pair = "[usage, limit]"
+    return Report(
+        resources=tuple(
+            found[name].numbers((2,), pair) if name in found else _UNREPORTED for name in _RESOURCES
+        ),
+        totals=tuple(found[name].number() if name in found else 0.0 for name in _TOTALS),
+        bundles=tuple(dict.fromkeys(found["bundles"].names())),
+        long_term=_optional(found, "longTerm", _rates) or (0.0, 0.0),
+    )
+
+
+def _rates(rates: Field) -> tuple[float, ...]:
+    return rates.numbers((2,), "[longTermMsgRateIn, longTermMsgRateOut]")
+
+
+def _bundle_data(bundles: Field) -> Mapping[str, Averages | None]:
+    return {name: None if a.value is None else _averages(a) for name, a in bundles.entries()}
+
+
+def _averages(averages: Field) -> Averages:
+    found = averages.members(("short",), ("long",))
+    return Averages(_average(found["short"]), _optional(found, "long", _average))
+
+
+def _average(average: Field) -> tuple[float, ...]:
+    fields = "[msgRateIn, msgRateOut, msgThroughputIn, msgThroughputOut, numSamples?]"
+    return average.numbers((4, 5), fields)
+
+
+def _selections(selections: Field) -> tuple[Selection, ...]:
+    found = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
+    return tuple(Selection(f["bundle"].text(), f["candidates"].names()) for f in found)
+
+
+def _orders(orders: Field) -> Orders:
+    """Read what is given of a round's orders, in the form of its `expect`."""
+    found = orders.members((), (*_ORDERS, *_ANSWERS))
+    candidates = _optional(found, "candidate_orders", _candidate_orders)
+    if candidates is None:
+        candidates = _optional(found, "select", _orders_of_selections)
+    return Orders(
+        where=orders,
+        brokers=_optional(found, "broker_order", Field.names),
+        bundles=_optional(found, "bundle_order", Field.names),
+        preallocated=_optional(found, "prealloc_order", _lists) or {},
+        candidates=candidates or (),
+    )
+
+
+def _candidate_orders(orders: Field) -> tuple[tuple[str, ...] | None, ...]:
+    return tuple(None if item.value is None else item.names() for item in orders.items())
+
+
+def _orders_of_selections(answers: Field) -> tuple[tuple[str, ...] | None, ...]:
+    found = (dict(answer.entries()) for answer in answers.items())
+    return tuple(_optional(answer, "candidate_order", Field.names) for answer in found)
+
+
+def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Lay settings out as a broker.conf; name those that the release does not have.
+
+    A key that the release has under its old spelling alone sets that one, unless that is
+    given too.
+    """
+    given = dict(conf.entries())
+    texts: dict[str, str] = {}
+    ignored = []
+    for name, value in given.items():
+        if name not in KEYS:
+            expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
+            raise FieldError(value.path, shown(name), expected)
+        text, key = conf_text(value, KEYS[name].kind), KEYS[name]
+        if key.default(release) is None and (not key.twin or key.twin in given):
+            ignored.append(name)
+            continue
+        known = name if key.default(release) is not None else key.twin
+        try:
+            setting({known: text}, known, release)
+        except SettingError as error:
+            raise value.wrong(error.expected) from error
+        texts[known] = text
+    return texts, tuple(ignored)
+
+
+def conf_text(value: Field, kind: Kind) -> str:
+    """Write a value as it would stand in broker.conf."""
+    if isinstance(value.value, str):
+        return value.text()
+    if isinstance(value.value, bool):
+        return shown(value.value)
+    if not isinstance(value.value, int | float):
+        raise value.wrong(kind.value)
+    number = value.number()
+    if math.isfinite(number):
+        is_whole = kind in (Kind.INT, Kind.LONG) and number.is_integer()
+        return str(int(value.value)) if is_whole else str(value.value)
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"

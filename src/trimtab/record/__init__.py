@@ -1,6 +1,0 @@
-"""A simulated cluster → the recording that a real one would have left, and the truth beside it."""
-
-from trimtab.record.options import Options
-from trimtab.record.recording import Recorded, record
-
-__all__ = ["Options", "Recorded", "record"]

@@ -1,0 +1,318 @@
+"""The one place where Spark is started, with its Java, its progress bar and its clear errors.
+
+No table and no path of a recording belongs here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import re
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+
+from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from rich.console import Console
+from rich.progress import Progress
+
+from trimtab.spark.gateway import end_java, start_java
+from trimtab.spark.workers import WorkersError, check_master, is_cluster, prepare
+
+#: Seconds of work after which a progress bar is worth its flicker.
+_PROGRESS_AFTER_S = 2.0
+_PROGRESS_EVERY_S = 0.25
+
+#: Our jobs are short and wait for Python: the time to compile for the best speed and
+#: to start a parallel collector would never be earned back.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: Spark's property of a thread that says which job group its jobs are of.
+_GROUP = "spark.jobGroup.id"
+_groups = itertools.count()
+
+
+class SparkError(Exception):
+    """A Spark job failed; the message is the last line of what went wrong."""
+
+
+def started(
+    app: str,
+    *,
+    cores: int = 2,
+    master: str | None = None,
+    log: Path | None = None,
+    inherited: Sequence[int] = (),
+) -> SparkContext:
+    """Start a quiet Spark, or return the one that runs on the same master.
+
+    Nothing of Spark's reaches the terminal.  One on another master is stopped first: there
+    is one at a time in a process.  Its SQL is not loaded, which takes Java a third of the
+    whole start; whoever asks for a `SparkSession` gets one on this.
+
+    Args:
+        app: name that Spark shows for it.
+        cores: tasks that run at a time; of no effect when `master` is given.
+        master: a Spark master's URL; without it Spark runs in this process's machine.
+        log: file for what Java prints; by default `spark.log` in the user's cache folder.
+        inherited: file descriptors that Java keeps open as long as it lives.
+
+    Raises:
+        JavaError: there is no Java of at least release 17.
+        SparkError: Java or Spark did not start, the master does not answer, or its workers
+            cannot run this program; the message names what is wrong.
+
+    Quirks:
+        Java starts once a process, so its memory, options and log are those of the first
+        call.  A failed task is tried four times in all, as on a cluster: plain `local[2]`
+        gives up after one, so that a worker killed by the system would end the run.
+    """
+    return _started(app, (cores, master), log, inherited, _nothing)
+
+
+def _nothing() -> None:
+    pass
+
+
+@contextmanager
+def opened_spark(
+    app: str,
+    *,
+    cores: int,
+    master: str | None,
+    inherited: Sequence[int] = (),
+    meanwhile: Callable[[], object] = _nothing,
+) -> Iterator[SparkContext]:
+    """Give a block its Spark, and end it with its Java when the block ends.
+
+    One that ran before the block is used and left running.
+
+    Args:
+        app: name that Spark shows for it.
+        cores: tasks that run at a time; of no effect when `master` is given.
+        master: a Spark master's URL; without it Spark runs in this process's machine.
+        inherited: file descriptors that Java keeps open as long as it lives.
+        meanwhile: what a thread does while Spark sets itself up, for which Python waits a
+            second; left out where Spark runs.  The block begins when both are done: two threads
+            that import may lock each other out.
+
+    Raises:
+        JavaError: there is no Java of at least release 17.
+        SparkError: Java or Spark did not start; the message names the log.
+    """
+    is_ours = SparkContext._active_spark_context is None
+    spark = _started(app, (cores, master), None, inherited, meanwhile)
+    try:
+        yield spark
+    finally:
+        if is_ours:
+            # Where Java is gone, there is nothing to stop.
+            with suppress(Py4JError, ConnectionError):
+                spark.stop()
+            if SparkContext._gateway is not None:
+                end_java(SparkContext._gateway)
+
+
+def _started(
+    app: str,
+    where: tuple[int, str | None],
+    log: Path | None,
+    inherited: Sequence[int],
+    meanwhile: Callable[[], object],
+) -> SparkContext:
+    """Start Spark as `started` has it, and do something else while it sets itself up."""
+    cores, master = where[0], where[1] or f"local[{where[0]},4]"
+    running = SparkContext._active_spark_context
+    if running is not None:
+        if running.master == master:
+            return running
+        running.stop()
+    log = log or _cache_folder() / "spark.log"
+    # Otherwise Python itself prints what PySpark and py4j log, traces and all.
+    logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        check_master(master)
+        conf = _configuration(app, cores, master)
+        gateway = SparkContext._gateway or start_java(conf, _JAVA_OPTIONS, log, inherited)
+        context = _set_up(conf, gateway, meanwhile)
+        if is_cluster(master):
+            prepare(context)
+        return context
+    except WorkersError as fault:
+        raise SparkError(str(fault)) from None
+    except (PySparkException, Py4JError) as fault:
+        raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
+
+
+def _set_up(conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], object]) -> SparkContext:
+    """Have Java set Spark up, and do something else at the same time."""
+    try:
+        # Only now: Java has been forked off, and a fork of several threads may never end.
+        with ThreadPoolExecutor(1) as pool:
+            other = pool.submit(meanwhile)
+            context = SparkContext(conf=conf, gateway=gateway)
+        other.result()
+    except KeyboardInterrupt:
+        end_java(gateway)
+        raise
+    return context
+
+
+@contextmanager
+def plain_faults() -> Iterator[None]:
+    """Turn what Spark raises into one line.
+
+    The whole story, Python's and Java's stack traces, stands in its log.
+
+    Raises:
+        SparkError: a job in the block failed.
+    """
+    try:
+        yield
+    except (ConnectionError, Py4JNetworkError):
+        raise SparkError("Spark's Java ended in the middle of the work; see its log") from None
+    except (PySparkException, Py4JError) as fault:
+        raise SparkError(_last_line(str(fault))) from None
+
+
+@contextmanager
+def progress(
+    spark: SparkContext, label: str, *, counted: Callable[[], tuple[int, int]] | None = None
+) -> Iterator[None]:
+    """Show how far the block's Spark jobs are, on a terminal and after two seconds.
+
+    Where stderr is not a terminal nothing is shown and nothing is polled.
+
+    Args:
+        spark: runs the jobs.
+        label: what is done, in a word or two.
+        counted: says how much is done, and of how much; by default Spark's tasks are counted
+            of the jobs that the block's own thread starts.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    group = f"trimtab-{next(_groups)}"
+    spark.setJobGroup(group, label, interruptOnCancel=True)
+    done = threading.Event()
+    counted = counted or partial(finished_tasks, spark, group)
+    watcher = threading.Thread(
+        target=_watch, args=(counted, Progress(console=console, transient=True), label, done)
+    )
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+        # A group that outlived its block would claim the next command's jobs.
+        spark.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]  # null ends it
+
+
+def second_thread(spark: SparkContext) -> ThreadPoolExecutor:
+    """Make one more thread for jobs, which `progress` counts with those of this thread."""
+    group = spark.getLocalProperty(_GROUP)
+    join = partial(spark.setLocalProperty, _GROUP, group)  # type: ignore[arg-type]  # or of none
+    return ThreadPoolExecutor(1, initializer=join)
+
+
+def finished_tasks(spark: SparkContext, group: str) -> tuple[int, int]:
+    """Count Spark's tasks of a job group: completed, and all that are known so far."""
+    tracker = spark.statusTracker()
+    jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
+    stages = [
+        stage
+        for job in jobs
+        if job is not None
+        for stage in (tracker.getStageInfo(stage_id) for stage_id in job.stageIds)
+        if stage is not None
+    ]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+def _watch(
+    counted: Callable[[], tuple[int, int]], bar: Progress, label: str, done: threading.Event
+) -> None:
+    """Draw the bar until the work is done."""
+    if done.wait(_PROGRESS_AFTER_S):
+        return
+    with bar:
+        work = bar.add_task(label, total=None)
+        while not done.wait(_PROGRESS_EVERY_S):
+            completed, total = counted()
+            bar.update(work, completed=completed, total=total or None)
+
+
+def _configuration(app: str, cores: int, master: str) -> SparkConf:
+    """Make the configuration; each line says why it departs from Spark's own."""
+    return (
+        SparkConf()
+        .setAppName(app)
+        .setMaster(master)
+        .setAll(
+            [
+                ("spark.driver.memory", "3g"),
+                # Java's share of a worker's time is as short as here.
+                ("spark.executor.extraJavaOptions", _JAVA_OPTIONS),
+                # No web server and no bars of Spark's own in a command line tool.
+                ("spark.ui.enabled", "false"),
+                ("spark.ui.showConsoleProgress", "false"),
+                # At once, not up to a task late: `progress` asks for what is done.
+                ("spark.ui.liveUpdate.period", "0"),
+                # A file must not depend on the zone of the machine that wrote it.
+                ("spark.sql.session.timeZone", "UTC"),
+                # Spark would make an empty folder for it wherever the user stands.
+                ("spark.sql.warehouse.dir", (_cache_folder() / "warehouse").as_uri()),
+                # The default, INT96, is a deprecated type that other readers stumble over.
+                ("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS"),
+                ("spark.sql.shuffle.partitions", str(2 * cores)),
+                # A task's round trip to Python costs 8 ms so, and 26 ms over TCP.
+                ("spark.python.unix.domain.socket.enabled", "true"),
+                ("spark.sql.execution.arrow.pyspark.enabled", "true"),
+                # A row may hold a thousand packed ones: count bytes, not rows.
+                ("spark.sql.execution.arrow.maxBytesPerBatch", str(64 << 20)),
+                # Workers import this very package, be it installed or run from its source.
+                ("spark.executorEnv.PYTHONPATH", _python_path()),
+                (
+                    "spark.sql.streaming.stateStore.providerClass",
+                    "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+                ),
+            ]
+        )
+    )
+
+
+def _python_path() -> str:
+    """Return the folder of this package in front of what PYTHONPATH says."""
+    package = str(Path(__file__).parents[2])
+    return os.pathsep.join(filter(None, (package, os.environ.get("PYTHONPATH"))))
+
+
+def _cache_folder() -> Path:
+    """Return the user's cache folder of this program, or a temporary one if there is none."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "trimtab"
+    try:
+        caches.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        caches = Path(tempfile.gettempdir()) / f"trimtab-{os.getuid()}"
+        caches.mkdir(exist_ok=True, mode=0o700)
+    return caches
+
+
+def _last_line(text: str) -> str:
+    """Return the line that says most: a Python error's own, else what Java says of the task."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    python = [line for line in lines if re.match(r"(?:\w+\.)*\w+(?:Error|Exception)\b", line)]
+    task = re.findall(r"most recent failure: .*?\): (.+)", text)
+    frames = ("at ", "... ", "Driver stacktrace:")
+    said = [line for line in lines if not line.startswith(frames)]
+    cancelled = re.findall(r"cancelled because (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
+    return (cancelled or python or task or said or ["no message"])[-1]

@@ -1,0 +1,1 @@
+"""Many runs → verdicts: strategies compared, rated, replayed, checked."""

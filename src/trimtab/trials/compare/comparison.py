@@ -1,0 +1,220 @@
+"""Outcomes of many runs → each strategy beside the others, with how sure one may be of it.
+
+Strategies of one scenario have met the same luck, seed by seed, so what is compared is the
+difference on each seed.  No strategy is named the best: a frontier is, on which nobody has
+fewer unloads without being balanced later.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from trimtab.lab.outcomes import MEASURES
+from trimtab.lab.outcomes.intervals import Interval, interval, paired
+
+#: One row of the outcomes table.
+Row: TypeAlias = Mapping[str, Any]
+#: Shedder, placer, release and settings, as in a row.
+StrategyKey: TypeAlias = tuple[str, str, str, str]
+#: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
+Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
+
+#: The two measures of the picture: what balance costs, and when it is there.
+COST = "unloads"
+GAIN = "time_to_balance_min"
+
+#: Status of a run that did not fail.
+OK = "ok"
+_NOBODY = "none"
+#: Share of such intervals that hold the truth.
+CONFIDENCE = 0.95
+
+
+def comparison(
+    rows: Sequence[Row], strategies: Sequence[StrategyKey], questions: Mapping[str, str]
+) -> dict[str, Any]:
+    """Compare strategies on each scenario.
+
+    Args:
+        rows: outcomes; a strategy that another scenario's rows have may be missing in one.
+        strategies: in the order in which they are shown; of each scenario, the first that
+            it has is the baseline.
+        questions: name of each scenario → what it asks, in the order to be shown.
+
+    Returns:
+        What is shown, made of what JSON has: a number that is infinite is the text
+        "Infinity", and one that could not be taken is null.
+
+    Properties:
+        The order of the rows decides nothing.
+    """
+    scenarios = [
+        _scenario(name, question, [row for row in rows if row["scenario"] == name], strategies)
+        for name, question in questions.items()
+    ]
+    return {
+        "confidence": CONFIDENCE,
+        "seeds": sorted({row["seed"] for row in rows}),
+        "measures": [
+            {
+                "name": name,
+                "title": measure.title,
+                "unit": measure.unit,
+                "meaning": (inspect.getdoc(measure.take) or "").partition("\n")[0],
+            }
+            for name, measure in MEASURES.items()
+        ],
+        "scenarios": scenarios,
+    }
+
+
+def strategy_key(row: Row) -> StrategyKey:
+    """Give what a row is a run of, besides its scenario and its seed."""
+    return row["shedder"], row["placement"], row["release"], row["settings"]
+
+
+def label(key: StrategyKey) -> str:
+    """Name a strategy for a person, without its release and settings.
+
+    >>> label(("AvgShedder", "AvgShedder", "4.0", "{}"))
+    'AvgShedder'
+    >>> label(("none", "LeastLongTermMessageRate", "4.0", "{}"))
+    'no shedding'
+    """
+    shedder, placement, *_ = key
+    if shedder == _NOBODY:
+        return "no shedding"
+    return shedder if shedder == placement else f"{shedder} + {placement}"
+
+
+def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
+    """Say of which points no other is smaller in one number and not larger in the other.
+
+    NaN stands on no frontier.
+
+    Properties:
+        Where one number of all points is known, somebody is on it.
+        A point that is added takes others off it, or none; it puts none on it.
+    """
+    known = [point for point in points if not any(map(math.isnan, point))]
+    return tuple(
+        point in known
+        and not any(
+            other[0] <= point[0] and other[1] <= point[1] and other != point for other in known
+        )
+        for point in points
+    )
+
+
+def strategy_document(
+    key: StrategyKey, runs: Mapping[int, Row], baseline: Mapping[int, Row], measures: Measures
+) -> dict[str, Any]:
+    """Sum one strategy's runs up, and hold them against the baseline's.
+
+    Args:
+        key: whose runs.
+        runs: by seed.
+        baseline: its runs by seed; only seeds on which neither failed are compared.
+        measures: asked of the runs that did not fail, in order of their seeds.
+    """
+    fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == OK}
+    shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == OK]
+    shedder, placement, release, settings = key
+    return {
+        "label": label(key),
+        "shedder": shedder,
+        "placement": placement,
+        "release": release,
+        "settings": json.loads(settings),
+        "runs": len(fine),
+        "failures": [
+            {"seed": seed, "status": row["status"], "error": row["error"]}
+            for seed, row in sorted(runs.items())
+            if row["status"] != OK
+        ],
+        "measures": measures(
+            list(fine.values()),
+            [baseline[seed] for seed in shared],
+            [fine[seed] for seed in shared],
+        ),
+    }
+
+
+def estimate(strategy: Mapping[str, Any], measure: str) -> float:
+    """Read the median of a measure out of a strategy's document; NaN if it is not known."""
+    return number(strategy["measures"][measure]["median"]["estimate"])
+
+
+def number(value: Any) -> float:  # noqa: ANN401  # a cell of a table may be null
+    """Return what a cell holds, NaN where it is null."""
+    return math.nan if value is None else float(value)
+
+
+def _scenario(
+    name: str, question: str, rows: Sequence[Row], strategies: Sequence[StrategyKey]
+) -> dict[str, Any]:
+    """Compare the strategies of one scenario."""
+    there = {strategy_key(row) for row in rows}
+    of_strategy = {
+        key: {row["seed"]: row for row in rows if strategy_key(row) == key}
+        for key in strategies
+        if key in there
+    }
+    baseline = next(iter(of_strategy.values()), {})
+    shown = [strategy_document(key, runs, baseline, _measures) for key, runs in of_strategy.items()]
+    points = [tuple(estimate(each, measure) for measure in (COST, GAIN)) for each in shown]
+    on_frontier = frontier([(cost, gain) for cost, gain in points])
+    return {
+        "name": name,
+        "question": question,
+        "strategies": [
+            {**each, "is_baseline": place == 0, "is_on_frontier": on_frontier[place]}
+            for place, each in enumerate(shown)
+        ],
+    }
+
+
+def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
+    return {
+        name: _measure(*([number(row[name]) for row in rows] for rows in (runs, before, after)))
+        for name in MEASURES
+    }
+
+
+def _measure(
+    values: Sequence[float], before: Sequence[float], after: Sequence[float]
+) -> dict[str, Any]:
+    """Sum up one measure; `before` and `after` are the baseline's and ours, seed by seed."""
+    found = paired(before, after, confidence=CONFIDENCE)
+    return {
+        "median": _told(interval(values, confidence=CONFIDENCE)),
+        "never": sum(map(math.isinf, values)),
+        "difference": {
+            "median": _told(found.median),
+            "smaller": found.smaller,
+            "equal": found.equal,
+            "larger": found.larger,
+        },
+    }
+
+
+def _told(found: Interval) -> dict[str, Any]:
+    return {
+        "estimate": _json(found.estimate),
+        "low": _json(found.low),
+        "high": _json(found.high),
+        "count": found.count,
+    }
+
+
+def _json(value: float) -> float | str | None:
+    """Spell a number as JSON can: it has no infinity."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value

@@ -1,0 +1,132 @@
+"""Rated cells → what is said of them: made of what JSON has."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.report.contenders import figure
+from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating
+from trimtab.trials.rate.rated import Rated, Word
+from trimtab.trials.rate.statistics import STATISTICS
+from trimtab.trials.reproduce.numbers import MEANINGS
+from trimtab.trials.sweep.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """One cell, and what it rests on."""
+
+    rated: Rated
+    of: Dimension | Case
+    #: Runs that did not come to their end.
+    n_failed: int
+    #: One of its tasks: what its rows have in common.
+    task: Task
+
+
+def document(rating: Rating, cells: Mapping[tuple[str, str], Basis]) -> dict[str, Any]:
+    """Lay the whole rating out.
+
+    Args:
+        rating: what is rated, and by what.
+        cells: name of a dimension and of a strategy → the cell.
+
+    Returns:
+        A number that is infinite is the text "Infinity", one that is not known null.
+    """
+    strategies: list[dict[str, Any]] = [
+        {
+            "name": contender.name,
+            "cells": [
+                _cell(rating, dimension, contender, cells[dimension.name, contender.name])
+                for dimension in rating.dimensions
+            ],
+        }
+        for contender in rating.strategies
+    ]
+    return {
+        "dimensions": [_dimension(each) for each in rating.dimensions],
+        "strategies": strategies,
+        "disagreements": [
+            _disagreement(strategy["name"], dimension, cell)
+            for strategy in strategies
+            for dimension, cell in zip(rating.dimensions, strategy["cells"], strict=True)
+            if cell["published"] and cell["published"]["word"] != cell["word"]
+        ],
+    }
+
+
+def _dimension(found: Dimension) -> dict[str, Any]:
+    said = inspect.getdoc(STATISTICS[found.statistic]) or ""
+    return {
+        "name": found.name,
+        "asks": found.asks,
+        "number": found.number,
+        "title": MEANINGS[found.number].title,
+        "unit": "" if found.statistic == "ratio to nobody" else MEANINGS[found.number].unit,
+        "statistic": found.statistic,
+        "definition": said.partition("\n")[0],
+        "scenarios": list(found.scenarios),
+        "good_to": found.good_to,
+        "fair_to": found.fair_to,
+    }
+
+
+def _cell(
+    rating: Rating, dimension: Dimension, contender: Contender, found: Basis
+) -> dict[str, Any]:
+    said, task = rating.word(dimension, contender), found.task
+    is_own = isinstance(found.of, Case)
+    return {
+        "word": str(found.rated.word),
+        "is_sure": found.rated.is_sure,
+        "estimate": _json(found.rated.interval.estimate),
+        "low": _json(found.rated.interval.low),
+        "high": _json(found.rated.interval.high),
+        "published": None if said is None else {"word": said.word, "says": said.says},
+        "rows": {
+            "scenarios": list(found.of.scenarios),
+            "shedder": task.shedder,
+            "placement": task.placement,
+            "release": task.release,
+            "settings": json.loads(task.settings),
+            "number": found.of.number,
+        },
+        "because": found.of.because if isinstance(found.of, Case) else None,
+        "is_own_number": is_own,
+        "runs": found.rated.n_runs - found.n_failed,
+        "never": found.rated.n_never,
+        "failed": found.n_failed,
+    }
+
+
+def _disagreement(strategy: str, dimension: Dimension, cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Say where a measured word is not the published one, and by how much."""
+    published = cell["published"]
+    number, low, high = (figure(cell[name]) for name in ("estimate", "low", "high"))
+    ends = "" if low == high else f" ({low} to {high})"
+    unsure = "" if cell["is_sure"] else ", which is not beyond doubt"
+    bar = dimension.good_to if published["word"] == Word.GOOD else dimension.fair_to
+    needed = f"more than {bar:g}" if published["word"] == Word.POOR else f"{bar:g} or less"
+    measured = f"measured {cell['word']} with {number}{ends}{unsure}"
+    return {
+        "strategy": strategy,
+        "dimension": dimension.name,
+        "measured": cell["word"],
+        "published": published["word"],
+        "sentence": (
+            f"{strategy} in {dimension.name}: published {published['word']}, "
+            f"{measured}; {published['word']} would be {needed}."
+        ),
+    }
+
+
+def _json(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else "Infinity"

@@ -1,0 +1,129 @@
+"""What a simulation tells while it goes on, and whoever listens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.trials.record.shedder_lines import Shed
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A load report, written."""
+
+    time_ms: int
+    broker: int
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """A broker was selected for a bundle."""
+
+    time_ms: int
+    bundle: int
+    #: For each time the placer was asked: how many there were, and whether it drew among all.
+    asked: tuple[tuple[int, bool], ...]
+    #: None if nobody was there.
+    broker: int | None
+    is_lookup: bool
+    #: Broker → the placer's score, of the candidates that it was asked about last.
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Unloading:
+    """The leader begins to unload a bundle."""
+
+    time_ms: int
+    bundle: int
+    source: int
+    #: None for a release that leaves the choice to the next lookup.
+    target: int | None
+    took_s: float
+
+
+class Listener(Protocol):
+    """Whoever writes it down."""
+
+    def wrote(self, write: Write) -> None:
+        """Hear of a report."""
+
+    def left(self, time_ms: int, broker: int) -> None:
+        """Hear that a broker's node is gone."""
+
+    def elected(self, time_ms: int, broker: int) -> None:
+        """Hear that a broker leads."""
+
+    def flushed(self, time_ms: int, view: LeaderView) -> None:
+        """Hear that the leader stores its averages."""
+
+    def decided(self, time_ms: int, shed: Shed) -> None:
+        """Hear what a shedder decides."""
+
+    def selected(self, selected: Selected) -> None:
+        """Hear of a placement."""
+
+    def unloading(self, unloading: Unloading) -> None:
+        """Hear that an unload begins."""
+
+    def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
+        """Hear that a bundle changes hands; -1 is nobody."""
+
+    def passed(self, time_s: float) -> None:
+        """Hear that time has passed, and how far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listeners:
+    """Several, of whom each hears everything, one after the other."""
+
+    each: tuple[Listener, ...]
+
+    def wrote(self, write: Write) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.wrote(write)
+
+    def left(self, time_ms: int, broker: int) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.left(time_ms, broker)
+
+    def elected(self, time_ms: int, broker: int) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.elected(time_ms, broker)
+
+    def flushed(self, time_ms: int, view: LeaderView) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.flushed(time_ms, view)
+
+    def decided(self, time_ms: int, shed: Shed) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.decided(time_ms, shed)
+
+    def selected(self, selected: Selected) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.selected(selected)
+
+    def unloading(self, unloading: Unloading) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.unloading(unloading)
+
+    def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.owned(time_ms, bundle, source, target)
+
+    def passed(self, time_s: float) -> None:
+        """Pass it on."""
+        for listener in self.each:
+            listener.passed(time_s)

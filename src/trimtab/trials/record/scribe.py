@@ -1,0 +1,304 @@
+"""Writes down what a simulation tells, as brokers and recorders would have left it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.lab.simulate.noise import generator
+from trimtab.lab.simulate.simulation import Simulation
+from trimtab.pulsar.model import Floats, Reason
+from trimtab.trials.record import documents, lines
+from trimtab.trials.record.files import Files, Logs, iso
+from trimtab.trials.record.heard import HeardLeader
+from trimtab.trials.record.listener import Selected, Unloading, Write
+from trimtab.trials.record.metrics import Exports, Scraped, Scrapes, broker_metrics
+from trimtab.trials.record.noise import Noise
+from trimtab.trials.record.options import Options
+from trimtab.trials.record.shedder_lines import Shed, shedder_lines
+
+# Lines are held back for so long, and then written in order.
+_WINDOW_MS = 300_000
+# Before the simulation begins, s: processes start, and the first reports are written.
+STARTED_S = -75.0
+_REGISTERED_S = -61.0
+_READY_S = -55.0
+
+
+@dataclass(slots=True)
+class _Reported:
+    """What a broker wrote last."""
+
+    time_ms: int
+    version: int
+    report: Report
+
+
+@dataclass(slots=True)
+class Scribe:
+    """The listener that writes a recording."""
+
+    simulation: Simulation
+    options: Options
+    files: Files
+    start_ms: int
+    #: Number of a round → broker → why it shed, for the truth.
+    reasons: dict[int, dict[str, str]] = field(default_factory=dict)
+    #: (round, bundle, broker that was named) of the unloads, for the truth.
+    told: list[tuple[int, int, int | None]] = field(default_factory=list)
+    folders: tuple[str, ...] = field(init=False)
+    logs: Logs = field(init=False)
+    _noise: Noise = field(init=False)
+    _metrics: Scrapes | Exports = field(init=False)
+    _last: dict[int, _Reported] = field(default_factory=dict)
+    _started_ms: dict[int, int] = field(default_factory=dict)
+    #: Bundle → the broker that sheds it, of the round that goes on.
+    _sources: dict[str, str] = field(default_factory=dict)
+    _leader: int = -1
+    _flushed_ms: int = 0
+    _due_ms: dict[str, int] = field(default_factory=dict)
+    _is_up: np.ndarray[tuple[int], np.dtype[np.bool_]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Have everything started, and all bundles owned."""
+        world, options = self.simulation.world, self.options
+        names = world.machines.names
+        hosts = tuple(name.rpartition(":")[0] for name in names)
+        self.folders = hosts if len(set(hosts)) == len(hosts) else names
+        self.logs = Logs(self.files, self.folders)
+        self._noise = Noise(generator(world.seed, "log lines"), options.noise_per_hour)
+        self._metrics = (
+            Exports(self.files, names, options.cluster)
+            if options.are_exported
+            else Scrapes(self.files, names, self.folders, options.cluster)
+        )
+        self._flushed_ms = self.ms(STARTED_S)
+        intervals = {"metrics": options.metrics_s, "rest": options.rest_s}
+        self._due_ms = {k: self.start_ms for k, every_s in intervals.items() if every_s > 0}
+        self._is_up = self.simulation.cluster.is_up.copy()
+        for broker in np.flatnonzero(self._is_up).tolist():
+            self._start(broker, self.ms(STARTED_S))
+        owner = self.simulation.cluster.owner.tolist()
+        owners = {b: names[o] for b, o in zip(world.bundles.names, owner, strict=True) if o >= 0}
+        text = documents.ownership(self.ms(_READY_S), owners, is_full=True)
+        self.files.hold("store/ownership.jsonl", text)
+
+    def ms(self, time_s: float) -> int:
+        """Turn s of the simulation into epoch milliseconds."""
+        return self.start_ms + round(time_s * 1000.0)
+
+    # -------------------------------------------------------------- what is heard
+
+    def wrote(self, write: Write) -> None:
+        """Write a report down, and the line that says so."""
+        broker, name = write.broker, write.report.broker
+        last = self._last.get(broker)
+        version = 0 if last is None else last.version + 1
+        if last is not None:
+            self.logs.say(broker, write.time_ms, self._why_written(last, write))
+        self._last[broker] = _Reported(write.time_ms, version, write.report)
+        text = self._report_text(broker, write.report, write.time_ms)
+        head = f'{{"time":"{iso(write.time_ms)}","broker":"{name}","version":{version}'
+        line = f'{head},"mtime":{write.time_ms},"report":{text}}}\n'
+        self.files.hold("store/brokers.jsonl", line)
+
+    def left(self, time_ms: int, broker: int) -> None:
+        """Write down that a broker's node is gone."""
+        self._last.pop(broker, None)
+        name = self.simulation.world.machines.names[broker]
+        row = {"time": iso(time_ms), "broker": name, "report": None}
+        self.files.hold("store/brokers.jsonl", documents.lines([row]))
+
+    def elected(self, time_ms: int, broker: int) -> None:
+        """Write down who leads."""
+        self._leader = broker
+        name = self.simulation.world.machines.names[broker]
+        for said in lines.elected(name):
+            self.logs.say(broker, time_ms, said)
+        self.files.hold("store/leader.jsonl", documents.leader(time_ms, name))
+
+    def flushed(self, time_ms: int, view: LeaderView) -> None:
+        """Write down what the leader stores."""
+        most = self.simulation.settings.bundles_stored_max
+        most = None if most is None else most * len(view.reports)
+        self.files.hold("store/bundles.jsonl", documents.averages(time_ms, view, most))
+
+    def decided(self, time_ms: int, shed: Shed) -> None:
+        """Write down what a shedder says while it decides."""
+        for said in shedder_lines(shed):
+            self.logs.say(self._leader, time_ms, said)
+        decision = shed.decision
+        self._sources = {unload.bundle: unload.source for unload in decision.unloads}
+        shows = Reason.OVERLOADED, Reason.UNDERLOADED
+        number = len(self.simulation.records.rounds)
+        if decision.unloads:
+            pairs = zip(shed.load.brokers, decision.reasons, strict=True)
+            self.reasons[number] = {b: str(reason) for b, reason in pairs if reason in shows}
+
+    def selected(self, selected: Selected) -> None:
+        """Write down among whom a broker was selected."""
+        world = self.simulation.world
+        bundle = world.bundles.names[selected.bundle]
+        thread = "pulsar-2-3" if selected.is_lookup else lines.SHEDDING
+        placer = self.simulation.balancer.placer
+        for i, (count, is_fallback) in enumerate(selected.asked):
+            if i == 0:
+                said = lines.candidates(count, bundle, thread)
+                self.logs.say(self._leader, selected.time_ms, said)
+            if is_fallback and placer == "LeastResourceUsageWithWeight":
+                said = lines.drawn_among_all(count, thread)
+                self.logs.say(self._leader, selected.time_ms, said)
+        if selected.is_lookup:
+            return
+        shedder, source = str(self.simulation.balancer.shedder), self._sources.get(bundle, "")
+        if selected.broker is None:
+            said = lines.no_broker(shedder, bundle, source)
+            self.logs.say(self._leader, selected.time_ms, said)
+        elif world.machines.names[selected.broker] == source:
+            said = lines.same_broker(shedder, bundle, source)
+            self.logs.say(self._leader, selected.time_ms, said)
+
+    def unloading(self, unloading: Unloading) -> None:
+        """Write down that a bundle is unloaded, where it is decided and where it is done."""
+        world, time_ms = self.simulation.world, unloading.time_ms
+        bundle = world.bundles.names[unloading.bundle]
+        source = self._sources.get(bundle, world.machines.names[unloading.source])
+        target = None if unloading.target is None else world.machines.names[unloading.target]
+        shedder = str(self.simulation.balancer.shedder)
+        said = lines.unloading(shedder, bundle, source, target)
+        self.logs.say(self._leader, time_ms, said)
+        number = len(self.simulation.records.rounds)
+        self.told.append((number, unloading.bundle, unloading.target))
+        if unloading.source >= 0:
+            self.logs.say(unloading.source, time_ms, lines.asked_to_unload(bundle))
+            topics = int(world.bundles.topics[unloading.bundle])
+            took_ms = round(unloading.took_s * 1000.0, 1)
+            end_ms = time_ms + round(took_ms)
+            for said in lines.given_up(bundle, topics, took_ms):
+                self.logs.say(unloading.source, end_ms, said)
+
+    def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
+        """Write down that a bundle changes hands."""
+        del source
+        world = self.simulation.world
+        name = world.bundles.names[bundle]
+        owner = world.machines.names[target] if target >= 0 else None
+        text = documents.ownership(time_ms, {name: owner}, is_full=False)
+        self.files.hold("store/ownership.jsonl", text)
+        for said in lines.taken(name) if target >= 0 else ():
+            self.logs.say(target, time_ms, said)
+
+    # -------------------------------------------------------------- what time brings
+
+    def passed(self, time_s: float) -> None:
+        """Write what is due at a time: logs, metrics, reports over REST."""
+        now_ms = self.ms(time_s)
+        self._look_who_is_up(now_ms)
+        every = {"metrics": self.options.metrics_s, "rest": self.options.rest_s}
+        for what, ask in (("metrics", self._scrape), ("rest", self._ask)):
+            if now_ms >= self._due_ms.get(what, now_ms + 1):
+                ask(now_ms)
+                self._due_ms[what] += round(every[what] * 1000.0)
+        if now_ms - self._flushed_ms >= _WINDOW_MS:
+            # What the leader does may be stamped a little later, never sooner.
+            self._flush(now_ms - 60_000)
+
+    def close(self, time_s: float) -> None:
+        """Write what is left."""
+        end_ms = self.ms(time_s)
+        self._look_who_is_up(end_ms)
+        self._flush(end_ms)
+        self._metrics.close()
+        self.files.flush()
+
+    def _flush(self, until_ms: int) -> None:
+        up = np.flatnonzero(self._is_up)
+        self.logs.flush(until_ms, self._noise.between(self._flushed_ms, until_ms, up))
+        self._flushed_ms = until_ms
+
+    def _look_who_is_up(self, now_ms: int) -> None:
+        is_up = self.simulation.cluster.is_up
+        changed = np.flatnonzero(is_up != self._is_up)
+        if changed.size == 0:
+            return
+        # Those that were up until now have logged until now.
+        self._flush(max(self._flushed_ms + 1, now_ms - 60_000))
+        for broker in changed.tolist():
+            if is_up[broker]:
+                self._start(broker, self._started_ms.get(broker, now_ms))
+            elif not self.simulation.cluster.is_registered[broker]:
+                self.logs.say(broker, now_ms, lines.closing())
+                self.logs.say(broker, now_ms, lines.closed())
+        self._is_up = is_up.copy()
+
+    def _start(self, broker: int, time_ms: int) -> None:
+        """Have a broker's process start."""
+        name = self.simulation.world.machines.names[broker]
+        self._started_ms[broker] = time_ms
+        for said in (
+            lines.starting(self.simulation.balancer.release),
+            lines.registered(name),
+            lines.follower(name),
+            lines.ready(name, self.options.cluster),
+        ):
+            self.logs.say(broker, time_ms, said)
+
+    def _scrape(self, now_ms: int) -> None:
+        reports = self.simulation.reports
+        up = np.flatnonzero(self.simulation.cluster.reports)
+        values = broker_metrics(self._percent(reports.usage[up]), reports.totals[up])
+        self._metrics.take(Scraped(now_ms, up, values))
+
+    def _ask(self, now_ms: int) -> None:
+        """Ask every broker for its report over REST."""
+        leader = self.simulation.leader
+        assert isinstance(leader, HeardLeader)
+        reports = self.simulation.reports
+        found = []
+        for broker in np.flatnonzero(self.simulation.cluster.reports).tolist():
+            usage, totals = reports.usage[broker], reports.totals[broker]
+            report = self.options.reported(
+                broker, (now_ms - self.start_ms) / 1000.0, leader.report(broker, usage, totals)
+            )
+            text = self._report_text(broker, report, self._last[broker].time_ms)
+            found.append(f'{{"time":"{iso(now_ms)}","broker":"{report.broker}","report":{text}}}\n')
+        self.files.hold("load-reports.jsonl", "".join(found))
+
+    def _percent(self, usage: Floats) -> Floats:
+        measuring = self.simulation.parameters.measuring
+        memory = np.full(len(usage), measuring.memory_percent)
+        direct = np.full(len(usage), measuring.direct_memory_percent)
+        return np.stack((usage[:, 0], memory, direct, usage[:, 1], usage[:, 2]), axis=1)
+
+    def _report_text(self, broker: int, report: Report, updated_ms: int) -> str:
+        started_ms = self._started_ms.setdefault(broker, updated_ms - 1)
+        return documents.load_report(
+            report, self.simulation.balancer.release, started_ms, updated_ms
+        )
+
+    def _why_written(self, last: _Reported, write: Write) -> str:
+        settings = self.simulation.settings
+        before, now = last.report, write.report
+        changes = [100.0 * float(np.abs(_shares(now) - _shares(before)).max())]
+        for was, is_ in (
+            (before.totals[:2].sum(), now.totals[:2].sum()),
+            (before.totals[2:].sum(), now.totals[2:].sum()),
+            (len(before.bundles), len(now.bundles)),
+        ):
+            if was == 0:
+                changes.append(0.0 if is_ == 0 else float("inf"))
+            else:
+                changes.append(100.0 * abs(float(was - is_) / float(was)))
+        threshold = round(settings.report_threshold * 100)
+        if max(changes) > threshold:
+            since_s = (write.time_ms - last.time_ms) / 1000.0
+            return lines.report_written(max(changes), threshold, since_s)
+        return lines.report_written_by_age(round(settings.report_interval_s_max / 60.0))
+
+
+def _shares(report: Report) -> Floats:
+    """Return the used fraction of each resource; nothing of one without a limit."""
+    limit = np.where(report.limit > 0, report.limit, np.inf)
+    return np.asarray(report.usage / limit)

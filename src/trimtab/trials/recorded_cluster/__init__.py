@@ -1,0 +1,9 @@
+"""A diagnosed recording's tables → its cluster, on which any balancer can be run.
+
+`recorded` is all that is needed: what it returns holds the traffic, the events and the
+clocks that were recorded, the balancer that really steered, and a list of what was not told.
+"""
+
+from trimtab.trials.recorded_cluster.recorded import Recorded, recorded, refuse_unrecorded
+
+__all__ = ["Recorded", "recorded", "refuse_unrecorded"]

@@ -1,0 +1,254 @@
+"""Tables of a recording → what it tells, as arrays."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from trimtab.diagnose.replay.leader_averages import METRICS
+from trimtab.diagnose.store_source import Span, best_told, covered
+from trimtab.lab.reconstruct.told import Lines, Owners, Reports, Stop, Told
+from trimtab.pulsar.bundles import is_system_bundle
+from trimtab.pulsar.model import RESOURCES, Flags, Floats
+from trimtab.pulsar.settings.load_manager import LoadManagerSettings
+from trimtab.trials.recorded_cluster.logged_rounds import logged_rounds
+from trimtab.trials.recorded_cluster.names import Names
+
+# What people write into actions.jsonl when they end a broker.
+_STOPS = {"broker_stop": False, "broker_kill": True}
+# What they write when they unload a bundle ends like this.
+_UNLOAD = "unload"
+# A change of owners that is seen so long after an unload is of that unload.
+_OF_UNLOAD = timedelta(seconds=20)
+# What tells one report from any other; those of its bundles have the first two.
+_REPORT = ("file", "line", "broker", "version", "written", "time")
+
+
+def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Told:
+    """Read what a recording tells.
+
+    What ZooKeeper's own logs tell stands for what was polled in their time.
+
+    Args:
+        tables: folder that ingest and diagnosis have written.
+        document: findings.json: the logged rounds and unloads.
+        manager: the shedding interval, and whether there was shedding at all.
+    """
+    spans = covered(rows(tables, "store_files"))
+    heard, said = _best_reports(tables, spans)
+    owned = best_told(rows(tables, "ownership"), spans)
+    release = document["release"]
+    seen = set(said["bundle"].to_pylist()) | {row["bundle"] for row in owned if row["bundle"]}
+    bundles = Names([name for name in seen if not is_system_bundle(name, release)])
+    brokers = Names(heard["broker"].to_pylist())
+    replayed, actions = rows(tables, "replayed_rounds"), rows(tables, "actions")
+    interval_s = manager.shedding_interval_s
+    is_shedding = manager.is_enabled and manager.is_shedding_enabled
+    leaders = _leaders(best_told(rows(tables, "leaders"), spans), brokers)
+    # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
+    # they did, though some may have been decided again.
+    is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
+    rounds = logged_rounds(document, replayed, (brokers, bundles), interval_s) if is_known else ()
+    return Told(
+        brokers=brokers.names,
+        bundles=bundles.names,
+        reports=_reports(heard, brokers),
+        lines=_lines(said, _prompt(heard, said), brokers, bundles),
+        owners=_owners(owned, _unloads(document, actions), brokers, bundles),
+        leaders=leaders,
+        stops=_stops(actions, brokers),
+        rounds=rounds,
+        is_attributed=bool(rounds) or not is_shedding,
+    )
+
+
+def _is_logged(tables: Path, leaders: Set[str]) -> bool:
+    """Say whether the log of one of the leaders is there; of any broker if its id is not told."""
+    said = {row["key"]: row["value"] for row in rows(tables, "recording")}
+    logs = pc.unique(_table(tables, "log_events", ["log_broker"])["log_broker"]).to_pylist()
+    return any(not leaders or said.get(f"brokers.{log}.id", log) in {log, *leaders} for log in logs)
+
+
+def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """Read a table that is small, whole or some of its columns."""
+    wanted = None if columns is None else list(columns)
+    found: list[dict[str, Any]] = _table(tables, name, wanted).to_pylist()
+    return found
+
+
+def is_empty(tables: Path, name: str) -> bool:
+    """Say whether a table has no rows."""
+    return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
+
+
+def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Table:
+    """Read a table by file and line, where it has them; it lies day by day."""
+    stored = ds.dataset(tables / name, format="parquet")
+    wanted = stored.schema.names if columns is None else columns
+    places = [place for place in ("file", "line") if place in stored.schema.names]
+    table = stored.to_table(columns=list(dict.fromkeys([*wanted, *places])))
+    if places:
+        table = table.sort_by([(place, "ascending") for place in places])
+    return table.select(wanted)
+
+
+def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:
+    """Read reports, and what they say of bundles, without those that are told better."""
+    heard, said = _table(tables, "load_reports"), _table(tables, "bundle_reports")
+    told = [row | {"at": i} for i, row in enumerate(heard.select(_REPORT).to_pylist())]
+    kept = best_told(told, spans)
+    if len(kept) < len(told):
+        heard = heard.take([row["at"] for row in kept])
+        said = said.join(heard.select(["file", "line"]), ["file", "line"], join_type="left semi")
+    return _in_order(heard), _in_order(said)
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    """Put rows in order of the time at which they were so."""
+    heard = pc.coalesce(table["written"], table["time"])
+    place = [(name, "ascending") for name in ("heard", "file", "line")]
+    return table.append_column("heard", heard).sort_by(place)
+
+
+def _seconds(times: pa.ChunkedArray) -> Floats:
+    """Turn times into s from 1970; NaN where there is none."""
+    micros = times.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return np.asarray(micros, np.float64) / 1e6
+
+
+def _floats(column: pa.ChunkedArray) -> Floats:
+    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _reports(table: pa.Table, brokers: Names) -> Reports:
+    def resources(which: str) -> Floats:
+        return np.stack([_floats(table[f"{name}_{which}"]) for name in RESOURCES], axis=1)
+
+    return Reports(
+        time_s=_seconds(table["heard"]),
+        broker=brokers.all(table["broker"].to_pylist()),
+        is_gone=np.array(table["is_gone"].to_pylist(), np.bool_),
+        is_stored=np.array([origin == "store" for origin in table["origin"].to_pylist()]),
+        started_s=_seconds(table["started"]),
+        usage=resources("usage"),
+        limit=resources("limit"),
+    )
+
+
+def _prompt(heard: pa.Table, said: pa.Table) -> Flags:
+    """Say which rows of bundles are of reports before which no write was missed, (n_rows,)."""
+    last, prompt = dict[str, int](), set[tuple[str, int]]()
+    for row in heard.select([*_REPORT, "origin"]).to_pylist():
+        if row["origin"] == "store" and row["version"] is not None:
+            if row["version"] in (0, last.get(row["broker"], -1) + 1):
+                prompt.add((row["file"], row["line"]))
+            last[row["broker"]] = row["version"]
+    places = zip(said["file"].to_pylist(), said["line"].to_pylist(), strict=True)
+    return np.array([place in prompt for place in places], np.bool_)
+
+
+def _lines(table: pa.Table, is_prompt: Flags, brokers: Names, bundles: Names) -> Lines:
+    bundle = bundles.all(table["bundle"].to_pylist())
+    is_known = bundle >= 0
+    return Lines(
+        time_s=_seconds(table["heard"])[is_known],
+        broker=brokers.all(table["broker"].to_pylist())[is_known],
+        bundle=bundle[is_known],
+        rates=np.stack([_floats(table[name]) for name in METRICS], axis=1)[is_known],
+        topics=np.nan_to_num(_floats(table["topics"]))[is_known],
+        producers=np.nan_to_num(_floats(table["producers"]))[is_known],
+        is_prompt=np.asarray(is_prompt[is_known], np.bool_),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Unloaded:
+    """Somebody wrote down that a bundle was unloaded."""
+
+    time: datetime
+    #: It was the leader, in a round.
+    is_shed: bool
+
+
+def _unloads(
+    document: Mapping[str, Any], actions: Sequence[Mapping[str, Any]]
+) -> dict[str, list[_Unloaded]]:
+    """List by bundle what the leader's log and the people say."""
+    found: dict[str, list[_Unloaded]] = {}
+    for unload in document["unloads"]:
+        logged = _Unloaded(datetime.fromisoformat(unload["time"]), is_shed=True)
+        found.setdefault(unload["bundle"], []).append(logged)
+    for row in actions:
+        bundle = json.loads(row["detail"]).get("bundle") if row["event"].endswith(_UNLOAD) else None
+        if isinstance(bundle, str):
+            found.setdefault(bundle, []).append(_Unloaded(row["time"], is_shed=False))
+    return found
+
+
+def _owners(
+    owned: Sequence[Mapping[str, Any]],
+    unloads: Mapping[str, Sequence[_Unloaded]],
+    brokers: Names,
+    bundles: Names,
+) -> Owners:
+    """List changes of owners, each at the time of its unload if somebody wrote that down."""
+    changes = sorted(_changes(owned, unloads, brokers, bundles), key=lambda change: change[0])
+    return Owners(
+        time_s=np.array([change[0] for change in changes], np.float64),
+        bundle=np.array([change[1] for change in changes], np.int64),
+        broker=np.array([change[2] for change in changes], np.int64),
+        is_shed=np.array([change[3] for change in changes], np.bool_),
+    )
+
+
+def _changes(
+    owned: Sequence[Mapping[str, Any]],
+    unloads: Mapping[str, Sequence[_Unloaded]],
+    brokers: Names,
+    bundles: Names,
+) -> Iterator[tuple[float, int, int, bool]]:
+    last, done = dict[int, int](), set[tuple[int, datetime]]()
+    for row in sorted(owned, key=lambda row: (row["time"], row["file"], row["line"])):
+        bundle, broker = bundles.at(row["bundle"]), brokers.at(row["broker"])
+        if bundle < 0 or last.get(bundle, -1) == broker:
+            continue
+        last[bundle] = broker
+        near = [
+            unload
+            for unload in unloads.get(row["bundle"], ())
+            if timedelta(0) <= row["time"] - unload.time <= _OF_UNLOAD
+            and (bundle, unload.time) not in done
+        ]
+        of = max(near, key=lambda unload: unload.time, default=None)
+        if of is not None and broker >= 0:
+            # Who owns it next does so for another reason.
+            done.add((bundle, of.time))
+        when = row["time"] if of is None else of.time
+        yield when.timestamp(), bundle, broker, of is not None and of.is_shed
+
+
+def _leaders(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[tuple[float, int], ...]:
+    found = [
+        ((row["written"] or row["time"]).timestamp(), brokers.at(row["broker"])) for row in rows
+    ]
+    return tuple(sorted((time_s, broker) for time_s, broker in found if broker >= 0))
+
+
+def _stops(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[Stop, ...]:
+    found = []
+    for row in rows:
+        if row["event"] not in _STOPS:
+            continue
+        broker = brokers.at(json.loads(row["detail"]).get("id") or row["broker"])
+        if broker >= 0:
+            found.append(Stop(row["time"].timestamp(), broker, _STOPS[row["event"]]))
+    return tuple(sorted(found, key=lambda stop: stop.time_s))

@@ -1,0 +1,104 @@
+"""Tables and findings of a recording → a cluster that can be simulated, and who steered it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trimtab.diagnose.deployment import Deployment, deployment
+from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
+from trimtab.lab.reconstruct.told import Told
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.pulsar.settings.reading import Reader
+from trimtab.trials.recorded_cluster.reading import is_empty, read, rows
+
+_MINUTE_S = 60.0
+# Pulsar's default; the key is not one of the load balancer.
+_WRITE_QUORUM = "managedLedgerDefaultWriteQuorum"
+_LOAD_MANAGER = "loadManagerClassName"
+_EXTENSIBLE = "ExtensibleLoadManagerImpl"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recorded cluster, and who steered it."""
+
+    told: Told
+    #: What to simulate: `reconstruct.leading.led` runs it under any balancer.
+    rebuilt: Rebuilt
+    #: The strategies, the release and the settings that really steered it.
+    balancer: Balancer
+    #: The shedding interval, s.
+    interval_s: float
+    #: Shedding was switched on, by the settings.
+    is_shedding: bool
+
+
+def recorded(tables: Path, findings: Mapping[str, Any]) -> Recorded:
+    """Rebuild the cluster of a recording.
+
+    Args:
+        tables: folder that ingest and diagnosis have written.
+        findings: what the diagnosis found (findings.json).
+
+    Raises:
+        NothingToSimulateError: the recording does not tell enough.
+    """
+    refuse_unrecorded(tables)
+    ran = _deployment(tables, findings)
+    told = read(tables, findings, ran.manager)
+    return Recorded(
+        told=told,
+        rebuilt=rebuilt(told, _measured(ran)),
+        balancer=Balancer(ran.shedder, ran.placer, ran.release, dict(ran.conf)),
+        interval_s=ran.manager.shedding_interval_s,
+        is_shedding=ran.manager.is_enabled and ran.manager.is_shedding_enabled,
+    )
+
+
+def refuse_unrecorded(tables: Path) -> None:
+    """Refuse a recording from which no cluster can be rebuilt; it needs no diagnosis.
+
+    Raises:
+        NothingToSimulateError: the extensible load manager ran, or nobody tells of bundles.
+    """
+    for row in rows(tables, "settings", ("key", "value", "file", "line")):
+        if row["key"] == _LOAD_MANAGER and str(row["value"]).endswith(_EXTENSIBLE):
+            where = f"{row['file']}:{row['line']}"
+            raise NothingToSimulateError(_unlike_modular(f"{where}: {_LOAD_MANAGER}"))
+    for row in rows(tables, "load_reports", ("load_manager", "file", "line")):
+        if row["load_manager"] == _EXTENSIBLE:
+            where = f"{row['file']}:{row['line']}"
+            raise NothingToSimulateError(_unlike_modular(f"{where}: the load manager"))
+    if is_empty(tables, "bundle_reports"):
+        raise NothingToSimulateError(
+            "no load report tells of a bundle; expected store/zookeeper/, store/brokers.jsonl "
+            "or load-reports.jsonl"
+        )
+
+
+def _unlike_modular(what: str) -> str:
+    return (
+        f"{what}: found {_EXTENSIBLE}, under which brokers tell of no bundle but the heaviest; "
+        "expected ModularLoadManagerImpl"
+    )
+
+
+def _measured(ran: Deployment) -> Measured:
+    reader = Reader(ran.conf, ran.release)
+    quorum = ran.conf.get(_WRITE_QUORUM, "").strip()
+    return Measured(
+        host_s=reader.number("loadBalancerHostUsageCheckIntervalMinutes") * _MINUTE_S,
+        stats_s=ran.manager.stats_interval_s,
+        write_quorum=float(quorum) if quorum.isdigit() else 2.0,
+    )
+
+
+def _deployment(tables: Path, findings: Mapping[str, Any]) -> Deployment:
+    """Read the settings again, with the strategies and the release that diagnosis found."""
+    strategies = findings["strategies"]
+    settings = sorted(rows(tables, "settings"), key=lambda row: (row["file"], row["line"]))
+    named = ([strategies["shedding"]], [strategies["placement"]])
+    return deployment({"pulsar": findings["release"]}, settings, [], named)

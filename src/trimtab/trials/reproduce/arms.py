@@ -1,0 +1,133 @@
+"""A definition → its arms: which scenario, changed in what, under which strategy."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab.files.fields import Field, FieldError, expected_name
+from trimtab.lab.scenarios import ALIASES, built_in, scenario_text
+from trimtab.lab.simulate.scenario import ScenarioError, question, scenario
+from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.trials.reproduce.definition import Definition, DefinitionError, Variant, told
+from trimtab.trials.sweep.strategies import Strategy, axes, strategies
+from trimtab.trials.sweep.task import Task, settings_text
+
+#: What the first arm is called: the experiment as it was published, as far as is known.
+AS_PUBLISHED = "as published"
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What is run, over all seeds."""
+
+    name: str
+    #: Continues "comes out only if"; empty of the first arm.
+    condition: str
+    #: As rows know it: the name of a scenario, and the variant if that changes it.
+    scenario_name: str
+    scenario: Scenario
+    strategy: Strategy
+
+    def task(self, seed: int) -> Task:
+        """Give the task that runs it with a seed."""
+        return Task(
+            self.scenario_name,
+            self.strategy.shedder,
+            self.strategy.placement,
+            self.strategy.release or self.scenario.run.release,
+            settings_text(self.strategy.settings),
+            seed,
+        )
+
+
+def arms(of: Definition) -> tuple[Arm, ...]:
+    """Lay out the arms of a definition, the experiment as published first.
+
+    Raises:
+        DefinitionError: there is no such scenario, strategy or setting, or a change makes a
+            scenario one that cannot be.
+    """
+    first = Variant(name=AS_PUBLISHED, condition="")
+    return tuple(
+        _arm(of, variant, ("variants", place - 1) if place else ("experiment",))
+        for place, variant in enumerate((first, *of.variants))
+    )
+
+
+def scenarios_of(found: Sequence[Arm]) -> Mapping[str, Scenario]:
+    """Gather the scenarios of arms by the names that rows know.
+
+    Raises:
+        DefinitionError: two scenarios have the same name.
+    """
+    gathered: dict[str, Scenario] = {}
+    for each in found:
+        known = gathered.setdefault(each.scenario_name, each.scenario)
+        if known != each.scenario or known.parameters != each.scenario.parameters:
+            raise DefinitionError(f"two scenarios are called {each.scenario_name!r}")
+    return gathered
+
+
+def _arm(of: Definition, variant: Variant, where: tuple[str | int, ...]) -> Arm:
+    name = variant.scenario or of.head.scenario
+    place = Field(name, (*where, "scenario") if variant.scenario else ("experiment", "scenario"))
+    try:
+        found, shown_name = _scenario(place, variant), name
+        strategy = _strategy(of, variant)
+        strategy.check(strategy.release or found.run.release)
+    except FieldError as error:
+        raise told(of.name, error) from error
+    except ScenarioError as error:
+        raise DefinitionError(f"{of.name}: {variant.name}: {error}") from error
+    if variant.changes is not None:
+        shown_name = f"{name} ({variant.name})"
+    return Arm(variant.name, variant.condition, shown_name, found, strategy)
+
+
+def _scenario(named: Field, variant: Variant) -> Scenario:
+    """Read a scenario with what a variant changes in it."""
+    name = ALIASES.get(named.text(), named.text())
+    if name not in built_in():
+        raise named.wrong(expected_name(name, built_in(), "a scenario that trimtab brings"))
+    text = scenario_text(name)
+    given = tomllib.loads(text)
+    if variant.changes is None:
+        return scenario(text, name)
+    changed = scenario(_changed(given, variant.changes), name)
+    return dataclasses.replace(changed, question=question(text))
+
+
+def _changed(given: Mapping[str, Any], changes: Field) -> dict[str, Any]:
+    """Put changed keys into tables; where a scenario has a list of tables, into each of them."""
+    merged = dict(given)
+    for name, table in changes.entries():
+        keys = {key: value.value for key, value in table.entries()}
+        now = merged.get(name, {})
+        if isinstance(now, list):
+            merged[name] = [{**each, **keys} for each in now]
+        else:
+            merged[name] = {**now, **keys}
+    return merged
+
+
+def _strategy(of: Definition, variant: Variant) -> Strategy:
+    settings: dict[str, Any] = {}
+    for each in (of.head.settings, variant.settings):
+        if each is not None:
+            settings |= _settings(each)
+    where = Field(of.head.strategy, ("experiment", "strategy"))
+    (found,) = strategies(where, None, Field(settings))
+    return found
+
+
+def _settings(given: Field) -> dict[str, str]:
+    """Read settings, of which none may be tried with several values."""
+    values = axes(given)
+    for key, field in given.entries():
+        if len(values[key]) != 1:
+            raise field.wrong("one value")
+    return {key: value for key, (value,) in values.items()}

@@ -1,0 +1,201 @@
+"""Rows of outcomes and definitions → what is said: made of what JSON has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from trimtab.lab.simulate.scenario_keys import Span
+from trimtab.report.contenders import figure
+from trimtab.trials.compare.comparison import label
+from trimtab.trials.reproduce.arms import Arm
+from trimtab.trials.reproduce.definition import Definition
+from trimtab.trials.reproduce.numbers import value_of
+from trimtab.trials.reproduce.published import RULES, Published
+from trimtab.trials.reproduce.verdict import Agreement, Outcome, Taken, Verdict, typical, verdict
+from trimtab.trials.reproduce.verdict import Arm as Held
+from trimtab.trials.reproduce.verdict import arm as held
+from trimtab.trials.sweep.task import Status, Task
+
+#: One row of the outcomes table.
+Row: TypeAlias = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An experiment with all that its runs gave."""
+
+    definition: Definition
+    arms: tuple[Arm, ...]
+    #: One of each arm: its rows by seed, and what they come to; None if no run ended well.
+    rows: tuple[tuple[Row, ...], ...]
+    held: tuple[Held, ...]
+    verdict: Verdict
+
+    @property
+    def shown(self) -> Arm:
+        """Choose the arm whose picture is drawn: that on which the verdict rests."""
+        return self.arms[self.verdict.arm]
+
+    @property
+    def typical_seed(self) -> int | None:
+        """Choose the seed that lies nearest to that arm's medians; None if no run ended well."""
+        fine = _fine(self.rows[self.verdict.arm])
+        if not fine:
+            return None
+        values = [
+            [value_of(row, each.number) for row in fine] for each in self.definition.published
+        ]
+        return int(fine[typical(values)]["seed"])
+
+
+def judged(of: Definition, arms: Sequence[Arm], rows: Mapping[Task, Row], seeds: range) -> Judged:
+    """Hold the rows of an experiment against what was published."""
+    found = tuple(tuple(rows[each.task(seed)] for seed in seeds) for each in arms)
+    bounds = [each.limits() for each in of.published]
+    against = tuple(
+        held([[value_of(row, each.number) for row in _fine(one)] for each in of.published], bounds)
+        for one in found
+    )
+    return Judged(of, tuple(arms), found, against, verdict(against))
+
+
+def document(found: Sequence[Judged], n_seeds: int) -> dict[str, Any]:
+    """Lay out what came of all experiments, without their pictures.
+
+    Returns:
+        A number that is infinite is the text "Infinity", one that is not known null.
+    """
+    return {
+        "seeds": n_seeds,
+        "rules": [
+            {"unit": unit or "count", "says": rule.says}
+            for unit, rule in RULES.items()
+            if unit not in ("1/h", "points")
+        ],
+        "experiments": [_experiment(each) for each in found],
+    }
+
+
+def _experiment(found: Judged) -> dict[str, Any]:
+    head, first = found.definition.head, found.arms[0]
+    task = first.task(0)
+    return {
+        "name": found.definition.name,
+        "title": head.title,
+        "source": head.source,
+        "remark": head.remark,
+        "scenario": head.scenario,
+        "strategy": label((task.shedder, task.placement, task.release, task.settings)),
+        "release": task.release,
+        "settings": dict(first.strategy.settings),
+        "verdict": {
+            "outcome": str(found.verdict.outcome),
+            "sentence": _sentence(found),
+            "arm": found.shown.name,
+        },
+        "published": [_published(each) for each in found.definition.published],
+        "arms": [
+            _arm(of, rows, against)
+            for of, rows, against in zip(found.arms, found.rows, found.held, strict=True)
+        ],
+        "picture": None,
+    }
+
+
+def _published(found: Published) -> dict[str, Any]:
+    return {
+        "number": found.number,
+        "title": found.title,
+        "unit": found.unit,
+        "value": list(found.value),
+        "or_more": found.or_more,
+        "says": found.says,
+        "accepted": [_json(end) for end in _from_zero(found.limits())],
+        "because": found.because or None,
+    }
+
+
+def _arm(of: Arm, rows: Sequence[Row], against: Held) -> dict[str, Any]:
+    task = of.task(0)
+    return {
+        "name": of.name,
+        "condition": of.condition,
+        "scenario": of.scenario_name,
+        "shedder": task.shedder,
+        "placement": task.placement,
+        "release": task.release,
+        "settings": dict(of.strategy.settings),
+        "comes_out": against.comes_out,
+        "runs": against.n_runs,
+        "at_once": against.n_at_once,
+        "failures": [
+            {"seed": row["seed"], "status": row["status"], "error": row["error"]}
+            for row in rows
+            if row["status"] != Status.OK
+        ],
+        "numbers": [_taken(each) for each in against.taken],
+    }
+
+
+def _taken(found: Taken) -> dict[str, Any]:
+    return {
+        "median": _json(found.summary.median),
+        "p10": _json(found.summary.p10),
+        "p90": _json(found.summary.p90),
+        "count": found.summary.count,
+        "within": found.n_within,
+        "agreement": str(found.agreement),
+    }
+
+
+def _sentence(found: Judged) -> str:
+    """Say the verdict in words, with the numbers that decide it."""
+    outcome = found.verdict.outcome
+    if outcome is Outcome.COMES_OUT:
+        return f"comes out: all at once in {_share(found)}"
+    if outcome is Outcome.ONLY_IF:
+        also = [found.arms[place].name for place in found.verdict.also]
+        others = f"; also with: {', '.join(also)}" if also else ""
+        return f"comes out only if {found.shown.condition}: all at once in {_share(found)}{others}"
+    against = found.held[found.verdict.arm]
+    pairs = list(zip(found.definition.published, against.taken, strict=True))
+    wrong = [pair for pair in pairs if pair[1].agreement is Agreement.MISSED]
+    wrong = wrong or [pair for pair in pairs if pair[1].agreement is Agreement.WITHIN_RANGE]
+    told = "; ".join(_instead(*pair) for pair in wrong)
+    nearest = "" if not found.verdict.arm else f" where it comes nearest, with {found.shown.name},"
+    return f"does not come out because{nearest} {told}"
+
+
+def _instead(published: Published, taken: Taken) -> str:
+    low, high = (figure(_json(end)) for end in published.value)
+    expected = low if low == high else f"{low} to {high}"
+    more = " or more" if published.or_more else ""
+    if not taken.summary.count:
+        return f"{published.title} is not there to be measured, and {expected}{more} was published"
+    ours, *ends = (
+        figure(_json(each)) for each in (taken.summary.median, taken.summary.p10, taken.summary.p90)
+    )
+    return f"{published.title} is {ours} ({' to '.join(ends)}) and not {expected}{more}"
+
+
+def _share(found: Judged) -> str:
+    against = found.held[found.verdict.arm]
+    return f"{against.n_at_once} of {against.n_runs} runs"
+
+
+def _fine(rows: Sequence[Row]) -> list[Row]:
+    return [row for row in rows if row["status"] == Status.OK]
+
+
+def _from_zero(limits: Span) -> Span:
+    """Nothing that was published can be below 0."""
+    return max(0.0, limits[0]), limits[1]
+
+
+def _json(value: float) -> float | str | None:
+    if math.isnan(value):
+        return None
+    return value if math.isfinite(value) else "Infinity"

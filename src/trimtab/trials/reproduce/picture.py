@@ -1,0 +1,98 @@
+"""The run of one seed → the series of its picture."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.lab.outcomes import trajectory
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.run import simulated
+from trimtab.lab.simulate.world import Run
+from trimtab.pulsar.model import Floats
+from trimtab.trials.reproduce.arms import Arm
+from trimtab.trials.reproduce.published import Published
+from trimtab.trials.sweep.task import NOBODY
+
+#: Minutes before the event that are shown.
+_BEFORE_MIN = 5.0
+#: Samples of a line; there are no more pixels to tell them apart.
+_SAMPLES_MAX = 240
+#: Brokers that have a line each; of more, five quantiles.
+_LINES_MAX = 11
+_QUANTILES: Mapping[str, float] = {
+    "highest": 1.0,
+    "3 of 4 below": 0.75,
+    "median": 0.5,
+    "1 of 4 below": 0.25,
+    "lowest": 0.0,
+}
+#: Numbers that are times since the event, so that they have a place in the picture.
+_TIMES = ("first_trigger_min", "last_unload_min", "sources_touched_min")
+
+
+def picture(arm: Arm, seed: int, published: Iterable[Published]) -> dict[str, Any]:
+    """Simulate a run again, and take what its picture shows.
+
+    Returns:
+        Usage over time of each broker (or quantiles of all), unloads by round, and the times
+        that were published; minutes are since the event.
+    """
+    run = _run(arm, seed)
+    found = trajectory(run)
+    minutes = (np.arange(len(found.usage)) + 1) * found.step_s / 60 - run.world.event_s / 60
+    shown = np.flatnonzero(minutes >= -_BEFORE_MIN)
+    shown = shown[:: max(1, math.ceil(len(shown) / _SAMPLES_MAX))]
+    return {
+        "arm": arm.name,
+        "seed": seed,
+        "minutes": [round(minute, 2) for minute in minutes[shown].tolist()],
+        "series": [
+            {"name": name, "usage": [_rounded(value) for value in values.tolist()]}
+            for name, values in _series(found.brokers, found.usage[shown])
+        ],
+        "unloads": _unloads(run),
+        "published": [
+            {"title": each.title, "minute": each.value[0]}
+            for each in published
+            if each.number in _TIMES
+        ],
+    }
+
+
+def _run(arm: Arm, seed: int) -> Run:
+    task, scenario = arm.task(seed), arm.scenario
+    balancer = Balancer(
+        shedder=None if task.shedder == NOBODY else task.shedder,
+        placer=task.placement,
+        release=task.release,
+        conf={**scenario.settings, **arm.strategy.settings},
+    )
+    return simulated(drawn(scenario, seed), balancer, scenario.parameters)
+
+
+def _series(
+    brokers: tuple[str, ...], usage: NDArray[np.float32]
+) -> Iterable[tuple[str, NDArray[np.float32] | Floats]]:
+    if len(brokers) <= _LINES_MAX:
+        return [(name.partition(":")[0], usage[:, i]) for i, name in enumerate(brokers)]
+    return [(name, np.nanquantile(usage, share, axis=1)) for name, share in _QUANTILES.items()]
+
+
+def _unloads(run: Run) -> list[dict[str, Any]]:
+    """Count the unloads of each round since the event."""
+    rounds, event_s = run.rounds, run.world.event_s
+    return [
+        {"minute": round((time_s - event_s) / 60, 2), "count": int(moved)}
+        for time_s, moved in zip(rounds.time_s.tolist(), rounds.moved.tolist(), strict=True)
+        if moved and time_s >= event_s
+    ]
+
+
+def _rounded(value: float) -> float | None:
+    return None if math.isnan(value) else round(value, 1)

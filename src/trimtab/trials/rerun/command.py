@@ -1,0 +1,107 @@
+"""A recording → its cluster simulated again, beside what really happened.
+
+Reads files and starts the job that reads a recording; everything else is asked of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark import SparkContext
+
+from trimtab.diagnose import diagnose
+from trimtab.ingest import Recording, ingest
+from trimtab.lab.reconstruct.cluster import NothingToSimulateError, Rebuilt
+from trimtab.lab.reconstruct.told import Told
+from trimtab.lab.simulate.strategies import Strategies
+from trimtab.pulsar.settings import SettingError
+from trimtab.spark.session import plain_faults, progress
+from trimtab.trials.recorded_cluster import Recorded, recorded, refuse_unrecorded
+from trimtab.trials.rerun.comparison import Stretch, compared
+from trimtab.trials.rerun.holding import beside
+from trimtab.trials.rerun.letting_go import Freed, freed
+from trimtab.trials.rerun.question import Question, moments
+
+#: What of the diagnosis is told again.
+_KEPT = ("recording", "release", "strategies", "brokers")
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What came of it."""
+
+    document: Mapping[str, Any]
+    told: Told
+    rebuilt: Rebuilt
+    free: tuple[Freed, ...]
+
+
+def rerun(spark: SparkContext, recording: Recording, question: Question) -> Rerun:
+    """Simulate a recorded cluster again, and put it beside what happened.
+
+    Raises:
+        NothingToSimulateError: the recording does not tell enough.
+        QuestionError: what is asked about is not in it.
+        IngestError: tables cannot be written.
+        SparkError: Spark failed.
+    """
+    return simulated_again(*reconstructed(spark, recording), question)
+
+
+def reconstructed(spark: SparkContext, recording: Recording) -> tuple[Recorded, Mapping[str, Any]]:
+    """Read a recording and rebuild its cluster; what the diagnosis found comes with it.
+
+    Raises:
+        NothingToSimulateError: the recording does not tell enough.
+        IngestError: tables cannot be written.
+        SparkError: Spark failed.
+    """
+    with TemporaryDirectory(prefix="trimtab-") as folder:
+        tables = Path(folder) / "tables"
+        ingest(spark, recording, tables)
+        refuse_unrecorded(tables)
+        with progress(spark, f"reading {recording.name}"), plain_faults():
+            document = diagnose(spark, tables, recording.cluster).findings
+        return recorded(tables, document), document
+
+
+def simulated_again(cluster: Recorded, document: Mapping[str, Any], question: Question) -> Rerun:
+    """Simulate a cluster that has been rebuilt.
+
+    Args:
+        cluster: from a recording.
+        document: findings.json of it.
+        question: what is asked.
+
+    Raises:
+        NothingToSimulateError: who led, or the strategies, are not known.
+        QuestionError: what is asked about is not in it.
+
+    Properties:
+        The same arguments give the same document.
+    """
+    _refuse_unsteered(cluster)
+    again, told = cluster.rebuilt, cluster.told
+    from_s, to_s = moments(question, again.grid.from_s, float(again.grid.end_s[-1]))
+    held = beside(again, cluster.balancer, told.rounds)
+    seeds = range(question.n_seeds)
+    free = tuple(freed(again, cluster.balancer, from_s, seed) for seed in seeds)
+    said = compared(again, told.rounds, held, free, Stretch(from_s, to_s, cluster.interval_s))
+    return Rerun({name: document[name] for name in _KEPT} | said, told, again, free)
+
+
+def _refuse_unsteered(cluster: Recorded) -> None:
+    """Refuse a cluster of whose leader nothing is known, so that nothing can be compared."""
+    if cluster.is_shedding and not cluster.told.rounds:
+        raise NothingToSimulateError(
+            "no round of a leader is known; expected the log of the broker that led, as "
+            "logs/<broker>/*.log"
+        )
+    try:
+        Strategies(cluster.balancer)
+    except (LookupError, SettingError) as error:
+        raise NothingToSimulateError(f"what led cannot be simulated: {error}") from None

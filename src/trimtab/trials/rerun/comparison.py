@@ -1,0 +1,245 @@
+"""A recorded leader and simulated ones → where they agree, in numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.lab.outcomes.spread import spread
+from trimtab.lab.reconstruct.cluster import Rebuilt
+from trimtab.lab.reconstruct.costs import Fit
+from trimtab.lab.reconstruct.told import Round
+from trimtab.pulsar.model import Floats
+from trimtab.trials.rerun.holding import Beside
+from trimtab.trials.rerun.letting_go import Freed, carried
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """What is compared: s from the beginning, and the shedding interval, s."""
+
+    from_s: float
+    to_s: float
+    interval_s: float
+
+
+def compared(
+    rebuilt: Rebuilt,
+    rounds: Sequence[Round],
+    held: Sequence[Beside],
+    free: Sequence[Freed],
+    stretch: Stretch,
+) -> dict[str, Any]:
+    """Put the leaders side by side.
+
+    Returns:
+        A document of plain values: `fit`, `held` and `free`; what is not known is None.
+    """
+    real = [each for each in rounds if _is_inside(each.time_s - rebuilt.grid.from_s, stretch)]
+    return {
+        "from": _iso(rebuilt.grid.from_s + stretch.from_s),
+        "to": _iso(rebuilt.grid.from_s + stretch.to_s),
+        "tick_s": rebuilt.grid.tick_s,
+        "untold": list(rebuilt.untold),
+        "fit": {
+            "cpu": _fit(rebuilt.used.cpu),
+            "network": _fit(rebuilt.used.network) | {"overhead": rebuilt.used.overhead},
+        },
+        "held": _held(rebuilt, [each for each in held if _is_inside(each.time_s, stretch)]),
+        "free": _free(rebuilt, real, free, stretch),
+    }
+
+
+def _is_inside(time_s: float, stretch: Stretch) -> bool:
+    return stretch.from_s <= time_s < stretch.to_s
+
+
+def _iso(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds")
+
+
+def _fit(fit: Fit) -> dict[str, Any]:
+    return {
+        "windows": fit.n_windows,
+        "error_points": _known(fit.error_points),
+        "r_squared": _known(fit.r_squared),
+    }
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
+    """Say how the simulated leader would have decided where the real one decided."""
+    return {
+        "rounds": [
+            {
+                "time": _iso(rebuilt.grid.from_s + each.time_s),
+                "real": each.real,
+                "simulated": each.simulated,
+                "same": each.same,
+                "placed": each.placed,
+                "score_error": _known(each.score_error),
+                "doubt": each.doubt,
+            }
+            for each in held
+        ],
+        "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in held),
+        "unloads_real": sum(each.real for each in held),
+        "unloads_simulated": sum(each.simulated for each in held),
+        "unloads_same": sum(each.same for each in held),
+        "unloads_placed": sum(each.placed for each in held),
+    }
+
+
+def _free(
+    rebuilt: Rebuilt, real: Sequence[Round], free: Sequence[Freed], stretch: Stretch
+) -> dict[str, Any]:
+    """Say what simulated leaders did that were left to themselves."""
+    moved = [
+        np.array([m if _is_inside(t, stretch) else 0 for t, m in _rounds(each)]) for each in free
+    ]
+    unloads = [int(each.sum()) for each in moved]
+    triggers = [int((each > 0).sum()) for each in moved]
+    times = [each.time_s - rebuilt.grid.from_s for each in real]
+    return {
+        "seeds": len(free),
+        "triggers": {"real": sum(bool(each.unloads) for each in real)} | _quantiles(triggers),
+        "unloads": {"real": sum(len(each.unloads) for each in real)} | _quantiles(unloads),
+        "by_seed": [
+            {"seed": each.seed, "triggers": triggers[i], "unloads": unloads[i]}
+            for i, each in enumerate(free)
+        ],
+        "rounds": _by_round(rebuilt, real, times, free, stretch),
+        "spread": _spreads(rebuilt, free, stretch),
+    }
+
+
+def _rounds(freed: Freed) -> list[tuple[float, int]]:
+    return list(zip(freed.round_s.tolist(), freed.moved.tolist(), strict=True))
+
+
+def _quantiles(values: Sequence[float]) -> dict[str, float]:
+    low, median, high = np.quantile(values, (0.1, 0.5, 0.9)).tolist()
+    return {"median": median, "p10": low, "p90": high}
+
+
+def _by_round(
+    rebuilt: Rebuilt,
+    real: Sequence[Round],
+    times: Sequence[float],
+    free: Sequence[Freed],
+    stretch: Stretch,
+) -> list[dict[str, Any]]:
+    """Say for each round of the real leader what simulated ones did at about that time.
+
+    A simulated round belongs to the real one that is nearest, within an interval.
+    """
+    moved = [[_Near() for _ in real] for _ in free]
+    for near, each in zip(moved, free, strict=True):
+        for time_s, bundles in zip(each.round_s.tolist(), each.bundles, strict=True):
+            if bundles and _is_inside(time_s, stretch) and times:
+                k = int(np.argmin(np.abs(np.array(times) - time_s)))
+                if abs(times[k] - time_s) < stretch.interval_s:
+                    near[k].add(time_s - times[k], bundles)
+    return [
+        _round(rebuilt.grid.from_s + times[k], each, [near[k] for near in moved])
+        for k, each in enumerate(real)
+    ]
+
+
+@dataclass(slots=True)
+class _Near:
+    """What one simulated leader unloaded about the time of a real round."""
+
+    bundles: frozenset[int] = frozenset()
+    count: int = 0
+    #: s by which it was later, the first of several.
+    later_s: float = math.nan
+
+    def add(self, later_s: float, bundles: frozenset[int]) -> None:
+        self.later_s = later_s if math.isnan(self.later_s) else self.later_s
+        self.bundles |= bundles
+        self.count += len(bundles)
+
+
+def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, Any]:
+    named = {bundle for bundle, _ in real.unloads}
+    later = [each.later_s for each in simulated if each.count]
+    return {
+        "time": _iso(time_s),
+        "real": len(real.unloads),
+        "triggered_share": sum(each.count > 0 for each in simulated) / len(simulated),
+        "later_s": _quantiles(later) if later else None,
+        "same": _quantiles([len(named & each.bundles) for each in simulated]),
+        **_quantiles([each.count for each in simulated]),
+    }
+
+
+def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
+    """Percent of the busiest resource that brokers told, (n_ticks, n_brokers)."""
+    told = rebuilt.used.told
+    known = np.where(np.isnan(told), -np.inf, told).max(axis=0)
+    return np.where(np.isinf(known), np.nan, known).astype(np.float32)
+
+
+def real_rate(rebuilt: Rebuilt, free: Sequence[Freed]) -> Floats:
+    """Messages/s by who really owned what, (n_ticks, n_brokers); NaN while a broker is down."""
+    rate = carried(rebuilt, rebuilt.owner)
+    rate[np.isnan(free[0].rate)] = np.nan
+    return rate
+
+
+def _spreads(
+    rebuilt: Rebuilt, free: Sequence[Freed], stretch: Stretch
+) -> dict[str, dict[str, Any] | None]:
+    """Put the spread over brokers beside the real one, over time, seed by seed."""
+    tick_s = rebuilt.grid.tick_s
+    part = slice(math.ceil(stretch.from_s / tick_s), int(stretch.to_s // tick_s))
+    found: dict[str, dict[str, Any] | None] = {}
+    for name, real, simulated in (
+        ("rate", real_rate(rebuilt, free), [each.rate for each in free]),
+        ("usage", real_usage(rebuilt), [each.usage for each in free]),
+    ):
+        pairs = [_pair(real[part], each[part]) for each in simulated]
+        found[name] = _beside([pair for pair in pairs if pair.shape[1]])
+    return found
+
+
+def _pair(real: Floats | NDArray[np.float32], simulated: Floats | NDArray[np.float32]) -> Floats:
+    """Take both spreads where both are known, (2, n_ticks)."""
+    # Where a broker has told nothing yet, it is left out of both.
+    unknown = np.isnan(real) | np.isnan(simulated)
+    both = [np.where(unknown, np.nan, each).astype(np.float32) for each in (real, simulated)]
+    spreads = np.stack([spread(each) for each in both]).astype(np.float64)
+    return spreads[:, ~np.isnan(spreads).any(axis=0)]
+
+
+def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
+    """Average and correlate spreads; None if not one is known."""
+    if not pairs:
+        return None
+    means = np.array([pair.mean(axis=1) for pair in pairs])
+    related = [_correlation(*pair) for pair in pairs]
+    known = [value for value in related if not math.isnan(value)]
+    return {
+        # What is known of the real one is the same whatever the seed, but for brokers that
+        # are down in one of them.
+        "real": float(np.median(means[:, 0])),
+        **_quantiles(means[:, 1].tolist()),
+        "correlation": _quantiles(known) if known else None,
+    }
+
+
+def _correlation(ours: Floats, theirs: Floats) -> float:
+    """Correlate two spreads; NaN if one of them never changes."""
+    if ours.size < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
+        return math.nan
+    return float(np.corrcoef(ours, theirs)[0, 1])

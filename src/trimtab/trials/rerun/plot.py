@@ -1,0 +1,104 @@
+"""A comparison → a picture: every broker over time, really and simulated, and unloads by round.
+
+How it looks stands in `charts/beside.vl.json`; here its data is filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.pulsar.model import Floats
+from trimtab.report.drawing import draw
+from trimtab.trials.rerun.command import Rerun
+from trimtab.trials.rerun.comparison import real_rate, real_usage
+from trimtab.trials.rerun.letting_go import Freed
+
+#: Samples that are drawn; there are no more pixels to tell them apart.
+_SAMPLES_MAX = 420
+#: Shedders that go by messages/s, and not by usage.
+_BY_RATE = frozenset({"UniformLoadShedder"})
+
+_Row: TypeAlias = dict[str, Any]
+
+
+def plot(found: Rerun, path: Path) -> None:
+    """Draw a comparison into a file, .svg or .png."""
+    draw(chart(found), path)
+
+
+def chart(found: Rerun) -> dict[str, Any]:
+    """Fill the chart with a comparison."""
+    text = files("trimtab.trials.rerun").joinpath("charts", "beside.vl.json").read_text("utf-8")
+    spec: dict[str, Any] = json.loads(text)
+    shown, document = typical(found.free), found.document
+    is_rate = document["strategies"]["shedding"] in _BY_RATE
+    what = "messages/s" if is_rate else "usage, %"
+    real: Floats | NDArray[np.float32] = (
+        real_rate(found.rebuilt, found.free) if is_rate else real_usage(found.rebuilt)
+    )
+    simulated: Floats | NDArray[np.float32] = shown.rate if is_rate else shown.usage
+    from_s = found.rebuilt.grid.from_s
+    spec["datasets"] = {
+        "real": _lines(found, real),
+        "simulated": _lines(found, simulated),
+        "events": [{"minute": event.time_s / 60} for event in found.rebuilt.world.events],
+        "rounds_real": [
+            {"minute": (each.time_s - from_s) / 60} for each in found.told.rounds if each.unloads
+        ],
+        "rounds_simulated": [
+            {"minute": time_s / 60} for time_s in shown.round_s[shown.moved > 0].tolist()
+        ],
+        "unloads": [
+            {"minute": (datetime.fromisoformat(row["time"]).timestamp() - from_s) / 60} | row
+            for row in document["free"]["rounds"]
+        ],
+    }
+    for view, who in zip(spec["vconcat"], ("real", f"simulated, seed {shown.seed}"), strict=False):
+        view["encoding"]["y"]["axis"]["title"] = f"{who}: {what}"
+    last = found.rebuilt.world.duration_s / 60
+    for view in spec["vconcat"]:
+        view["encoding"]["x"]["scale"]["domain"] = [0, last]
+    spec["title"] = {"text": _title(document), "subtitle": _subtitle(document["free"])}
+    return spec
+
+
+def typical(free: tuple[Freed, ...]) -> Freed:
+    """Pick the simulation whose number of unloads is the median, the first of several."""
+    unloads = [int(each.moved.sum()) for each in free]
+    middle = sorted(unloads)[(len(unloads) - 1) // 2]
+    return free[unloads.index(middle)]
+
+
+def _title(document: Mapping[str, Any]) -> str:
+    strategies = document["strategies"]
+    both = dict.fromkeys((strategies["shedding"], strategies["placement"]))
+    return f"{document['recording']}: {' + '.join(both)}, real and simulated"
+
+
+def _subtitle(free: Mapping[str, Any]) -> str:
+    told = [
+        f"{name}: real {free[name]['real']}, simulated {free[name]['median']:g} "
+        f"({free[name]['p10']:g} to {free[name]['p90']:g})"
+        for name in ("triggers", "unloads")
+    ]
+    return f"{'; '.join(told)}; {free['seeds']} seeds"
+
+
+def _lines(found: Rerun, values: Floats | NDArray[np.float32]) -> list[_Row]:
+    """Lay out each broker's line; it is broken where nothing is known."""
+    every = max(1, math.ceil(len(values) / _SAMPLES_MAX))
+    minutes = ((np.arange(len(values)) + 1) * found.rebuilt.grid.tick_s / 60)[every - 1 :: every]
+    return [
+        {"minute": minute, "broker": name, "value": None if math.isnan(value) else round(value, 1)}
+        for name, column in zip(found.told.brokers, values[every - 1 :: every].T, strict=True)
+        for minute, value in zip(minutes.tolist(), column.tolist(), strict=True)
+    ]

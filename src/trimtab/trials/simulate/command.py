@@ -1,0 +1,86 @@
+"""The command `trimtab simulate` from end to end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from trimtab.files.fields import FieldError
+from trimtab.files.whole_files import write_whole
+from trimtab.lab.simulate.scenario import ScenarioError
+from trimtab.pulsar.settings import SettingError
+from trimtab.trials.simulate.history import history
+from trimtab.trials.simulate.live import run
+from trimtab.trials.simulate.plot import PlotError, check_plot, plot
+from trimtab.trials.simulate.question import Question, posed
+from trimtab.trials.simulate.result import Result, document, result
+from trimtab.trials.simulate.summary import expectation_lines, opening, outcome_lines
+
+#: How to read a history.
+LEGEND = (
+    "usage is the truth: percent of the busiest of CPU and network, in the minute before; scores",
+    "are what the strategy saw; a → b is a usage before and after a move, on the same traffic;",
+    "bundles are ranges of hashes without trailing zeros.",
+    "",
+)
+
+
+class UserError(Exception):
+    """What was asked for cannot be; says what, and what would be expected."""
+
+
+def simulate(question: Question, picture: Path | None, folder: Path | None) -> Result:
+    """Run an experiment, and write what was asked for.
+
+    Args:
+        question: what is asked.
+        picture: file to draw into, .svg or .png.
+        folder: to write history, outcomes and picture into; is made if it is not there.
+
+    Raises:
+        UserError: something asked for is not there, or cannot be written.
+    """
+    try:
+        if picture is not None:
+            check_plot(picture)
+        experiment = posed(question)
+        found = result(experiment, run(experiment))
+        if picture is not None:
+            plot(found, picture)
+        if folder is not None:
+            _write(found, folder)
+    except (FieldError, OSError, PlotError, ScenarioError, SettingError) as error:
+        raise UserError(str(error)) from error
+    return found
+
+
+def tell(found: Result, as_json: bool) -> Iterator[str]:
+    """Tell a result, for a person or for a program."""
+    if as_json:
+        yield json.dumps(document(found), indent=1, ensure_ascii=False)
+        return
+    yield from opening(found)
+    yield ""
+    yield from LEGEND
+    yield from history(found)
+    yield from ("", "Outcomes since the event" if found.run.world.event_s else "Outcomes")
+    yield from outcome_lines(found)
+    if found.verdicts:
+        yield from ("", "Expectations")
+        yield from expectation_lines(found)
+    if found.run.is_cut:
+        yield from ("", "The run was cut short: nothing may be concluded of it.")
+    yield from ("", "To repeat it:", f"  {found.experiment.command}")
+
+
+def _write(found: Result, folder: Path) -> None:
+    """Write a folder; its files go into place when they are whole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {
+        "history.txt": "\n".join([*tell(found, as_json=False), ""]),
+        "outcomes.json": "\n".join([*tell(found, as_json=True), ""]),
+    }
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    plot(found, folder / "usage.svg")

@@ -1,0 +1,213 @@
+"""A result → a picture: who stood where, what was moved, and how far brokers were apart.
+
+How it looks stands in `charts/usage.vl.json`; here its data is filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.lab.outcomes.balance import BAR_POINTS
+from trimtab.lab.outcomes.level import level
+from trimtab.lab.outcomes.spread import spread
+from trimtab.report.drawing import draw
+from trimtab.trials.simulate.history import happenings
+from trimtab.trials.simulate.naming import short_brokers
+from trimtab.trials.simulate.result import Result
+from trimtab.trials.simulate.summary import told
+
+#: Brokers up to which each has a colour and a name, and up to which each has a line.
+_COLOURS_MAX = 10
+_LINES_MAX = 50
+#: Moves up to which each is drawn; of more, only their number by minute.
+_MOVES_MAX = 150
+#: Samples that are drawn; there are no more pixels to tell them apart.
+_SAMPLES_MAX = 430
+#: The drawing's width, and what a letter of a label takes of it.
+_WIDTH_PX = 860
+_LETTER_PX = 6.2
+_LABEL_ROWS = 2
+
+_Row: TypeAlias = dict[str, Any]
+
+
+class PlotError(ValueError):
+    """A picture cannot be made; says why."""
+
+
+def check_plot(path: Path) -> None:
+    """Check that a picture can be made, before the time for a run is spent.
+
+    Raises:
+        PlotError: the name ends in something else than .svg or .png, or there is no folder.
+    """
+    if path.suffix not in (".svg", ".png"):
+        raise PlotError(f"--plot: found {path.name!r}, expected a name that ends in .svg or .png")
+    if not path.parent.is_dir():
+        raise PlotError(f"--plot: found no folder {str(path.parent)!r}")
+
+
+def plot(found: Result, path: Path) -> None:
+    """Draw a result into a file, .svg or .png."""
+    draw(chart(found), path)
+
+
+def chart(found: Result) -> dict[str, Any]:
+    """Fill the chart with a result."""
+    text = files("trimtab.trials.simulate").joinpath("charts", "usage.vl.json").read_text("utf-8")
+    spec: dict[str, Any] = json.loads(text)
+    usage = found.trajectory.usage
+    names = short_brokers(found.trajectory.brokers)
+    every = max(1, math.ceil(len(usage) / _SAMPLES_MAX))
+    minutes = (np.arange(len(usage)) + 1) * found.trajectory.step_s / 60
+    drawn, at = usage[every - 1 :: every], minutes[every - 1 :: every]
+    if usage.shape[1] > _LINES_MAX:
+        spec["datasets"] |= {"bands": _bands(drawn, at), "median": _median(drawn, at)}
+    else:
+        spec["datasets"]["lines"] = _lines(drawn, at, names)
+    if _COLOURS_MAX < usage.shape[1] <= _LINES_MAX:
+        spec["datasets"]["mean"] = _series(at, {"usage": np.nanmean(drawn, axis=1)})
+        lines = next(
+            each for each in spec["vconcat"][0]["layer"] if each["data"]["name"] == "lines"
+        )
+        lines["mark"] |= {"color": "#3b6fb6", "opacity": 0.35, "strokeWidth": 1}
+        lines["encoding"] = {"y": {"field": "usage"}, "detail": {"field": "broker"}}
+    levels = level(usage, found.trajectory.step_s)[every - 1 :: every]
+    best = found.trajectory.best_spread[every - 1 :: every]
+    spec["datasets"] |= {
+        "spread": _series(at, {"spread": spread(levels), "bar": best + BAR_POINTS}),
+        "moves": _moves(found),
+        "unloads": _unloads(found),
+        "events": [{"minute": time_s / 60} for time_s, _ in happenings(found)],
+        "labels": _labels(found),
+    }
+    spec["title"] = {"text": _title(found), "subtitle": _subtitle(found)}
+    _fit(spec, len(usage) * found.trajectory.step_s / 60)
+    return spec
+
+
+def _fit(spec: dict[str, Any], minutes: float) -> None:
+    """Fit axes to the data, and leave out layers that have none: a legend would tell of them."""
+    views, data = spec["vconcat"], spec["datasets"]
+    for view in views:
+        view["encoding"]["x"]["scale"]["domain"] = [0, minutes]
+    views[1]["layer"] = [each for each in views[1]["layer"] if data[each["data"]["name"]]]
+    totals: dict[float, int] = {}
+    for row in data["unloads"]:
+        totals[row["minute"]] = totals.get(row["minute"], 0) + row["count"]
+    most = max(totals.values(), default=1)
+    y = views[2]["encoding"]["y"]
+    y["scale"], y["axis"]["values"] = {"domain": [0, most]}, [0, most]
+    spec["vconcat"] = views if data["labels"] else views[1:]
+
+
+def _title(found: Result) -> str:
+    experiment = found.experiment
+    return f"{experiment.question.scenario}: {experiment.name}"
+
+
+def _subtitle(found: Result) -> str:
+    outcomes, experiment = found.outcomes, found.experiment
+    balance = outcomes["time_to_balance_min"]
+    words = {True: "never balanced", False: f"balanced after {told(balance)} min"}
+    said = "balance unknown" if math.isnan(balance) else words[math.isinf(balance)]
+    return (
+        f"Pulsar {experiment.balancer.release}, seed {experiment.question.seed}: {said},"
+        f" {told(outcomes['unloads'])} unloads, {told(outcomes['wasted'])} of them wasted"
+    )
+
+
+# ------------------------------------------------------------------ data
+
+
+def _lines(usage: NDArray[np.float32], at: NDArray[np.float64], names: Sequence[str]) -> list[_Row]:
+    return [
+        {"minute": minute, "broker": name, "usage": _rounded(value)}
+        for name, column in zip(names, usage.T, strict=True)
+        for minute, value in zip(at.tolist(), column.tolist(), strict=True)
+    ]
+
+
+def _series(at: NDArray[np.float64], columns: dict[str, NDArray[Any]]) -> list[_Row]:
+    return [
+        {"minute": minute, **{n: _rounded(float(c[i])) for n, c in columns.items()}}
+        for i, minute in enumerate(at.tolist())
+    ]
+
+
+def _bands(usage: NDArray[np.float32], at: NDArray[np.float64]) -> list[_Row]:
+    shares = {"all brokers": (0, 100), "nine in ten": (5, 95), "every other": (25, 75)}
+    known = ~np.isnan(usage).all(axis=1)
+    return [
+        {"minute": minute, "brokers": name, "low": _rounded(low), "high": _rounded(high)}
+        for name, ends in shares.items()
+        for minute, low, high in zip(
+            at[known].tolist(), *np.nanpercentile(usage[known], ends, axis=1).tolist(), strict=True
+        )
+    ]
+
+
+def _median(usage: NDArray[np.float32], at: NDArray[np.float64]) -> list[_Row]:
+    known = ~np.isnan(usage).all(axis=1)
+    return _series(at[known], {"usage": np.nanmedian(usage[known], axis=1)})
+
+
+def _moves(found: Result) -> list[_Row]:
+    moves = found.run.moves
+    shed = np.flatnonzero(moves.round >= 0)
+    if len(shed) > _MOVES_MAX:
+        return []
+    return [
+        {
+            "minute": float(moves.time_s[i]) / 60,
+            "source": _rounded(float(moves.source_before[i])),
+            "target": _rounded(float(moves.target_before[i])),
+            "direction": _direction(found, int(i)),
+        }
+        for i in shed
+    ]
+
+
+def _unloads(found: Result) -> list[_Row]:
+    moves = found.run.moves
+    counts: dict[tuple[int, str], int] = {}
+    for i in np.flatnonzero(moves.round >= 0).tolist():
+        key = (int(moves.time_s[i] // 60), _direction(found, i))
+        counts[key] = counts.get(key, 0) + 1
+    return [
+        {"minute": minute, "minute_end": minute + 1, "direction": direction, "count": count}
+        for (minute, direction), count in sorted(counts.items())
+    ]
+
+
+def _direction(found: Result, i: int) -> str:
+    moves = found.run.moves
+    is_wrong = moves.target_before[i] > min(moves.mean[i], moves.source_before[i])
+    return "wrong" if is_wrong else "fine"
+
+
+def _labels(found: Result) -> list[_Row]:
+    """Say what happened, as far as there is room; where there is none, the line must do."""
+    px_by_s = _WIDTH_PX / (len(found.run.usage) * found.run.tick_s)
+    free_px = [0.0] * _LABEL_ROWS
+    labels = []
+    for time_s, text in happenings(found):
+        at_px = time_s * px_by_s
+        row = next((row for row, px in enumerate(free_px) if px <= at_px), None)
+        if row is not None:
+            labels.append({"minute": time_s / 60, "row": row, "what": text})
+            free_px[row] = at_px + _LETTER_PX * (len(text) + 2)
+    return labels
+
+
+def _rounded(value: float) -> float | None:
+    """Round to what can be seen; a line is broken where nothing is known."""
+    return None if math.isnan(value) else round(value, 1)

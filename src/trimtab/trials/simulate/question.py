@@ -1,0 +1,159 @@
+"""What is asked on a command line → a scenario, its world and the strategies that steer it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from trimtab import __version__
+from trimtab.files.fields import Field, FieldError, expected_name, shown
+from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.lab.simulate.world import World
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.place import PLACERS, placer
+from trimtab.pulsar.sequences.sequences import known_release
+from trimtab.pulsar.settings import SettingError, setting
+from trimtab.pulsar.shed import SHEDDERS, shedder
+
+#: Stands for nobody shedding.
+NOBODY = "none"
+#: The placer where none is named and the shedder is none itself: Pulsar's default for long.
+USUAL_PLACER = "LeastLongTermMessageRate"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One experiment, as asked."""
+
+    #: Name of a scenario that trimtab brings, or path of a file.
+    scenario: str
+    #: Simple name of Pulsar's class, or `NOBODY`; with a placer behind a plus sign, or
+    #: without.
+    strategy: str
+    #: Simple name of Pulsar's class; None for the usual one.
+    placement: str | None = None
+    #: Pulsar's; None for the scenario's.
+    release: str | None = None
+    #: `key=value` of broker.conf, in addition to the scenario's.
+    settings: tuple[str, ...] = ()
+    seed: int = 0
+    #: None for as long as the scenario has it.
+    minutes: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A question that can be answered."""
+
+    question: Question
+    scenario: Scenario
+    world: World
+    balancer: Balancer
+
+    @property
+    def shedder(self) -> str:
+        """Name who sheds, be it nobody."""
+        return self.balancer.shedder or NOBODY
+
+    @property
+    def name(self) -> str:
+        """Name who sheds and who places, once if it is one class."""
+        sheds, places = self.balancer.shedder, self.balancer.placer
+        if sheds == places:
+            return places
+        return f"{sheds or 'nobody sheds'} + {places}"
+
+    @property
+    def command(self) -> str:
+        """Spell the command that gives the same again, whatever the defaults will be."""
+        asked, balancer = self.question, self.balancer
+        words = ["trimtab", "simulate", asked.scenario, "--strategy", self.shedder]
+        words += ["--placement", balancer.placer, "--release", balancer.release]
+        for pair in asked.settings:
+            words += ["--set", pair]
+        words += ["--seed", str(asked.seed)]
+        if asked.minutes is not None:
+            words += ["--minutes", f"{asked.minutes:g}"]
+        return f"{shlex.join(words)}  # trimtab {__version__}"
+
+
+def posed(question: Question) -> Experiment:
+    """Make an experiment of a question.
+
+    Raises:
+        ScenarioError: there is no such scenario, or it is not one.
+        FieldError: a strategy, release or setting that there is not, or a world that cannot
+            be drawn.
+    """
+    scenario = found_scenario(question.scenario)
+    release = question.release or scenario.run.release
+    known_release(Field(release, ("--release",)))
+    sheds, _, joined = question.strategy.partition("+")
+    places = question.placement or joined or _usual_placer(sheds)
+    if joined and question.placement not in (None, joined):
+        raise FieldError("--placement", shown(places), f"{joined}, as --strategy has it")
+    _check_class("--strategy", sheds, {*_names(SHEDDERS), NOBODY})
+    _check_class("--placement", places, _names(PLACERS))
+    if sheds != NOBODY and shedder(sheds, release) is None:
+        raise FieldError("--strategy", sheds, f"a class that Pulsar {release} has")
+    if placer(places, release) is None:
+        raise FieldError("--placement", places, f"a class that Pulsar {release} has")
+    conf = {**scenario.settings, **_settings(question.settings, release)}
+    world = drawn(scenario, question.seed)
+    return Experiment(
+        question=question,
+        scenario=scenario,
+        world=world if question.minutes is None else _cut(world, question.minutes),
+        balancer=Balancer(None if sheds == NOBODY else sheds, places, release, conf),
+    )
+
+
+def _names(registered: Mapping[tuple[str, str], object]) -> set[str]:
+    return {name for name, _ in registered}
+
+
+def _usual_placer(sheds: str) -> str:
+    """Take the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
+    return sheds if sheds in _names(PLACERS) else USUAL_PLACER
+
+
+def _check_class(option: str, name: str, known: set[str]) -> None:
+    if name not in known:
+        raise FieldError(option, shown(name), expected_name(name, known))
+
+
+def _settings(pairs: tuple[str, ...], release: str) -> dict[str, str]:
+    """Read `key=value` pairs.
+
+    Raises:
+        FieldError: it is no pair, or the release has no such key, or it takes something else.
+    """
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise FieldError("--set", shown(pair), "key=value")
+        if name not in KEYS:
+            expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
+            raise FieldError("--set", shown(name), expected)
+        if KEYS[name].default(release) is None:
+            raise FieldError("--set", name, f"a key that Pulsar {release} has")
+        found[name] = text
+        try:
+            setting(found, name, release)
+        except SettingError as error:
+            raise FieldError(f"--set {name}", shown(text), error.expected) from error
+    return found
+
+
+def _cut(world: World, minutes: float) -> World:
+    """Simulate for another time than the scenario has."""
+    event_min = world.event_s / 60
+    if minutes <= event_min:
+        expected = f"more than {event_min:g}, since outcomes count from there"
+        raise FieldError("--minutes", f"{minutes:g}", expected)
+    return replace(world, duration_s=60.0 * minutes)

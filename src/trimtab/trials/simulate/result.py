@@ -1,0 +1,147 @@
+"""A run → what is said of it: outcomes, and what was expected of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trimtab import __version__
+from trimtab.lab.outcomes import Trajectory, measured, trajectory
+from trimtab.lab.outcomes.minimum_moves import Minimum
+from trimtab.lab.scenarios.expectations import measure
+from trimtab.lab.simulate.expected import Verdict, verdicts
+from trimtab.lab.simulate.world import Run
+from trimtab.trials.simulate.needed import needed
+from trimtab.trials.simulate.question import Experiment
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An experiment and its answer."""
+
+    experiment: Experiment
+    run: Run
+    trajectory: Trajectory
+    #: Name → value, NaN where it could not be taken.
+    outcomes: Mapping[str, float]
+    #: The fewest unloads that would have done; None where that is not to be said.
+    needed: Minimum | None
+    #: On each expectation that is about these strategies.
+    verdicts: tuple[Verdict, ...]
+
+    @property
+    def failed(self) -> tuple[Verdict, ...]:
+        """List the expectations that are not met.
+
+        What is expected of the median over seeds says nothing about one seed; what is
+        known not to hold is no surprise.
+        """
+        return tuple(v for v in self.verdicts if not v.is_met and self.is_judged(v))
+
+    def is_judged(self, verdict: Verdict) -> bool:
+        """Say whether this run decides about an expectation.
+
+        It does not about a median over seeds, about what is known not to hold, or about a
+        time that was left out on purpose.
+        """
+        expectation, asked = verdict.expectation, self.experiment.question.minutes
+        until = expectation.until_min or self.experiment.scenario.run.minutes
+        is_left_out = asked is not None and asked < until
+        return expectation.of != "median" and not expectation.known and not is_left_out
+
+
+def result(experiment: Experiment, run: Run) -> Result:
+    """Take the outcomes of a run, and hold them against what is expected."""
+    found = trajectory(run)
+    return Result(
+        experiment=experiment,
+        run=run,
+        trajectory=found,
+        outcomes=measured(found),
+        needed=needed(run, found, experiment.scenario.parameters.physics),
+        verdicts=verdicts(
+            experiment.scenario,
+            experiment.balancer.shedder,
+            experiment.balancer.placer,
+            [measure(found)],
+        ),
+    )
+
+
+def document(found: Result) -> dict[str, Any]:
+    """Lay a result out as JSON has it.
+
+    Returns:
+        A number that is infinite is the text "Infinity", one that is not known null.
+    """
+    experiment, run = found.experiment, found.run
+    names, bundles = run.world.machines.names, run.world.bundles.names
+    return {
+        "scenario": experiment.question.scenario,
+        "question": experiment.scenario.question,
+        "shedder": experiment.shedder,
+        "placement": experiment.balancer.placer,
+        "release": experiment.balancer.release,
+        "settings": dict(experiment.balancer.conf),
+        "seed": experiment.question.seed,
+        "simulated_min": len(run.usage) * run.tick_s / 60,
+        "event_at_min": run.world.event_s / 60,
+        "is_cut": run.is_cut,
+        "command": experiment.command,
+        "version": __version__,
+        "outcomes": {name: number(value) for name, value in found.outcomes.items()},
+        "needed_unloads": None
+        if found.needed is None
+        else {"count": number(found.needed.moves), "is_exact": found.needed.is_exact},
+        "expectations": [_expectation(found, verdict) for verdict in found.verdicts],
+        "rounds": [
+            {
+                "time_s": number(time_s),
+                "duration_s": number(run.rounds.duration_s[i]),
+                "planned": int(run.rounds.planned[i]),
+                "moved": int(run.rounds.moved[i]),
+                "average": number(run.rounds.average[i]),
+                "error": run.rounds.error[i] or None,
+            }
+            for i, time_s in enumerate(run.rounds.time_s.tolist())
+        ],
+        "moves": [
+            {
+                "time_s": number(run.moves.time_s[i]),
+                "round": int(run.moves.round[i]) if run.moves.round[i] >= 0 else None,
+                "bundle": bundles[bundle],
+                "source": names[run.moves.source[i]] if run.moves.source[i] >= 0 else None,
+                "target": names[run.moves.target[i]] if run.moves.target[i] >= 0 else None,
+            }
+            | {
+                name: number(getattr(run.moves, name)[i])
+                for name in ("source_before", "target_before", "source_end", "target_end", "mean")
+            }
+            for i, bundle in enumerate(run.moves.bundle.tolist())
+        ],
+        "counts": dict(run.counts),
+    }
+
+
+def number(value: float) -> float | str | None:
+    """Write a number as JSON has it.
+
+    >>> [number(1.5), number(float("inf")), number(float("nan"))]
+    [1.5, 'Infinity', None]
+    """
+    if math.isnan(value):
+        return None
+    return float(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _expectation(found: Result, verdict: Verdict) -> dict[str, Any]:
+    return {
+        "expected": verdict.expected,
+        "found": verdict.found,
+        "is_met": verdict.is_met,
+        "is_judged": found.is_judged(verdict),
+        "because": verdict.expectation.because,
+        "known": verdict.expectation.known or None,
+    }

@@ -1,0 +1,93 @@
+"""What a sweep runs: a scenario drawn with a seed, under a strategy, measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from trimtab.lab.outcomes import outcomes
+from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios.expectations import expected_numbers
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.run import simulated
+from trimtab.lab.simulate.scenario import ScenarioError
+from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.lab.simulate.world import Run
+from trimtab.trials.sweep.grid import Grid
+from trimtab.trials.sweep.pipeline import Plan
+from trimtab.trials.sweep.task import NOBODY, Ran, Task
+
+_SUFFIX = ".toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Simulates a task; travels to the workers with the scenarios that it needs."""
+
+    scenarios: Mapping[str, Scenario]
+    #: Takes the numbers that are asked of a run besides its outcomes, and travels along;
+    #: None for those by which the scenario's expectations can be judged.
+    numbers: Callable[[Run], Mapping[str, float] | None] | None = None
+
+    def __call__(self, task: Task) -> Ran:
+        """Draw the scenario, simulate it and measure what came of it."""
+        asked = self.scenarios[task.scenario]
+        balancer = Balancer(
+            shedder=None if task.shedder == NOBODY else task.shedder,
+            placer=task.placement,
+            release=task.release,
+            conf={**asked.settings, **json.loads(task.settings)},
+        )
+        run = simulated(drawn(asked, task.seed), balancer, asked.parameters)
+        take = self.numbers or partial(expected_numbers, asked, balancer)
+        return Ran(outcomes(run), run.is_cut, take(run))
+
+
+def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
+    """Read scenarios.
+
+    Args:
+        names: of those that trimtab brings, or paths; one that comes again counts once.
+        beside: folder from which paths start.
+
+    Returns:
+        Name → scenario; of a file, its name without the ending.
+
+    Raises:
+        ScenarioError: there is none of that name, it is not one, or two have the same name.
+    """
+    found: dict[str, Scenario] = {}
+    for given in dict.fromkeys(names):
+        is_file = "/" in given or given.endswith(_SUFFIX)
+        name = Path(given).name.removesuffix(_SUFFIX)
+        if name in found:
+            raise ScenarioError(f"scenarios: found two that are called {name!r}")
+        found[name] = found_scenario(str(beside / given) if is_file else given)
+    return found
+
+
+def plan_of(grid: Grid, scenarios: Mapping[str, Scenario]) -> Plan:
+    """Plan the runs of a grid.
+
+    Raises:
+        GridError: a release has no such strategy, or no such key.
+    """
+    releases = {name: scenario.run.release for name, scenario in scenarios.items()}
+    return Plan(
+        tasks=grid.tasks(releases),
+        work=Simulation(scenarios),
+        basis={f"scenario {name}": scenario_digest(each) for name, each in scenarios.items()},
+        time_limit_s=grid.time_limit_s,
+    )
+
+
+def scenario_digest(scenario: Scenario) -> str:
+    """Tell a scenario from all that ask something else; where it was read does not matter."""
+    content = (dataclasses.replace(scenario, origin=""), scenario.parameters)
+    return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()

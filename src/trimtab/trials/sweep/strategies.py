@@ -1,0 +1,197 @@
+"""What is swept over besides scenarios and seeds: strategies, their releases and settings.
+
+A strategy is a shedder with a placer, spelt `ThresholdShedder+LeastLongTermMessageRate`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trimtab.files.fields import Field, FieldError, expected_name, shown
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.place import PLACERS, placer
+from trimtab.pulsar.sequences.sequences import conf_text, known_release
+from trimtab.pulsar.settings import SettingError, setting
+from trimtab.pulsar.shed import SHEDDERS, shedder
+from trimtab.trials.sweep.task import NOBODY
+
+#: Joins a shedder and its placer.
+JOINT = "+"
+#: Pulsar's placer where none is named, unless the shedder is one too.
+USUAL_PLACER = "LeastLongTermMessageRate"
+#: The pairs that make sense, Pulsar's default first, and nobody shedding.
+USUAL = (
+    "ThresholdShedder+LeastLongTermMessageRate",
+    "ThresholdShedder+LeastResourceUsageWithWeight",
+    "UniformLoadShedder+LeastLongTermMessageRate",
+    "OverloadShedder+LeastLongTermMessageRate",
+    "AvgShedder+AvgShedder",
+    "none+LeastLongTermMessageRate",
+)
+
+_SHEDDERS = frozenset(name for name, _ in SHEDDERS)
+_PLACERS = frozenset(name for name, _ in PLACERS)
+#: A release that has every key.
+_NEWEST = "5.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A shedder with a placer, in one release and under one choice of settings."""
+
+    shedder: str
+    placement: str
+    #: None stands for the scenario's.
+    release: str | None
+    #: broker.conf's keys, as text.
+    settings: Mapping[str, str]
+    #: Where it stands, for errors.
+    where: Field = field(compare=False)
+
+    def check(self, release: str) -> None:
+        """Check that a release has all of it.
+
+        Raises:
+            FieldError: it has no such strategy, or no such key.
+        """
+        if self.shedder != NOBODY and shedder(self.shedder, release) is None:
+            raise self._lacks(release, self.shedder)
+        if placer(self.placement, release) is None:
+            raise self._lacks(release, self.placement)
+        for name in self.settings:
+            if KEYS[name].default(release) is None:
+                raise self._lacks(release, name)
+
+    def _lacks(self, release: str, name: str) -> FieldError:
+        return FieldError(self.where.path, name, f"something that Pulsar {release} has")
+
+
+def usual(releases: Iterable[str]) -> tuple[str, ...]:
+    """Name the pairs of `USUAL` that every one of some releases has."""
+    return tuple(name for name in USUAL if all(_has(release, name) for release in releases))
+
+
+def pair(given: Field) -> tuple[str, str]:
+    """Read a shedder with its placer: `AvgShedder`, `OverloadShedder+RoundRobinBrokerSelector`.
+
+    `none` for a shedder stands for nobody shedding.
+
+    Raises:
+        FieldError: there is no such strategy.
+    """
+    first, joint, second = given.text().partition(JOINT)
+    sheds = _known(given, first.strip(), {*_SHEDDERS, NOBODY})
+    if not joint:
+        return sheds, sheds if sheds in _PLACERS else USUAL_PLACER
+    return sheds, _known(given, second.strip(), _PLACERS)
+
+
+def strategies(
+    given: Field, releases: Field | None, settings: Field | None
+) -> tuple[Strategy, ...]:
+    """Read one entry of a grid's strategies: the text of a pair, or a table.
+
+    Args:
+        given: the entry.
+        releases: of the whole grid; an entry's own ones replace them.
+        settings: of the whole grid; a key of an entry's own ones replaces that key.
+
+    Returns:
+        A strategy for each release and each choice of settings.
+
+    Raises:
+        FieldError: something is misspelt, of a wrong type or unknown.
+    """
+    common = {} if settings is None else axes(settings)
+    if isinstance(given.value, str):
+        named = pair(given)
+    else:
+        found = given.members(("shedder",), ("placement", "releases", "settings"))
+        named = _pair_of(found)
+        releases = found.get("releases", releases)
+        common |= axes(found["settings"]) if "settings" in found else {}
+    return tuple(
+        Strategy(*named, release, conf, given)
+        for release in _releases(releases)
+        for conf in choices(common)
+    )
+
+
+def asked_settings(given: Sequence[str]) -> Field:
+    """Read the texts `key=value` of --set; the values of a key that comes again are all tried.
+
+    Raises:
+        FieldError: a text has no `=`.
+    """
+    where = ("--set",)
+    values: dict[str, list[str]] = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise Field(each, where).wrong("key=value")
+        values.setdefault(key.strip(), []).append(value.strip())
+    return Field(values, where)
+
+
+def axes(settings: Field) -> dict[str, tuple[str, ...]]:
+    """Read settings: a key of broker.conf and its value, or a list of values to try.
+
+    Raises:
+        FieldError: no release has the key, or it takes something else.
+    """
+    found = {}
+    for name, value in settings.entries():
+        if name not in KEYS:
+            expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
+            raise FieldError(value.path, shown(name), expected)
+        values = tuple(value.items()) if isinstance(value.value, list) else (value,)
+        if not values:
+            raise value.wrong("a value, or a list of some")
+        found[name] = tuple(dict.fromkeys(_conf_value(name, each) for each in values))
+    return found
+
+
+def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
+    """Give every choice of one value for each key."""
+    for chosen in itertools.product(*values.values()):
+        yield dict(zip(values, chosen, strict=True))
+
+
+def _has(release: str, name: str) -> bool:
+    sheds, places = pair(Field(name))
+    can_shed = sheds == NOBODY or shedder(sheds, release) is not None
+    return can_shed and placer(places, release) is not None
+
+
+def _pair_of(found: Mapping[str, Field]) -> tuple[str, str]:
+    if "placement" not in found:
+        return pair(found["shedder"])
+    sheds = _known(found["shedder"], found["shedder"].text(), {*_SHEDDERS, NOBODY})
+    return sheds, _known(found["placement"], found["placement"].text(), _PLACERS)
+
+
+def _known(given: Field, name: str, known: Iterable[str]) -> str:
+    if name not in set(known):
+        raise given.wrong(expected_name(name, known))
+    return name
+
+
+def _releases(given: Field | None) -> tuple[str | None, ...]:
+    if given is None:
+        return (None,)
+    found = tuple(known_release(item) for item in given.items())
+    if not found:
+        raise given.wrong("a list of releases")
+    return found
+
+
+def _conf_value(name: str, value: Field) -> str:
+    """Write a value as broker.conf would have it, and read it as a broker would."""
+    text = conf_text(value, KEYS[name].kind)
+    try:
+        setting({name: text}, name, _NEWEST)
+    except SettingError as error:
+        raise value.wrong(error.expected) from error
+    return text

@@ -1,0 +1,62 @@
+"""An explained recording → what a replay advises: the key `what_if` of its findings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pyspark import SparkContext
+
+from trimtab.lab.reconstruct.cluster import NothingToSimulateError
+from trimtab.trials.recorded_cluster import recorded
+from trimtab.trials.what_if.command import Question, answered, posed
+
+
+def advice(
+    spark: SparkContext,
+    folder: Path,
+    question: Question,
+    tables: Path,
+    findings: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Replay a recording that was explained, and say what should be changed.
+
+    Args:
+        spark: of `trimtab.spark.session.started`.
+        folder: for the tables of the sweep; what it holds of an earlier one is thrown away.
+        question: what is tried.
+        tables: that ingest and diagnosis have written.
+        findings: what the diagnosis found.
+
+    Returns:
+        The key `what_if`, as docs/findings.schema.json has it.  Of a recording that cannot
+        be replayed it says why.
+
+    Raises:
+        SweepError: the folder cannot be used.
+        SparkError: Spark failed.
+    """
+    try:
+        asked = posed(recorded(tables, findings), findings, question)
+    except NothingToSimulateError as error:
+        nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
+        return {"what_if": nothing}
+    found = answered(spark, asked, folder, anew=True)
+    return {"what_if": _told(found)}
+
+
+def _told(answer: Mapping[str, Any]) -> dict[str, Any]:
+    fidelity = answer["fidelity"]
+    failed = [check["name"] for check in fidelity["checks"] if check["is_met"] is False]
+    said = f"the replay does not reproduce what really happened ({', '.join(failed)})"
+    shown = answer["strategies"]
+    return {
+        "is_trusted": fidelity["is_trusted"],
+        "why_not": "" if fidelity["is_trusted"] else said,
+        "checks": fidelity["checks"],
+        "seeds": answer["seeds"],
+        "confidence": answer["confidence"],
+        "tried": sum(1 + len(each["alike"]) for each in shown) - 1 if shown else 0,
+        "changes": answer["changes"],
+    }

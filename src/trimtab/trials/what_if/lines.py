@@ -1,0 +1,105 @@
+"""An answer → lines for a terminal: how well the replay does first, then the matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trimtab.pulsar.sequences.wording import told_rows
+from trimtab.report.contenders import figure
+
+_SIGNS = {True: "✓", False: "✗", None: "–"}
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Tell an answer."""
+    yield (
+        f"{document['recording']}: Pulsar {document['release']}, "
+        f"{document['from'][11:19]} to {document['to'][11:19]}, "
+        f"{document['brokers']} brokers, {document['bundles']} bundles"
+    )
+    yield ""
+    yield from _fidelity(document["fidelity"])
+    yield ""
+    yield from _costs(document["costs"])
+    yield ""
+    yield "Not told, and taken instead:"
+    yield from (f"  {words}" for words in document["untold"])
+    yield ""
+    if not document["fidelity"]["is_trusted"]:
+        yield "Nothing is ranked: the replay does not reproduce what really happened."
+        return
+    yield from _matrix(document)
+    for each in document["not_covered"]:
+        yield f"Not covered: {each['strategy']}: {each['why']}."
+
+
+def _fidelity(fidelity: Mapping[str, Any]) -> Iterator[str]:
+    yield "The real strategy replayed, beside what really happened:"
+    for check in fidelity["checks"]:
+        sign = _SIGNS[check["is_met"]]
+        yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
+
+
+def _costs(costs: Mapping[str, Any]) -> Iterator[str]:
+    cpu, network = costs["cpu"], costs["network"]
+    if cpu["r_squared"] is None:
+        yield f"What traffic costs: too few windows ({cpu['windows']}); taken to cost nothing"
+        return
+    yield (
+        f"What traffic costs of the CPU, by {cpu['windows']} windows of a minute "
+        "(5 to 95 % of fits to windows drawn again):"
+    )
+    for term in cpu["terms"]:
+        yield (
+            f"  {term['of']}: {figure(term['cost'])} {term['unit']} "
+            f"({figure(term['low'])} to {figure(term['high'])})"
+        )
+    yield f"  misses {cpu['error_points']:.1f} points, R² {cpu['r_squared']:.2f}; by broker:"
+    for each in cpu["by_broker"]:
+        yield (
+            f"    {each['broker']}: misses {each['error_points']:.1f} points, "
+            f"{each['bias_points']:+.1f} on average, {each['n_windows']} windows"
+        )
+    yield (
+        f"NIC: {network['overhead']:.2f} bytes on the wire for each that is counted "
+        f"({network['low']:.2f} to {network['high']:.2f}); misses "
+        f"{network['error_points']:.1f} points, R² {network['r_squared']:.2f}"
+    )
+
+
+def _matrix(document: Mapping[str, Any]) -> Iterator[str]:
+    yield (
+        f"The same load under every strategy, median of {document['seeds']} seeds "
+        "(10 to 90 %), each with costs of its own:"
+    )
+    shown: Sequence[Mapping[str, Any]] = document["strategies"]
+    columns = [("", ["*" if each["is_on_frontier"] else " " for each in shown])]
+    for measure in document["measures"]:
+        unit = f", {measure['unit']}" if measure["unit"] else ""
+        columns.append((measure["title"] + unit, [_cell(each, measure["name"]) for each in shown]))
+    columns.append(("strategy", [_named(each) for each in shown]))
+    yield from told_rows(columns)
+    yield "  * nobody has fewer unloads without a larger spread"
+
+
+def _cell(strategy: Mapping[str, Any], name: str) -> str:
+    found = strategy["measures"][name]["median"]
+    if found["estimate"] is None:
+        return "–"
+    if found["low"] == found["high"]:
+        return figure(found["estimate"])
+    return f"{figure(found['estimate'])} ({figure(found['low'])} to {figure(found['high'])})"
+
+
+def _named(strategy: Mapping[str, Any]) -> str:
+    conf = "".join(f" {key}={value}" for key, value in strategy["settings"].items())
+    failed = f", {len(strategy['failures'])} runs failed" if strategy["failures"] else ""
+    what = ", as it really was" if strategy["is_baseline"] else ""
+    return f"{strategy['label']}{conf}{what}{_alike(strategy)}{failed}"
+
+
+def _alike(strategy: Mapping[str, Any]) -> str:
+    """List the settings that made no difference."""
+    settings = [f"{key}={value}" for each in strategy["alike"] for key, value in each.items()]
+    return f"; the same with {', '.join(settings)}" if settings else ""

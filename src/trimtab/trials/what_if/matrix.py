@@ -1,0 +1,134 @@
+"""Rows of a sweep over one recording → every strategy beside the real one."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trimtab.lab.outcomes.intervals import paired, summary
+from trimtab.trials.compare.comparison import (
+    CONFIDENCE,
+    OK,
+    Row,
+    StrategyKey,
+    estimate,
+    frontier,
+    number,
+    strategy_document,
+    strategy_key,
+)
+from trimtab.trials.what_if.measures import SHOWN
+
+#: The two measures of the picture: what balance costs, and how good it is.
+COST = "unloads_a_day"
+GAIN = "p95_spread_points"
+
+
+def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[str, Any]]:
+    """Sum up the runs of each strategy, and hold them against the real one's.
+
+    Args:
+        rows: outcomes of the sweep, with the numbers of `SHOWN`.
+        strategies: the real one first.
+
+    Returns:
+        The real one, and behind it the others from the smallest spread on; a number that
+        could not be taken is None.  `median` goes from the 10th to the 90th percentile of
+        the seeds, `difference` is that of the same seed, with a bootstrap interval of its
+        median.  `alike` lists the settings under which the same strategy did the same on
+        every seed, which then has no row of its own.
+
+    Properties:
+        The order of the rows decides nothing.
+    """
+    of = {key: {row["seed"]: row for row in rows if strategy_key(row) == key} for key in strategies}
+    before = of[strategies[0]]
+    alike = _alike(of)
+    shown = [
+        strategy_document(key, of[key], before, _measures)
+        | {"alike": [json.loads(each[3]) for each in same]}
+        for key, same in alike.items()
+    ]
+    points = [(estimate(each, COST), estimate(each, GAIN)) for each in shown]
+    listed = [
+        {**each, "is_baseline": place == 0, "is_on_frontier": is_on}
+        for place, (each, is_on) in enumerate(zip(shown, frontier(points), strict=True))
+    ]
+    return [listed[0], *sorted(listed[1:], key=_by_spread)]
+
+
+def _alike(
+    of: Mapping[StrategyKey, Mapping[int, Row]],
+) -> dict[StrategyKey, list[StrategyKey]]:
+    """Put settings that made no difference behind the first under which all was the same."""
+    found: dict[StrategyKey, list[StrategyKey]] = {}
+    for key, runs in of.items():
+        same = (first for first in found if first[:3] == key[:3] and _are_equal(of[first], runs))
+        first = next(same, None)
+        if first is None:
+            found[key] = []
+        else:
+            found[first].append(key)
+    return found
+
+
+def _are_equal(one: Mapping[int, Row], other: Mapping[int, Row]) -> bool:
+    """Say whether runs came to the same on every seed; such as failed never did."""
+    if not one or one.keys() != other.keys():
+        return False
+    is_fine = all(row["status"] == OK for runs in (one, other) for row in runs.values())
+    # Text makes two numbers that are not known equal.
+    return is_fine and all(repr(_numbers(one[seed])) == repr(_numbers(other[seed])) for seed in one)
+
+
+def _numbers(row: Row) -> list[float]:
+    return [_number(row, name) for name in SHOWN]
+
+
+def _by_spread(strategy: Mapping[str, Any]) -> tuple[float, float]:
+    spread, cost = estimate(strategy, GAIN), estimate(strategy, COST)
+    return (math.inf if math.isnan(spread) else spread, cost)
+
+
+def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
+    return {
+        name: _measure(*([_number(row, name) for row in rows] for rows in (runs, before, after)))
+        for name in SHOWN
+    }
+
+
+def _measure(
+    values: Sequence[float], before: Sequence[float], after: Sequence[float]
+) -> dict[str, Any]:
+    """Sum up one measure; `before` and `after` are the real strategy's and ours, by seed."""
+    found, beside = summary(values), paired(before, after, confidence=CONFIDENCE)
+    middle = beside.median
+    return {
+        "median": {
+            "estimate": _known(found.median),
+            "low": _known(found.p10),
+            "high": _known(found.p90),
+            "count": found.count,
+        },
+        "difference": {
+            "median": {
+                "estimate": _known(middle.estimate),
+                "low": _known(middle.low),
+                "high": _known(middle.high),
+                "count": middle.count,
+            },
+            "smaller": beside.smaller,
+            "equal": beside.equal,
+            "larger": beside.larger,
+        },
+    }
+
+
+def _number(row: Row, name: str) -> float:
+    return number(dict(row["numbers"] or ()).get(name))
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,115 @@
+"""A recording's settings → the strategies and settings that are tried on its load."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from trimtab.files.fields import Field, FieldError
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.settings import setting
+from trimtab.trials.sweep.strategies import (
+    JOINT,
+    Strategy,
+    asked_settings,
+    axes,
+    pair,
+    strategies,
+    usual,
+)
+from trimtab.trials.sweep.task import NOBODY, settings_text
+
+#: What is tried of each shedder where nobody says what: a key that decides when it sheds, and
+#: values from eager to patient.  Its recorded settings are tried in any case.
+TRIED: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "ThresholdShedder": {"loadBalancerBrokerThresholdShedderPercentage": ("5", "10", "20")},
+    "OverloadShedder": {"loadBalancerBrokerOverloadedThresholdPercentage": ("70", "85")},
+    "UniformLoadShedder": {"loadBalancerMsgRateDifferenceShedderThreshold": ("20", "50")},
+    "AvgShedder": {"loadBalancerAvgShedderHitCountLowThreshold": ("2", "8")},
+}
+#: What cannot be replayed, and why.
+NOT_COVERED: Mapping[str, str] = {
+    "TransferShedder": "it needs ExtensibleLoadManagerImpl, which moves bundles by other means "
+    "than those that are simulated here",
+}
+
+
+def variants(
+    balancer: Balancer, pairs: Sequence[str], settings: Sequence[str], release: str | None
+) -> tuple[Strategy, ...]:
+    """List what is tried, each once; what really steered is not among them.
+
+    Args:
+        balancer: what really steered; shedder None where nothing was shed.
+        pairs: such as `AvgShedder` or `ThresholdShedder+LeastResourceUsageWithWeight`; none
+            for the usual ones.
+        settings: `key=value` each, tried with every pair; a key may come again with another
+            value.  None for those of `TRIED`.
+        release: which is to decide; None for the recording's.
+
+    Raises:
+        FieldError: there is no such strategy, release or key.
+    """
+    told = [release] if release else None
+    asked = None if told is None else Field(told, ("--release",))
+    chosen = pairs or usual([release or balancer.release])
+    found = {}
+    for name in chosen:
+        _refuse_uncovered(name)
+        for each in _of_pair(name, asked, settings, balancer):
+            each.check(each.release or balancer.release)
+            found[_spelt(each, balancer)] = each
+    found.pop(_spelt(real(balancer), balancer), None)
+    return tuple(found.values())
+
+
+def refuse_unknown(pairs: Sequence[str], settings: Sequence[str]) -> None:
+    """Refuse what no recording has an answer to, before one is read.
+
+    Raises:
+        FieldError: there is no such strategy or key, or it cannot be replayed.
+    """
+    for name in pairs:
+        _refuse_uncovered(name)
+        pair(Field(name, ("--strategies",)))
+    axes(asked_settings(settings))
+
+
+def real(balancer: Balancer) -> Strategy:
+    """Give what really steered."""
+    where = Field("the recording")
+    return Strategy(balancer.shedder or NOBODY, balancer.placer, balancer.release, {}, where)
+
+
+def _refuse_uncovered(name: str) -> None:
+    shedder = name.partition(JOINT)[0].strip()
+    if shedder in NOT_COVERED:
+        raise FieldError("--strategies", shedder, f"another: {NOT_COVERED[shedder]}")
+
+
+def _of_pair(
+    name: str, release: Field | None, settings: Sequence[str], balancer: Balancer
+) -> Iterator[Strategy]:
+    given = Field(name, ("--strategies",))
+    if settings:
+        yield from strategies(given, release, asked_settings(settings))
+        return
+    plain = strategies(given, release, None)
+    yield from plain
+    for key, values in TRIED.get(plain[0].shedder, {}).items():
+        for value in values:
+            if _differs(balancer, key, value):
+                yield from strategies(given, release, Field({key: value}, ("--set",)))
+
+
+def _differs(balancer: Balancer, key: str, value: str) -> bool:
+    """Say whether a value is another one than the recording has, and the release has the key."""
+    release = balancer.release
+    if KEYS[key].default(release) is None:
+        return False
+    return setting(balancer.conf, key, release) != setting({key: value}, key, release)
+
+
+def _spelt(each: Strategy, balancer: Balancer) -> tuple[str, ...]:
+    release = each.release or balancer.release
+    return each.shedder, each.placement, release, settings_text(each.settings)
