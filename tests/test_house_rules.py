@@ -146,6 +146,23 @@ def test_every_fixture_and_page_belongs_to_a_finding() -> None:
     looked_at(sorted(pages), 1)
 
 
+# ------------------------------------------------------------------------ rooms
+
+
+def test_the_listing_of_the_package_is_eleven_rooms_at_most() -> None:
+    from tools.rooms import floors, sentence
+
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    entries = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+
+    assert entries == packages | {"__init__.py", "__main__.py", "py.typed"}
+    assert packages == {room for floor in floors() for room in floor} - {"__main__"}
+    assert len(packages) <= 11
+    assert len(list(floors())) == 6
+    assert [room for room in packages if "→" not in sentence(room)] == []
+    looked_at(sorted(packages), 5)
+
+
 # --------------------------------------------------------- names and docstrings
 
 

@@ -1,4 +1,4 @@
-"""Write what is generated in docs/, or check that it is what the code says now.
+"""Write what is generated in docs/ and on the map, or check that it is what the code says now.
 
 A page holds its own recipe between cog's markers, and may hold text by hand outside of
 them; only a page for a new strategy is made from nothing.
@@ -44,7 +44,7 @@ def stray() -> list[Path]:
 
 def generated() -> list[str]:
     """List the pages that hold a recipe."""
-    pages = sorted(DOCS.rglob("*.md"))
+    pages = [ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
     return [str(page) for page in pages if "[[[cog" in page.read_text(encoding="utf-8")]
 
 

@@ -1,4 +1,4 @@
-"""The commands: a verb a room, a file a command.  Opens files and starts Spark; decides nothing."""
+"""A command line → one call: a file a command; opens files and starts Spark, decides nothing."""
 
 from __future__ import annotations
 
