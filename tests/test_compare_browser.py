@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from opened_pages import Open, browser, colours, open_page
+from pages_in_chromium import Open, browser, colours, open_page
 from sweep_rows import KEYS, rows
 from trimtab.report.comparison import render_comparison
 from trimtab.trials.compare.comparison import comparison

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from opened_pages import Open, browser, colours, open_page
+from pages_in_chromium import Open, browser, colours, open_page
 from report_nights import HOSTILE, night, usage
 from trimtab.report import render
 from trimtab.report.render import MOVES_OF_MANY

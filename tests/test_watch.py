@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.watched_nights import Told, told, watched
-from trimtab.lab.outcomes.recorded import Unloaded
+from trimtab.lab.outcomes.recording import Unloaded
 from trimtab.live.watch.memory import Span
 from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
 from trimtab.live.watch.scores import projected

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from playwright.sync_api import Page
 
-from opened_pages import Open, browser, open_page
+from pages_in_chromium import Open, browser, open_page
 from test_counterfactual import document
 from trimtab.report import render
 from trimtab.report.what_if import render_what_if

@@ -21,9 +21,9 @@ from trimtab.ingest.store import store_broker, store_bundles, store_leader, stor
 from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory, learned
 from trimtab.live.watch.nouns import Action, Heard, Relearn, Row, Settings
-from trimtab.live.watch.seen import Seen
 from trimtab.live.watch.step import step
 from trimtab.live.watch.tally import Tally
+from trimtab.live.watch.view import Seen
 
 ROOT = Path(__file__).parent.parent
 STORE = {

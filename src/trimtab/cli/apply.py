@@ -67,7 +67,7 @@ def apply(
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
     """Show what would be done; return whether nothing stands against it."""
     from trimtab.live.apply import rehearsed
-    from trimtab.live.apply.told import rehearsal_json, told_rehearsal
+    from trimtab.live.apply.text import rehearsal_json, told_rehearsal
 
     found = rehearsed(plan, cluster, journal)
     if is_json:
@@ -89,7 +89,7 @@ def carry_out(
 ) -> bool:
     """Carry a plan out, telling what happens; return whether it is done."""
     from trimtab.live.apply import carried_out
-    from trimtab.live.apply.told import account_json, told_account
+    from trimtab.live.apply.text import account_json, told_account
 
     with _looking_on(plan) as watching:
         done = carried_out(plan, cluster, journal, watching, marked)
@@ -106,7 +106,7 @@ def carry_out(
 def _looking_on(plan: Plan) -> Iterator[Watching]:
     """Tell each entry and each wait once, on the side of errors, and hear of Ctrl-C."""
     from trimtab.live.apply import Watching
-    from trimtab.live.apply.told import told_entry
+    from trimtab.live.apply.text import told_entry
 
     last = ""
 

@@ -20,7 +20,7 @@ from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached
-    from trimtab.live.apply.draining import Drain
+    from trimtab.live.apply.drain import Drain
     from trimtab.live.apply.post import Post
     from trimtab.live.control.plan import Plan
 
@@ -90,7 +90,7 @@ def drain(
     """
     with clear_errors():
         from trimtab.live.apply import reached
-        from trimtab.live.apply.draining import Drain, drain_limits, drain_plan, return_plan
+        from trimtab.live.apply.drain import Drain, drain_limits, drain_plan, return_plan
         from trimtab.live.apply.files import plan_of, write_plan
 
         limits = drain_limits(asked["bar"], asked["every"])
@@ -113,7 +113,7 @@ def drain(
 
 def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
     """Mark the broker and move; return whether all is as it was meant to be."""
-    from trimtab.live.apply.draining import left_on
+    from trimtab.live.apply.drain import left_on
 
     broker = drain.broker
 

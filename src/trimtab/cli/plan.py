@@ -67,8 +67,8 @@ def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> 
     with clear_errors():
         from trimtab.live.apply import reached
         from trimtab.live.apply.files import write_plan
-        from trimtab.live.apply.planning import level_plan, levelled_json, told_levelled
-        from trimtab.live.control.levelling import Wish
+        from trimtab.live.apply.moves import level_plan, levelled_json, told_levelled
+        from trimtab.live.control.level import Wish
 
         with reached(where(asked)) as cluster:
             found = level_plan(cluster, Wish(moves, gain, tolerance), asked["shedding"])

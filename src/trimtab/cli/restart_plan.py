@@ -64,8 +64,8 @@ def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
         from trimtab.lab.restarts.orders import Timing
         from trimtab.live.apply import reached
         from trimtab.live.apply.files import write_ours
-        from trimtab.live.apply.restarting import as_json, told
-        from trimtab.live.apply.restarting import restart_plan as planned
+        from trimtab.live.apply.restart_order import as_json, told
+        from trimtab.live.apply.restart_order import restart_plan as planned
         from trimtab.live.gather import GatherError
 
         if not down < every:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from trimtab.report.given import Given, entries, part, text, whole
+from trimtab.report.input import Given, entries, part, text, whole
 from trimtab.report.moves import Line
 from trimtab.report.words import clock
 

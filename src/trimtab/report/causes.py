@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, names, text, texts, whole
+from trimtab.report.input import Given, anchors, entries, names, text, texts, whole
 from trimtab.report.moves import Line, Move, evidence_of, moves_by
 from trimtab.report.verdicts import label_of, meaning_of
 from trimtab.report.words import Figure, clock, figures

@@ -19,8 +19,8 @@ from markupsafe import Markup
 from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Broker, Brokers
 from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format, has_arrows
-from trimtab.report.given import Given
 from trimtab.report.heatmap import heatmap_rows, heatmap_slots
+from trimtab.report.input import Given
 from trimtab.report.lines import line_slots
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round

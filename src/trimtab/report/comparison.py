@@ -16,7 +16,7 @@ from trimtab.report.contenders import (
     letters_of,
     measures_of,
 )
-from trimtab.report.given import Given, entries, text
+from trimtab.report.input import Given, entries, text
 from trimtab.report.pareto import pareto_of
 from trimtab.report.render import asset, environment, policy
 from trimtab.report.words import count

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias, TypeVar
 
 from trimtab.report.brokers import Brokers
-from trimtab.report.given import Given, anchors, entries, name, names, text, whole
+from trimtab.report.input import Given, anchors, entries, name, names, text, whole
 from trimtab.report.moves import Line, Move, evidence_of
 from trimtab.report.verdicts import SIGNS, Tone
 from trimtab.report.words import clock, count, lasting, moment, number, percent

@@ -9,7 +9,7 @@ from posixpath import dirname
 from typing import Any
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, name, part, text, texts, whole
+from trimtab.report.input import Given, anchors, entries, name, part, text, texts, whole
 from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 

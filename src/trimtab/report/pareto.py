@@ -19,7 +19,7 @@ from trimtab.report.charts import filled, within_page
 from trimtab.report.contenders import Contender
 from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format
-from trimtab.report.given import Given, part
+from trimtab.report.input import Given, part
 from trimtab.report.words import number
 
 #: Unloads from which on the axis is by roots, as a few hundred would hide what is below ten.

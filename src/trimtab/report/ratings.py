@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from trimtab.report.contenders import figure
-from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.render import asset, environment, policy
 from trimtab.report.words import count, number
 

@@ -22,10 +22,10 @@ from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
 from trimtab.report.charts import Chart, chart_of, start_engine
-from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.compression import packed, packed_articles, packed_moves
+from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
-from trimtab.report.packed import packed, packed_articles, packed_moves
 from trimtab.report.rounds import Round, rounds_of, told
 from trimtab.report.verdicts import SIGNS
 from trimtab.report.what_if_section import section_of

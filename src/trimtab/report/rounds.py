@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, name, text, texts, whole
+from trimtab.report.input import Given, anchors, entries, name, text, texts, whole
 from trimtab.report.moves import Move, Recomputed, moves_by, recomputed_of
 from trimtab.report.verdicts import Tone
 from trimtab.report.words import clock, number, percent

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trimtab.report.given import shown_name
+from trimtab.report.input import shown_name
 from trimtab.report.words import moment, number
 
 Floats: TypeAlias = npt.NDArray[np.float64]

@@ -11,7 +11,7 @@ from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reported import BrokerReports
 from trimtab.pulsar.model import RESOURCES, Flags
 from trimtab.pulsar.settings import SettingError
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 
 #: So many reports without need within the window are too many: three a minute.
 _WINDOW, _WRITES = timedelta(minutes=10), 30

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.pulsar.settings import SettingError
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
 
 _RESOURCES = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")

@@ -3,6 +3,6 @@
 from trimtab.explain.blame.command import Question, blame
 from trimtab.explain.blame.document import document
 from trimtab.explain.blame.lines import lines
-from trimtab.explain.blame.naming import BlameError
+from trimtab.explain.blame.subject import BlameError
 
 __all__ = ["BlameError", "Question", "blame", "document", "lines"]

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab.explain.blame.naming import BlameError, named
-from trimtab.explain.blame.seen import seen, seen_bundles
+from trimtab.explain.blame.events import seen, seen_bundles
+from trimtab.explain.blame.subject import BlameError, named
 from trimtab.explain.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.report.brokers import brokers_of
-from trimtab.report.given import Given, entries, shown_name, text
+from trimtab.report.input import Given, entries, shown_name, text
 from trimtab.report.journeys import Journey, Kind, journeys_of
 from trimtab.report.moves import moves_of
 from trimtab.report.words import interval, spans_days

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trimtab.explain.lint.conf import Conf, shown, simple_name
-from trimtab.explain.lint.heeded import is_heeded
+from trimtab.explain.lint.readers import is_heeded
 from trimtab.explain.lint.rule import Found, Rule, Severity, Span, holds_in
 from trimtab.pulsar.keys import KEYS, Key, Kind, Value
 

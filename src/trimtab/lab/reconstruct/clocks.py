@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.told import Reports
+from trimtab.lab.reconstruct.evidence import Reports
 from trimtab.pulsar.model import Flags, Floats
 
 # How finely a phase is looked for, s.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
-from trimtab.lab.reconstruct.told import Stop, Told
+from trimtab.lab.reconstruct.evidence import Stop, Told
 from trimtab.lab.simulate.world import Event, Kind
 from trimtab.pulsar.model import Ints
 

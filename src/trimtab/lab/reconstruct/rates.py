@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life, closed
-from trimtab.lab.reconstruct.told import Lines, Owners
+from trimtab.lab.reconstruct.evidence import Lines, Owners
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # A window in which nobody published is doubted if somebody does so long before and after, in

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.told import Lines, Owners
+from trimtab.lab.reconstruct.evidence import Lines, Owners
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.model import Floats
 

@@ -9,11 +9,11 @@ import numpy as np
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows
-from trimtab.lab.simulate.foreseen import Foreseen
+from trimtab.lab.simulate.forecast import Foreseen
 from trimtab.lab.simulate.leader import Leader
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.placing import Placing
+from trimtab.lab.simulate.placement import Placing
 from trimtab.lab.simulate.records import Records
 from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
@@ -27,7 +27,7 @@ from trimtab.pulsar.leader import load_data
 from trimtab.pulsar.model import Floats, Ints
 from trimtab.pulsar.settings import check_intervals, load_manager_settings
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
 
 _MINUTE_S = 60.0

@@ -18,8 +18,8 @@ from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Begun, Entry
 from trimtab.live.control.memory import remembered
+from trimtab.live.control.move_status import Standing, standings
 from trimtab.live.control.plan import Plan
-from trimtab.live.control.standing import Standing, standings
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
 from trimtab.live.gather.calls import CallError

@@ -13,7 +13,7 @@ from trimtab.live.apply.admin import Admin
 from trimtab.live.gather.calls import CallError
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights, resource_weights
-from trimtab.pulsar.settings.reading import Reader, SettingError
+from trimtab.pulsar.settings.reader import Reader, SettingError
 
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _METRICS = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")

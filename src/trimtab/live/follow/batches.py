@@ -28,7 +28,7 @@ from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import BOOKS, MARKER
 from trimtab.ingest.worker import CLASSES
 from trimtab.live.follow.places import FIRST_PART
-from trimtab.live.follow.staged import STAGED, stage
+from trimtab.live.follow.stage import STAGED, stage
 from trimtab.pulsar.settings import ResourceWeights
 
 #: In the books, written when tables are begun.

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.live.follow.running import ASKED, EVENT, GONE, PRINTED, STORED, UNLOAD
+from trimtab.live.follow.broker_totals import ASKED, EVENT, GONE, PRINTED, STORED, UNLOAD
 from trimtab.pulsar.model import RESOURCES
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights

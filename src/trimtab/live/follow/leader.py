@@ -12,7 +12,7 @@ from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split
-from trimtab.live.follow.running import Rhythm
+from trimtab.live.follow.broker_totals import Rhythm
 from trimtab.pulsar.settings import ResourceWeights
 
 _SETTINGS = ("conf", "helm-values", "runtime-config")

@@ -16,7 +16,7 @@ import numpy as np
 
 from trimtab.diagnose.night import Round
 from trimtab.lab.outcomes import measured
-from trimtab.lab.outcomes.recorded import Reported, Unloaded, recorded
+from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.live.watch.events import measures, written
 from trimtab.live.watch.memory import Memory, Owners, Span, Term
 from trimtab.live.watch.nouns import Scored

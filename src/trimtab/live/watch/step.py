@@ -27,7 +27,7 @@ from trimtab.diagnose.replay.replay import (
 )
 from trimtab.diagnose.rounds import is_of_a_round, rounds
 from trimtab.diagnose.terms import IDLE
-from trimtab.lab.outcomes.recorded import Unloaded
+from trimtab.lab.outcomes.recording import Unloaded
 from trimtab.live.watch.events import Happening, happenings, line_event
 from trimtab.live.watch.memory import Memory, Span, Term, newest_leader
 from trimtab.live.watch.nouns import Action, Compared, Decided, Heard, Relearn, Settings

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.candidates.asked import Asked, IsolationPolicy
+from trimtab.pulsar.candidates.question import Asked, IsolationPolicy
 from trimtab.pulsar.model import Flags, Ints
 
 #: The names by which a policy may mean each broker.

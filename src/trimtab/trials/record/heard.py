@@ -14,7 +14,7 @@ import numpy as np
 from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
 from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.lab.simulate.leader import Leader
-from trimtab.lab.simulate.placing import Chosen, Placing
+from trimtab.lab.simulate.placement import Chosen, Placing
 from trimtab.lab.simulate.reports import Writes
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.strategies import Strategies

@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from trimtab import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Recording
-from trimtab.lab.reconstruct.recosted import drawn_costs, usage_error
+from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
 from trimtab.trials.compare.comparison import CONFIDENCE, StrategyKey

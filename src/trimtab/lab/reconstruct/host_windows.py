@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
-from trimtab.lab.reconstruct.told import Owners, Reports
+from trimtab.lab.reconstruct.evidence import Owners, Reports
 from trimtab.pulsar.model import Floats, Ints
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from trimtab.live.control.draining import BrokerState, Frame
+from trimtab.live.control.drain import BrokerState, Frame
 from trimtab.live.control.plan import Expected, Interval, Plan, PlannedMove
 
 #: A bundle may cost half as much again on another machine, or half as little.

@@ -18,7 +18,7 @@ from markupsafe import Markup
 from trimtab.report.charts import filled, within_page
 from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format
-from trimtab.report.given import Given, entries, part
+from trimtab.report.input import Given, entries, part
 from trimtab.report.words import number
 
 #: Pixels beside the plot that its axis takes.

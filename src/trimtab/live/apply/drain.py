@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from trimtab.live.apply.live import each_of, owners_of
 from trimtab.live.apply.run import Reached
 from trimtab.live.apply.usage import usage_percent
-from trimtab.live.control.draining import BrokerState, Frame, bringing_back, emptying
+from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptying
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
 from trimtab.live.gather.access import GatherError

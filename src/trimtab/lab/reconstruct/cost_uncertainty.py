@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.carried import by_broker
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.costs import BLOCK_WINDOWS, WINDOWS_MIN, solved
+from trimtab.lab.reconstruct.host_windows import by_broker
 from trimtab.lab.reconstruct.usage import Carried, left_over, work_of
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.recorded import RecordedOthers, RecordedSurroundings
+from trimtab.lab.simulate.recorded_surroundings import RecordedOthers, RecordedSurroundings
 from trimtab.pulsar.model import Floats, Ints
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.live.control.draining import BrokerState, Frame, bringing_back, emptying
+from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptying
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Interval, Plan
 

@@ -26,8 +26,8 @@ from trimtab.live.control.entries import (
     Verified,
 )
 from trimtab.live.control.guards import Hold, Needless, Objection, Pace, Refusal
+from trimtab.live.control.move_status import Standing
 from trimtab.live.control.plan import Expected, Interval, Plan
-from trimtab.live.control.standing import Standing
 from trimtab.pulsar.sequences.wording import mebibytes
 
 _KINDS = {Refusal: "stops", Hold: "waits", Pace: "waits", Needless: "needless"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from trimtab.lab.simulate.placing import Chosen
+from trimtab.lab.simulate.placement import Chosen
 from trimtab.lab.simulate.records import Move
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Handover, Lookup

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.lab.restarts.orders import Foretold, Timing, foretold, orders
-from trimtab.lab.restarts.standing import BundleLoad, ClusterNow
+from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.live.apply.live import each_of
 from trimtab.live.apply.run import Reached

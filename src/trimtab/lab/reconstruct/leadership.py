@@ -8,7 +8,7 @@ import numpy as np
 
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.held import held
+from trimtab.lab.simulate.course import held
 from trimtab.lab.simulate.run import going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Run

@@ -14,9 +14,9 @@ from pyspark import TaskContext
 from trimtab.files.packing import unpacked
 from trimtab.ingest.again import moved
 from trimtab.ingest.folder import BOOKS
+from trimtab.live.follow.broker_totals import LINES
 from trimtab.live.follow.facts import FACTS, facts_of
 from trimtab.live.follow.places import FACTS_FOLDER, part_name, placed
-from trimtab.live.follow.running import LINES
 from trimtab.pulsar.settings import ResourceWeights
 
 #: What a task tells: a row for each file that it wrote, and one for each accounting.

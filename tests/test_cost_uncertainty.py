@@ -10,7 +10,7 @@ import pytest
 from recorded_clusters import Recorder
 from test_recorded_traffic import MEASURED, NOTHING_SHED, THRESHOLD, run_of, two_brokers
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
-from trimtab.lab.reconstruct.recosted import (
+from trimtab.lab.reconstruct.cost_uncertainty import (
     Costs,
     drawn_costs,
     fitted_costs,

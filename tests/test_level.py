@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trimtab.live.control.draining import BrokerState, Frame
-from trimtab.live.control.levelling import Levelled, Wish, levelling
+from trimtab.live.control.drain import BrokerState, Frame
+from trimtab.live.control.level import Levelled, Wish, levelling
 from trimtab.live.control.limits import Limits
 
 FRAME = Frame("demo", 1000.0, Limits())

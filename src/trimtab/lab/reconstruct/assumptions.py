@@ -9,8 +9,8 @@ import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
 from trimtab.lab.reconstruct.events import ended_untold
+from trimtab.lab.reconstruct.evidence import Told
 from trimtab.lab.reconstruct.grid import Grid
-from trimtab.lab.reconstruct.told import Told
 from trimtab.lab.reconstruct.usage import Used
 from trimtab.pulsar.model import Floats
 

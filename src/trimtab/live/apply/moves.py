@@ -6,11 +6,11 @@ import json
 import time
 from collections.abc import Iterator
 
-from trimtab.live.apply.draining import registered, state_of
+from trimtab.live.apply.drain import registered, state_of
 from trimtab.live.apply.live import each_of
 from trimtab.live.apply.run import Reached
-from trimtab.live.control.draining import Frame
-from trimtab.live.control.levelling import Levelled, Wish, levelling
+from trimtab.live.control.drain import Frame
+from trimtab.live.control.level import Levelled, Wish, levelling
 from trimtab.live.control.limits import Limits
 from trimtab.pulsar.sequences.wording import mebibytes, told_rows
 

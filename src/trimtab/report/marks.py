@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from trimtab.report.given import Given, text
+from trimtab.report.input import Given, text
 
 BEGINS = "<!-- measured -->"
 ENDS = "<!-- end of what was measured -->"
