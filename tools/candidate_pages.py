@@ -69,7 +69,7 @@ def _of(chain: Chain) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _kind(function: Callable[..., Any]) -> str:
-    """Say in which releases of which load managers a function is in use."""
+    """Return in which releases of which load managers a function is in use."""
     uses: dict[str, list[str]] = {}
     for (manager, since), chain in CHAINS.items():
         if any(function is other for _, other in _of(chain)):

@@ -99,7 +99,7 @@ def _releases(rule: Rule[Any]) -> str:
 
 
 def _holds(rule: Rule[Any], line: str) -> str:
-    """Say whether a rule holds in all releases of a line, in some, or in none."""
+    """Return whether a rule holds in all releases of a line, in some, or in none."""
     first, end = (release_order(it) for it in _LINES[line])
     for since, until in rule.spans:
         begins, ends = release_order(since), release_order(until) if until else None

@@ -65,7 +65,7 @@ def part_name(name: str) -> str:
 
 
 def has_days(schema: pa.Schema) -> bool:
-    """Say whether a table's rows lie under days: whether they have a time."""
+    """Return whether a table's rows lie under days: whether they have a time."""
     return _TIME in schema.names
 
 

@@ -142,7 +142,7 @@ def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
 
 
 def is_dump(text: str) -> bool:
-    """Say whether a text has a broker's settings as Java prints them."""
+    """Return whether a text has a broker's settings as Java prints them."""
     return _DUMP in text
 
 

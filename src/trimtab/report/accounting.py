@@ -29,7 +29,7 @@ class Lines:
 
     @property
     def adds_up(self) -> bool:
-        """Say whether every line is accounted for."""
+        """Return whether every line is accounted for."""
         return self.lines == self.rows + self.other + self.continuation + self.rejected
 
 

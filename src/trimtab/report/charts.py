@@ -117,7 +117,7 @@ def filled(spec: Any, slots: Mapping[str, Any]) -> Any:
 
 
 def key_is_slot(name: str) -> bool:
-    """Tell a place to fill from any other text."""
+    """Return a place to fill from any other text."""
     return re.fullmatch(r"\$[a-z_]+", name) is not None
 
 

@@ -196,7 +196,7 @@ def _target(move: Move) -> str:
 
 
 def _stay(before: Move, after: Move) -> str:
-    """Say how long a bundle stayed where it had been put; empty if it left from elsewhere."""
+    """Return how long a bundle stayed where it had been put; empty if it left from elsewhere."""
     start, end = moment(before.time), moment(after.time)
     if start is None or end is None or before.target is None:
         return ""

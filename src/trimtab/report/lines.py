@@ -102,7 +102,7 @@ def _arrows(scene: Scene, form: Format, top: float) -> list[dict[str, Any]]:
 def _ends_of(
     move: Move, time: datetime, series: Mapping[str, Series], top: float
 ) -> tuple[float, float]:
-    """Say at which height an arrow starts and ends; what is not known: from the top to 0."""
+    """Return at which height an arrow starts and ends; what is not known: from the top to 0."""
 
     def height(broker: str, otherwise: float) -> float:
         known = series.get(broker)

@@ -130,7 +130,7 @@ def _point(contender: Contender, never: float, axes: Axes) -> dict[str, Any]:
 
 
 def _share(x: float, x_max: float) -> float:
-    """Say how far along its axis a number of unloads stands, 0 to 1."""
+    """Return how far along its axis a number of unloads stands, 0 to 1."""
     return math.sqrt(x / x_max) if x_max > _ROOTS_FROM else x / x_max
 
 

@@ -95,7 +95,7 @@ def shown_of(found: Given) -> tuple[list[Dimension], list[Strategy]]:
 
 
 def headline(found: Given) -> str:
-    """Say how often the measured word is the published one."""
+    """Return how often the measured word is the published one."""
     cells = [cell for each in entries(found, "strategies") for cell in entries(each, "cells")]
     published = sum(bool(part(cell, "published")) for cell in cells)
     same = published - len(entries(found, "disagreements"))

@@ -188,7 +188,7 @@ def with_smoothed(picture: Given, findings: Given) -> Given:
 
 
 def where(findings: Given, brokers: Brokers) -> tuple[str, ...]:
-    """Say where and when, in parts: the only line above the headline."""
+    """Return where and when, in parts: the only line above the headline."""
     strategies = part(findings, "strategies")
     pair = [text(strategies, role) for role in ("shedding", "placement")]
     names = [name for name in dict.fromkeys(pair) if name]

@@ -124,7 +124,7 @@ def shown_of(found: Given) -> list[Shown]:
 
 
 def headline(found: Given) -> str:
-    """Say how many experiments come out."""
+    """Return how many experiments come out."""
     outcomes = Counter(
         text(part(each, "verdict"), "outcome") for each in entries(found, "experiments")
     )

@@ -59,7 +59,7 @@ class Span:
         return (self.end - self.start).total_seconds()
 
     def share(self, time: datetime) -> float:
-        """Say where in it a time lies, from 0 to 1."""
+        """Return where in it a time lies, from 0 to 1."""
         return (time - self.start).total_seconds() / (self.seconds() or 1.0)
 
 

@@ -39,7 +39,7 @@ class WorkersError(Exception):
 
 
 def is_cluster(master: str) -> bool:
-    """Say whether tasks run in other processes than the driver's Java."""
+    """Return whether tasks run in other processes than the driver's Java."""
     return not re.match(r"local(?:\[|$)", master)
 
 

@@ -35,7 +35,7 @@ class Question:
 
     @property
     def kind(self) -> Kind:
-        """Say what is looked for."""
+        """Return what is looked for."""
         return "broker" if self.bundle is None else "bundle"
 
     @property
@@ -45,7 +45,7 @@ class Question:
 
 
 def blame(given: Path, question: Question) -> tuple[Journey, str]:
-    """Tell the story of one bundle or one broker.
+    """Return the story of one bundle or one broker.
 
     Args:
         given: a recording, which is explained first, or what `explain` wrote: its folder or

@@ -35,7 +35,7 @@ def seen_bundles(tables: Path) -> set[str]:
 
 
 def seen(tables: Path, kind: Kind, name: str, *, with_day: bool) -> list[Step]:
-    """Tell what happened to a bundle or a broker that is no move.
+    """Return what happened to a bundle or a broker that is no move.
 
     Of a bundle: who took it and who let it go, by the brokers' logs, or where there is no
     log of that, who owned it, by the store.  Of a broker: when it led, when its report was

@@ -16,7 +16,7 @@ _WIDTH = 96
 
 
 def lines(story: Journey, where: str) -> Iterator[str]:
-    """Tell a story.
+    """Return a story.
 
     Args:
         story: what happened to a bundle or a broker.

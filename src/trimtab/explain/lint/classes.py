@@ -54,7 +54,7 @@ _WRONG_KEY: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.2.5"), ("3.3.1"
 
 
 def _fallback(conf: Conf) -> str:
-    """Say what a load manager that cannot be made leads to."""
+    """Return what a load manager that cannot be made leads to."""
     if conf.is_from("5.0.0-M1"):
         return "The broker refuses to start."
     return (

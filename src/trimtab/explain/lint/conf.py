@@ -98,11 +98,11 @@ class Conf:
         return self.is_written(key) and self.value(key) != KEYS[key].default(self.release)
 
     def at(self, *keys: str) -> Written | None:
-        """Say where the first of some keys that is set stands; None if none is set."""
+        """Return where the first of some keys that is set stands; None if none is set."""
         return next((self.written[key] for key in keys if self.is_written(key)), None)
 
     def told(self, key: str) -> str:
-        """Say what holds: `key = value`, or that it is not set and what the default is."""
+        """Return what holds: `key = value`, or that it is not set and what the default is."""
         if self.is_written(key):
             return f"{key} = {shown(self.written[key].value.strip())}"
         default = KEYS[key].default(self.release)

@@ -155,7 +155,7 @@ def _is_above(one: Floats, other: Floats) -> Floats:
 
 
 def _either(one: Floats, other: Floats) -> Floats:
-    """Tell whether one of two is true: it is, if one is, whatever the other may be."""
+    """Return whether one of two is true: it is, if one is, whatever the other may be."""
     is_true = (one == 1) | (other == 1)
     return np.where(is_true, 1.0, np.where(np.isnan(one) | np.isnan(other), np.nan, 0.0))
 

@@ -31,7 +31,7 @@ class Found:
 
 
 def untold(told: Told, found: Found) -> tuple[str, ...]:
-    """Say what was not told and what is taken for it, one after the other with a colon."""
+    """Return what was not told and what is taken for it, one after the other with a colon."""
     parts = (_traffic(found), _brokers(told, found), _leader(told, found), _bundles(told, found))
     return tuple(said for part in parts for said in part)
 

@@ -130,7 +130,7 @@ def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
 
 
 def usage_error(rebuilt: Rebuilt) -> float:
-    """Say by how much the costs alone miss the busiest resource: root mean square, points.
+    """Return by how much the costs alone miss the busiest resource: root mean square, points.
 
     That is what is not known of a broker that carries something else than it did.  NaN if
     there are too few windows.
@@ -179,7 +179,7 @@ def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats]:
 
 
 def _brokers(rebuilt: Rebuilt) -> Ints:
-    """Say of which broker each window is, (n_windows,)."""
+    """Return of which broker each window is, (n_windows,)."""
     return np.array([broker for _, broker in rebuilt.used.warm], np.int64)
 
 

@@ -25,7 +25,7 @@ class HostWindows:
 
 
 def owners_at(owners: Owners, n_bundles: int, at_s: Floats) -> Ints:
-    """Say who owned each bundle, (n_times, n_bundles); -1 for nobody.
+    """Return who owned each bundle, (n_times, n_bundles); -1 for nobody.
 
     Before the first owner that is told, a bundle is taken to be that one's already.
     """

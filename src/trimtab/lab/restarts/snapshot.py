@@ -110,7 +110,7 @@ def _bundles(now: ClusterNow, names: tuple[str, ...]) -> Bundles:
 
 
 def _scale(bundles: Bundles, usage: Floats) -> Floats:
-    """Say how much dearer each bundle is than usual, for its broker to stand where it does."""
+    """Return how much dearer each bundle is than usual, for its broker to stand where it does."""
     physics = Physics()
     rates = bundles.rate[None, :]
     each = work(costs(bundles, physics), rates, rates * bundles.fan_out)[0]

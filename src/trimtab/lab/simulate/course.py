@@ -94,7 +94,7 @@ def _pass(simulation: Simulation, time_s: float) -> None:
 
 
 def _is_unload(due: Due) -> bool:
-    """Say whether something is an unload by hand, which is among the moves that are told."""
+    """Return whether something is an unload by hand, which is among the moves that are told."""
     return isinstance(due, Event) and due.kind == Kind.UNLOAD
 
 

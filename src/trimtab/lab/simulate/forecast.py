@@ -49,7 +49,7 @@ class Foreseen:
 
 
 def steps_ahead(n_bundles: int) -> int:
-    """Say for how many steps of traffic it is worth to look ahead."""
+    """Return for how many steps of traffic it is worth to look ahead."""
     return _NUMBERS // max(1, n_bundles)
 
 

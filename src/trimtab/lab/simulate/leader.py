@@ -341,7 +341,7 @@ class Leader:
 
 
 def _are_system(names: Sequence[str], release: str) -> Flags:
-    """Tell which bundles are Pulsar's own, asking once a namespace."""
+    """Return which bundles are Pulsar's own, asking once a namespace."""
     answers: dict[str, bool] = {}
     found = []
     for name in names:

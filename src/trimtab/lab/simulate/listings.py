@@ -159,7 +159,7 @@ class Listings:
             del self.formers[former.bundle]
 
     def _is_in_a_former_report(self, bundle: int) -> bool:
-        """Say whether a former owner's report lists a bundle."""
+        """Return whether a former owner's report lists a bundle."""
         return any(former.is_written for former in self.formers.get(bundle, ()))
 
     def _write_again(self, former: Former, clock: int) -> None:
@@ -173,7 +173,7 @@ class Listings:
 
 
 def first_writes(writes: Writes, clock: int, is_fresh: bool, n_brokers: int) -> Ints:
-    """Say in which recomputation each broker's first write of a kind counts, 0 for none.
+    """Return in which recomputation each broker's first write of a kind counts, 0 for none.
 
     Args:
         writes: in order of time; each is one recomputation.

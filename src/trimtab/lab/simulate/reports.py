@@ -56,7 +56,7 @@ class Gate:
 def gate(
     settings: LoadManagerSettings, weights: ResourceWeights, release: str, measuring: Measuring
 ) -> Gate:
-    """Say what makes a broker of a release write.
+    """Return what makes a broker of a release write.
 
     Quirks:
         Before 4.0 usage is not weighed; the heap counts in no case but the weighed one.
@@ -165,7 +165,7 @@ class Reports:
         return _in_order(found)
 
     def _is_due(self, tick: Ints) -> Flags:
-        """Say which brokers write if they look at the end of a tick.
+        """Return which brokers write if they look at the end of a tick.
 
         Anything that was 0 may not change at all, as in the Java, where the share by which
         it has changed is infinite.

@@ -150,7 +150,7 @@ class Simulation:
             self._stretch(min(until, self.tick + longest))
 
     def is_round(self, due: Round) -> bool:
-        """Say whether a round is to be: of the leader that there is now."""
+        """Return whether a round is to be: of the leader that there is now."""
         return due.term == self.term
 
     def truth(self) -> LastMinute:

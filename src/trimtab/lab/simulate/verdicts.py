@@ -73,7 +73,7 @@ def verdicts(
 
 
 def is_about(expectation: Expectation, shedder: str | None, placer: str) -> bool:
-    """Say whether an expectation is about two strategies.
+    """Return whether an expectation is about two strategies.
 
     One that names no shedder is about each of them, and not about shedding nothing: most
     would hold then, and tell nothing.
@@ -85,7 +85,7 @@ def is_about(expectation: Expectation, shedder: str | None, placer: str) -> bool
 
 
 def window_s(scenario: Scenario, expectation: Expectation) -> tuple[float, float]:
-    """Say between which times an expectation is to hold, s."""
+    """Return between which times an expectation is to hold, s."""
     from_min, until_min = expectation.from_min, expectation.until_min
     return (
         (scenario.run.event_at_min if from_min is None else from_min) * _MINUTE_S,
@@ -94,7 +94,7 @@ def window_s(scenario: Scenario, expectation: Expectation) -> tuple[float, float
 
 
 def expected_words(expectation: Expectation) -> str:
-    """Say what is expected: `unloads at most 100, median over seeds`."""
+    """Return what is expected: `unloads at most 100, median over seeds`."""
     bounds = [
         f"{name} {bound:g}"
         for name, bound in (("at least", expectation.at_least), ("at most", expectation.at_most))
@@ -129,7 +129,7 @@ def _verdict(
 
 
 def _unfit(found: Measured, expectation: Expectation, shedder: str | None, until_s: float) -> str:
-    """Say why nothing may be concluded of a run; nothing if something may."""
+    """Return why nothing may be concluded of a run; nothing if something may."""
     name = expectation.outcome
     if found.is_cut or found.simulated_s <= until_s - _MINUTE_S:
         return f"a run cut short at minute {found.simulated_s / _MINUTE_S:g}"
@@ -141,7 +141,7 @@ def _unfit(found: Measured, expectation: Expectation, shedder: str | None, until
 
 
 def _distance(value: float, expectation: Expectation) -> float:
-    """Say how far a value lies beyond the bounds; 0 or less within them."""
+    """Return how far a value lies beyond the bounds; 0 or less within them."""
     over = -math.inf if expectation.at_most is None else _beyond(value, expectation.at_most)
     under = -math.inf if expectation.at_least is None else _beyond(expectation.at_least, value)
     return max(over, under)

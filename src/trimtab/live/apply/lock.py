@@ -30,7 +30,7 @@ class FileLock:
 
     @property
     def is_ours(self) -> bool:
-        """Say whether it is still held: the file is the one that was locked, with our number."""
+        """Return whether it is still held: the file is the one that was locked, with our number."""
         try:
             is_same = self.path.stat().st_ino == os.fstat(self.descriptor).st_ino
             return is_same and _token(self.path) == self.token
@@ -39,12 +39,12 @@ class FileLock:
 
     @property
     def is_stopped(self) -> bool:
-        """Say whether the file lies there that stops every run."""
+        """Return whether the file lies there that stops every run."""
         return _stop(self.path).exists()
 
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
-        """Tell what was unloaded in the last day, by whichever run."""
+        """Return what was unloaded in the last day, by whichever run."""
         return _unloads(self.path)
 
     @property

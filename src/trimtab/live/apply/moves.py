@@ -35,7 +35,7 @@ def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
 
 
 def told_levelled(found: Levelled) -> Iterator[str]:
-    """Tell what each move is expected to bring: the best that so many moves can do."""
+    """Return what each move is expected to bring: the best that so many moves can do."""
     yield f"{found.plan.cluster}: highest {found.highest[0]:.1f} %, lowest {found.lowest[0]:.1f} %"
     if not found.plan.moves:
         yield "No move would gain enough."
@@ -55,7 +55,7 @@ def told_levelled(found: Levelled) -> Iterator[str]:
 
 
 def levelled_json(found: Levelled) -> str:
-    """Tell the same to a program."""
+    """Return the same to a program."""
     told = {
         "cluster": found.plan.cluster,
         "plan": found.plan.digest,

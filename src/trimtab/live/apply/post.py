@@ -27,19 +27,19 @@ class Post(Protocol):
 
     @property
     def token(self) -> int:
-        """Tell the number, larger than that of whoever held the lock before."""
+        """Return the number, larger than that of whoever held the lock before."""
 
     @property
     def is_ours(self) -> bool:
-        """Say whether the lock is still held."""
+        """Return whether the lock is still held."""
 
     @property
     def is_stopped(self) -> bool:
-        """Say whether somebody has asked all runs to end."""
+        """Return whether somebody has asked all runs to end."""
 
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
-        """Tell what was unloaded in the last day, by whichever run."""
+        """Return what was unloaded in the last day, by whichever run."""
 
     @property
     def draining(self) -> frozenset[str]:

@@ -122,7 +122,7 @@ class Rehearsal:
 
     @property
     def may_go(self) -> bool:
-        """Say whether nothing stands against any move that is still to be made."""
+        """Return whether nothing stands against any move that is still to be made."""
         return all(each.may_go for each in self.standings)
 
 

@@ -67,7 +67,7 @@ def _told_standing(number: int, standing: Standing, rehearsal: Rehearsal) -> Ite
 
 
 def told_entry(plan: Plan, entry: Entry) -> str:
-    """Tell an entry of the journal in a sentence."""
+    """Return an entry of the journal in a sentence."""
     match entry:
         case Begun(token=token):
             return f"begun as number {token}"
@@ -105,7 +105,7 @@ def _told_act(
 
 
 def told_account(done: Account) -> Iterator[str]:
-    """Tell what became of a plan."""
+    """Return what became of a plan."""
     for number, move in enumerate(done.moves, start=1):
         yield f"{number}. {move.bundle}: {_state(move)}"
     counts = [each.state for each in done.moves]
@@ -116,7 +116,7 @@ def told_account(done: Account) -> Iterator[str]:
 
 
 def rehearsal_json(plan: Plan, rehearsal: Rehearsal) -> str:
-    """Tell the same as JSON."""
+    """Return the same as JSON."""
     moves = [
         {
             "bundle": each.move.bundle,
@@ -137,7 +137,7 @@ def rehearsal_json(plan: Plan, rehearsal: Rehearsal) -> str:
 
 
 def account_json(done: Account) -> str:
-    """Tell what became of a plan as JSON; what is not known is null."""
+    """Return what became of a plan as JSON; what is not known is null."""
     moves = [
         {
             key: None if isinstance(value, float) and not math.isfinite(value) else value

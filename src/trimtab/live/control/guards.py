@@ -49,7 +49,7 @@ Objection: TypeAlias = Refusal | Hold | Pace | Needless | None
 
 
 def objection(plan: Plan, view: View, memory: Memory) -> Objection:
-    """Say what keeps the current move from being made; None if nothing does.
+    """Return what keeps the current move from being made; None if nothing does.
 
     Properties:
         A view in which less can be seen never turns an objection into none.
@@ -196,7 +196,7 @@ GUARDS: tuple[Callable[[Plan, View, Memory], Objection], ...] = (
 
 
 def outside(usage_percent: float, expected: Interval | None) -> bool:
-    """Say whether a usage is not as expected; one that is not known is not."""
+    """Return whether a usage is not as expected; one that is not known is not."""
     return expected is not None and not expected[0] <= usage_percent <= expected[1]
 
 

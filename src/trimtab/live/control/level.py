@@ -78,7 +78,7 @@ def levelling(
 
 
 def _costs(state: BrokerState) -> dict[str, float]:
-    """Say how many points each bundle costs where it is; one without traffic costs none."""
+    """Return how many points each bundle costs where it is; one without traffic costs none."""
     total = sum(state.bundles.values())
     return {
         bundle: state.usage_percent * traffic / total

@@ -22,7 +22,7 @@ class Standing:
 
     @property
     def may_go(self) -> bool:
-        """Say whether nothing stands against it, or it needs not be made."""
+        """Return whether nothing stands against it, or it needs not be made."""
         return all(isinstance(found, Needless) for _, found in self.objections[:1])
 
 

@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Tell the plan from every other."""
+        """Return the plan from every other."""
         return hashlib.blake2b(plan_text(self).encode(), digest_size=8).hexdigest()
 
 

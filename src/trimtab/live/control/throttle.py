@@ -52,7 +52,7 @@ class Throttle:
 
 
 def bad_signs(health: Health, bars: Bars) -> tuple[str, ...]:
-    """Say what is not well, a few words each; what is not known is no bad sign."""
+    """Return what is not well, a few words each; what is not known is no bad sign."""
     found = []
     if health.publish_latency_ms > bars.publish_latency_ms:
         found.append(f"publishing takes {health.publish_latency_ms:.0f} ms")

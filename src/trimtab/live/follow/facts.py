@@ -26,7 +26,7 @@ FACTS = pa.schema(
 
 
 def facts_of(table: str, rows: pa.Table, weights: ResourceWeights) -> Iterator[dict[str, Any]]:
-    """Say what rows of a table mean for the running state; most tables mean nothing.
+    """Return what rows of a table mean for the running state; most tables mean nothing.
 
     Args:
         table: name of the table.

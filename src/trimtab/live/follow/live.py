@@ -91,7 +91,7 @@ def told(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]
 
 
 def over_the_bar(now: Mapping[str, Running], threshold: float) -> str:
-    """Say which brokers are above the bar, by smoothed usage; nothing if none is known.
+    """Return which brokers are above the bar, by smoothed usage; nothing if none is known.
 
     Args:
         now: what is known of each broker.

@@ -82,7 +82,7 @@ def stage(
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Say how many lines of a broker's log there were."""
+    """Return how many lines of a broker's log there were."""
     if row["source"] == "log":
         lines = float(json.loads(row["account"])["lines"])
         yield {"broker": row["log_broker"], "kind": LINES, "time_us": 0, "value": lines}

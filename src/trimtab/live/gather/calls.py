@@ -186,7 +186,7 @@ def _next(here: str, location: str | None) -> str:
 
 
 def _refusal(status: int, body: bytes) -> str:
-    """Tell what a status means, with the reason that Pulsar gives in one line."""
+    """Return what a status means, with the reason that Pulsar gives in one line."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -214,7 +214,7 @@ def _reason(body: bytes) -> str:
 
 
 def _fault(error: urllib3.exceptions.HTTPError) -> str:
-    """Tell what went wrong on the way, without the objects that urllib3 names."""
+    """Return what went wrong on the way, without the objects that urllib3 names."""
     cause = error.__cause__ or error.__context__
     match error:
         case urllib3.exceptions.NameResolutionError():

@@ -41,7 +41,7 @@ _KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = tuple(
 
 
 def kind_of(path: str) -> Kind | None:
-    """Say what a node is to a recording; None if it is nothing."""
+    """Return what a node is to a recording; None if it is nothing."""
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(path)), None)
 
 
@@ -81,7 +81,7 @@ class Ledger:
         self.is_begun = False
 
     def is_new(self, path: str, found: Seen) -> bool:
-        """Tell whether a node has changed since it was seen, and note how it stands now."""
+        """Return whether a node has changed since it was seen, and note how it stands now."""
         before = self.nodes.get(path)
         self.nodes[path] = found
         if before is not None and before.made_by == found.made_by:
@@ -95,7 +95,7 @@ class Ledger:
         return True
 
     def was_made_again(self, path: str, found: Seen) -> bool:
-        """Tell whether a node was removed and made again since it was seen."""
+        """Return whether a node was removed and made again since it was seen."""
         before = self.nodes.get(path)
         return before is not None and before.made_by != found.made_by
 

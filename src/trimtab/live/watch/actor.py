@@ -46,7 +46,7 @@ class Actor(Protocol):
         """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
 
     def unloaded(self) -> list[tuple[datetime, str]]:
-        """Say what was unloaded since the last call."""
+        """Return what was unloaded since the last call."""
 
     def end(self) -> list[Acted]:
         """Wait until what is in flight has landed, and say what was done."""
@@ -104,7 +104,7 @@ class LiveActor:
         return [*said, self._said(newest, count, signs, "")]
 
     def unloaded(self) -> list[tuple[datetime, str]]:
-        """Say what was unloaded since the last call."""
+        """Return what was unloaded since the last call."""
         found, self._unloaded = self._unloaded, []
         return found
 
@@ -164,7 +164,7 @@ class LiveActor:
         thread.start()
 
     def _finished(self) -> list[Acted]:
-        """Say what became of the plan that was being carried out, if it is over."""
+        """Return what became of the plan that was being carried out, if it is over."""
         if self._running is None or self._running[0].is_alive():
             return []
         _, decided, round_ = self._running

@@ -41,7 +41,7 @@ def measures(row: Mapping[str, Any], which: str) -> Floats:
 
 
 def happenings(rows: Sequence[Row]) -> list[Happening]:
-    """Say what rows of the store mean to a leader, in the order in which they came.
+    """Return what rows of the store mean to a leader, in the order in which they came.
 
     Rows of `bundle_reports` belong to the report before them; one that says nothing of load,
     as under the extensible load manager, means nothing.
@@ -63,7 +63,7 @@ def happenings(rows: Sequence[Row]) -> list[Happening]:
 
 
 def written(row: Mapping[str, Any]) -> datetime:
-    """Say when something was written: by the store's clock, if it tells."""
+    """Return when something was written: by the store's clock, if it tells."""
     time: datetime = row["time"] if row.get("written") is None else row["written"]
     return time
 

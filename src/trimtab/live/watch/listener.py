@@ -85,7 +85,7 @@ class Listening:
             self.rejected_because = f"{name}: {getattr(outcome, 'reason', 'nothing in it')}"
 
     def _departures(self, text: str) -> Iterator[Row]:
-        """Say who is not active any more, where no store tells it."""
+        """Return who is not active any more, where no store tells it."""
         told = json.loads(text)
         if told.get("event") != "active" or "load-reports.jsonl" not in self._sources:
             return

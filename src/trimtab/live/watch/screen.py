@@ -37,7 +37,7 @@ def show(steps: Iterable[Seen], console: Console) -> Seen | None:
 
 
 def lines(seen: Seen) -> list[str]:
-    """Say what is new."""
+    """Return what is new."""
     said = (words(action, seen.settings) for action in seen.actions)
     return [visible(line) for line in said if line]
 

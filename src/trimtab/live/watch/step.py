@@ -157,7 +157,7 @@ def _put(term: Term, memory: Memory, time: datetime, guessed: str) -> None:
 
 
 def _horizon(term: Term, memory: Memory, now: datetime, settings: Settings) -> datetime:
-    """Say up to when all is known, with the rounds in between of which no line tells."""
+    """Return up to when all is known, with the rounds in between of which no line tells."""
     interval = timedelta(seconds=settings.interval_s)
     patience = min(interval * _SILENCE_SHARE, timedelta(seconds=15)) if term.log else LAG
     while term.last_round + interval + patience <= now:
@@ -190,7 +190,7 @@ def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> li
 
 
 def _is_open(term: Term, selection: Happening, now: datetime) -> bool:
-    """Tell whether it may still come out whom a lookup was sent to."""
+    """Return whether it may still come out whom a lookup was sent to."""
     time, _, row = selection
     if not is_lookup(row) or now >= time + _OWNED_WITHIN:
         return False

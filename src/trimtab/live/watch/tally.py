@@ -89,7 +89,7 @@ class Tally:
 
 
 def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
-    """Say how the brokers stand, by name; nothing before it is known who leads."""
+    """Return how the brokers stand, by name; nothing before it is known who leads."""
     term = memory.term
     if term is None or not term.own.view.reports:
         return ()

@@ -37,7 +37,7 @@ def with_targets(now: Replaying, row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def moves_of(row: Mapping[str, Any] | None) -> list[tuple[str, str, str | None]]:
-    """Say what a round with targets would move: bundle, from, to; None if nobody is there.
+    """Return what a round with targets would move: bundle, from, to; None if nobody is there.
 
     Whoever would get back what it gives up keeps it, as in Pulsar.
     """

@@ -298,7 +298,7 @@ def considered(applied: Chain, available: Ints, asked: Asked) -> Candidates:
 
 
 def chosen_again(applied: Chain, asked: Asked, load: ClusterLoad, chosen: int) -> Ints | None:
-    """Tell among whom to choose again after an overloaded broker was chosen.
+    """Return among whom to choose again after an overloaded broker was chosen.
 
     Args:
         applied: the load manager's filters and checks.

@@ -8,7 +8,7 @@ from trimtab.pulsar.model import Flags, Floats
 
 
 def is_recently_unloaded(unloaded_s: Floats, now_s: float, grace_period_s: float) -> Flags:
-    """Tell which bundles shedders may not choose, at the start of a round.
+    """Return which bundles shedders may not choose, at the start of a round.
 
     Args:
         unloaded_s: (n_bundles,) when shedding unloaded it last; NaN for never.

@@ -95,7 +95,7 @@ class LeaderMaps:
             self._given_bundles = asked.orders.bundles
 
     def knows(self, bundle: str) -> bool:
-        """Tell whether a bundle has averages."""
+        """Return whether a bundle has averages."""
         return bundle in self._bundles
 
     def walked_bundles(self) -> tuple[str, ...]:

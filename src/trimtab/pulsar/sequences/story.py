@@ -35,7 +35,7 @@ _RESOURCE_HEADINGS = ("cpu", "heap", "direct", "net in", "net out")
 
 
 def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
-    """Tell a sequence line by line."""
+    """Return a sequence line by line."""
     settings = settings_of(sequence)
     yield f"{sequence.id}: {sequence.strategy} of Pulsar {sequence.release}"
     yield from (f"  {name}={text}" for name, text in sequence.conf.items())
@@ -54,7 +54,7 @@ def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
 
 
 def _rules(sequence: Sequence, settings: object) -> Iterator[str]:
-    """Tell what a class goes by."""
+    """Return what a class goes by."""
     entry = entry_of(sequence)
     if entry.rules is not None:
         yield from entry.rules(settings)
@@ -93,7 +93,7 @@ def _told_shedding(
 
 
 def _verdicts(decision: Decision) -> list[str]:
-    """Say of each broker why it sheds or not, and what it was to lose."""
+    """Return of each broker why it sheds or not, and what it was to lose."""
     is_rate = decision.offload_is_rate
     if is_rate is None:
         is_rate = np.zeros(len(decision.reasons), np.bool_)

@@ -150,7 +150,7 @@ def without_pending(memory: AvgShedderMemory) -> AvgShedderMemory:
 
 
 def avg_shedder_rules(settings: AvgShedderSettings) -> Iterator[str]:
-    """Tell what the class goes by, in both its roles."""
+    """Return what the class goes by, in both its roles."""
     for gap, hits in (
         (settings.low_threshold_points, settings.low_hits),
         (settings.high_threshold_points, settings.high_hits),
@@ -292,7 +292,7 @@ def _count(hits: dict[str, int], names: Iterable[str], is_hit: bool) -> None:
 
 
 def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) -> bool:
-    """Say whether a pair's turn has come, and if so use its counts up.
+    """Return whether a pair's turn has come, and if so use its counts up.
 
     Those looked at in vain are set to 0, as in the Java, which logs them.
     """
@@ -365,7 +365,7 @@ def _reasons(
     shares: _Shares,
     unloads: Iterable[Unload],
 ) -> tuple[Reason, ...]:
-    """Say of each broker why it sheds or not."""
+    """Return of each broker why it sheds or not."""
     sources = {unload.source for unload in unloads}
     reasons = [Reason.BALANCED] * len(load.brokers)
     for low, high in pairs:
