@@ -81,14 +81,14 @@ def causes_of(
         concerned = {move.anchor: move for move in (*listed_here, *told_by_moves)}
         finding = _finding(given, anchor, tuple(concerned.values()), (brokers, with_day))
         by_code.setdefault(text(given, "code"), []).append((given, finding))
-    causes = [_cause(code, found) for code, found in by_code.items()]
+    causes = [_cause(code, pairs) for code, pairs in by_code.items()]
     return tuple(sorted(causes, key=lambda cause: (*cause.rank(), cause.code)))
 
 
-def _cause(code: str, found: Sequence[tuple[Given, Finding]]) -> Cause:
-    advice = {finding.advice for _, finding in found}
+def _cause(code: str, pairs: Sequence[tuple[Given, Finding]]) -> Cause:
+    advice = {finding.advice for _, finding in pairs}
     moves: Mapping[str, Move] = {
-        move.anchor: move for _, finding in found for move in finding.moves
+        move.anchor: move for _, finding in pairs for move in finding.moves
     }
     useless = [move for move in moves.values() if move.tone == "useless"]
     own = [move for move in useless if move.verdict == code]
@@ -97,8 +97,8 @@ def _cause(code: str, found: Sequence[tuple[Given, Finding]]) -> Cause:
         code=code,
         label=label_of(code),
         meaning=meaning_of(code),
-        page=next((text(given, "page") for given, _ in found if text(given, "page")), ""),
-        findings=tuple(sorted((each for _, each in found), key=_finding_rank)),
+        page=next((text(given, "page") for given, _ in pairs if text(given, "page")), ""),
+        findings=tuple(sorted((each for _, each in pairs), key=_finding_rank)),
         advice=shared,
         moves=len(moves),
         useless=len(useless),

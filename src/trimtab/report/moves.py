@@ -122,12 +122,12 @@ def evidence_of(given: Given) -> tuple[Line, ...]:
 
 def recomputed_of(given: Given) -> Recomputed:
     """Read whether, and with which numbers, something was recomputed."""
-    found = part(given, "recomputed")
-    equal = found.get("equal")
+    recomputed = part(given, "recomputed")
+    equal = recomputed.get("equal")
     return Recomputed(
         equal if isinstance(equal, bool) else None,
-        text(found, "why"),
-        figures(found.get("numbers")),
+        text(recomputed, "why"),
+        figures(recomputed.get("numbers")),
     )
 
 
@@ -164,22 +164,26 @@ def said_once(
     megabytes.
     """
     first: dict[tuple[str, int | None, str], str] = {}
-    told: list[tuple[Line, ...]] = []
+    unrepeated: list[tuple[Line, ...]] = []
     for lines, anchor in zip(evidence, anchors_of, strict=True):
         at = [first.setdefault((line.file, line.line, line.text), anchor) for line in lines]
-        told.append(
+        unrepeated.append(
             tuple(
                 line if place == anchor else replace(line, shown_at=place)
                 for line, place in zip(lines, at, strict=True)
             )
         )
-    return told
+    return unrepeated
 
 
 def _move(
-    unload: Given, brokers: Brokers, found: tuple[str, str, tuple[Line, ...]], *, with_day: bool
+    unload: Given,
+    brokers: Brokers,
+    place_and_lines: tuple[str, str, tuple[Line, ...]],
+    *,
+    with_day: bool,
 ) -> Move:
-    anchor, place, evidence = found
+    anchor, place, evidence = place_and_lines
     verdict = text(unload, "verdict")
     tone = tone_of(verdict, unload.get("useless"))
     target, better = name(unload, "target"), part(unload, "better")

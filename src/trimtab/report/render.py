@@ -218,8 +218,8 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
 
 def common_file(moves: Sequence[Move]) -> str:
     """Give the file in which the lines of all moves stand; empty if there are several."""
-    found = {move.evidence[-1].file for move in moves if move.evidence}
-    return found.pop() if len(found) == 1 else ""
+    files = {move.evidence[-1].file for move in moves if move.evidence}
+    return files.pop() if len(files) == 1 else ""
 
 
 def usage_max(rounds: Sequence[Round]) -> float:
@@ -232,13 +232,13 @@ def usage_max(rounds: Sequence[Round]) -> float:
 def finding_anchors(findings: Given, causes: Sequence[Cause]) -> dict[str, tuple[str, str]]:
     """Say for the id of each finding where it stands, and under which title."""
     placed = {each.anchor: each.title for cause in causes for each in cause.findings}
-    found: dict[str, tuple[str, str]] = {}
+    anchors: dict[str, tuple[str, str]] = {}
     for given in entries(findings, "findings"):
         name = text(given, "id")
         for anchor in (name, f"finding-{name}"):
             if anchor in placed:
-                found[name] = (anchor, placed[anchor])
-    return found
+                anchors[name] = (anchor, placed[anchor])
+    return anchors
 
 
 def fidelity(rounds: Sequence[Round], moves: Sequence[Move]) -> dict[str, Any]:
@@ -284,8 +284,8 @@ def exceptions(rounds: Sequence[Round]) -> list[tuple[tuple[str, str], list[Roun
     groups: dict[tuple[str, str], list[Round]] = {}
     for each in rounds:
         if each.recomputed.equal is not True:
-            said = (each.recomputed.words, each.recomputed.why)
-            groups.setdefault(said, []).append(each)
+            outcome = (each.recomputed.words, each.recomputed.why)
+            groups.setdefault(outcome, []).append(each)
     return list(groups.items())
 
 
