@@ -11,7 +11,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RELEASE
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.telling import tell
 
@@ -104,24 +103,23 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
     from trimtab.trials.compare.compare import Question, planned
     from trimtab.trials.compare.compare import compare as compared
 
-    with clear_errors():
-        recording = _recording(asked)
-        if recording is not None:
-            _on_recording(recording, asked, output, (cores, master))
-            return
-        question = Question(
-            scenarios=asked["scenarios"],
-            strategies=_pairs(asked),
-            baseline=asked["baseline"],
-            settings=asked["settings"],
-            release=asked["release"],
-            n_seeds=asked["seeds"],
-            time_limit_s=asked["time_limit"],
-            command=_command(asked, output),
-        )
-        comparing = planned(question)
-        start = partial(opened_spark, "trimtab", cores=cores, master=master)
-        found = compared(start, comparing, output, anew=asked["anew"])
+    recording = _recording(asked)
+    if recording is not None:
+        _on_recording(recording, asked, output, (cores, master))
+        return
+    question = Question(
+        scenarios=asked["scenarios"],
+        strategies=_pairs(asked),
+        baseline=asked["baseline"],
+        settings=asked["settings"],
+        release=asked["release"],
+        n_seeds=asked["seeds"],
+        time_limit_s=asked["time_limit"],
+        command=_command(asked, output),
+    )
+    comparing = planned(question)
+    start = partial(opened_spark, "trimtab", cores=cores, master=master)
+    found = compared(start, comparing, output, anew=asked["anew"])
     tell(found, found.comparison if asked["as_json"] else None)
     if found.has_failed or not found.has_runs:
         sys.exit(1)

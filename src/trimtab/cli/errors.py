@@ -11,6 +11,7 @@ from typing import NoReturn
 import click
 
 from trimtab.cli.saying import complain
+from trimtab.files.errors import TrimtabError
 
 
 @contextmanager
@@ -25,7 +26,7 @@ def clear_errors() -> Iterator[None]:
     except Exception as error:
         if _was_stopped(error):
             _stop()
-        if not (_is_of_system(error) or isinstance(error, _mendable())):
+        if not (_is_of_system(error) or isinstance(error, TrimtabError)):
             raise
         complain(f"trimtab: {_told(error)}")
         sys.exit(2)
@@ -63,43 +64,3 @@ def _told(error: Exception) -> str:
     if not isinstance(error, OSError) or error.strerror is None:
         return str(error)
     return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-
-
-def _mendable() -> tuple[type[Exception], ...]:
-    """List what a user can mend; only now, so that no command loads the rooms of all others."""
-    from trimtab.explain.explain import NothingReadableError
-    from trimtab.files.fields import FieldError
-    from trimtab.ingest import IngestError, RecordingError
-    from trimtab.lab.reconstruct.cluster import NothingToSimulateError
-    from trimtab.lab.simulate.scenario import ScenarioError
-    from trimtab.live.apply import JournalError, LockError, PlanError
-    from trimtab.live.gather.access import GatherError
-    from trimtab.pulsar.settings import SettingError
-    from trimtab.spark.java import JavaError
-    from trimtab.spark.session import SparkError
-    from trimtab.trials.rate.definition import RatingError
-    from trimtab.trials.reproduce.definition import DefinitionError
-    from trimtab.trials.rerun.question import QuestionError
-    from trimtab.trials.sweep.grid import GridError
-    from trimtab.trials.sweep.kept import SweepError
-
-    return (
-        DefinitionError,
-        FieldError,
-        GatherError,
-        GridError,
-        IngestError,
-        JavaError,
-        JournalError,
-        LockError,
-        NothingReadableError,
-        NothingToSimulateError,
-        PlanError,
-        QuestionError,
-        RatingError,
-        RecordingError,
-        ScenarioError,
-        SettingError,
-        SparkError,
-        SweepError,
-    )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
 
 if TYPE_CHECKING:
@@ -83,7 +82,6 @@ def explain(
         raise click.UsageError("--from and --to: found without --prometheus, expected beside it")
     remote = None if url is None else Remote(url, asked["begin"], asked["end"])
     with (
-        clear_errors(),
         open_recording(recording) as found,
         with_metrics(found, remote) as opened,
     ):

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trimtab.explain.lint import Conf, Finding, Written, lint, lint_upgrade
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording
 from trimtab.pulsar.confs import (
@@ -51,7 +52,7 @@ _OPTIONAL = re.compile(r"Optional\[(.*)\]", re.DOTALL)
 _LIST = re.compile(r"\[(.*)\]", re.DOTALL)
 
 
-class LintError(Exception):
+class LintError(TrimtabError):
     """What was given cannot be looked at; the message says which, and what was expected."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
+from trimtab.files.errors import TrimtabError
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Accounting, Recording, ingest
 from trimtab.ingest.recording import META, NOT_IN_LAYOUT, OVERSIGHTS
@@ -23,7 +24,7 @@ _READ_WHOLE = ("logs/", "metrics/", "runtime-config/", "store/")
 _UNREAD_MAX = 10
 
 
-class NothingReadableError(Exception):
+class NothingReadableError(TrimtabError):
     """Files are there, and not one line of them could be read."""
 
 

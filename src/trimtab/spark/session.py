@@ -24,6 +24,7 @@ from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.progress import Progress
 
+from trimtab.files.errors import TrimtabError
 from trimtab.spark.gateway import end_java, start_java
 from trimtab.spark.workers import WorkersError, check_master, is_cluster, prepare
 
@@ -39,7 +40,7 @@ _GROUP = "spark.jobGroup.id"
 _groups = itertools.count()
 
 
-class SparkError(Exception):
+class SparkError(TrimtabError):
     """A Spark job failed; the message is the last line of what went wrong."""
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from trimtab.files.errors import TrimtabError
 from trimtab.spark.program import packed
 
 #: Libraries that a task imports, in the very release that the driver has: another may give
@@ -34,7 +35,7 @@ _LOOKS_EVERY_S = 1.0
 _copies: dict[str, tempfile.TemporaryDirectory[str]] = {}
 
 
-class WorkersError(Exception):
+class WorkersError(TrimtabError):
     """A cluster cannot run the program; the message says what it lacks."""
 
 

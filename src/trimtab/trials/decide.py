@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError
 from trimtab.files.visible import visible
 from trimtab.pulsar.sequences import extensible
@@ -27,7 +28,7 @@ _GZIP_FIRST = b"\x1f"
 STDIN = "-"
 
 
-class UnreadableError(Exception):
+class UnreadableError(TrimtabError):
     """The file cannot be read, or not to its end; says which, and why."""
 
 
