@@ -14,7 +14,7 @@ from pyspark import SparkContext
 
 from tools import what_if as page
 from trimtab.cli import main
-from trimtab.explain.explain import explain
+from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.trials.what_if.advice import advice
 from trimtab.trials.what_if.command import Answered, Question, what_if

@@ -46,8 +46,8 @@ def blame(recording: Path, as_json: bool, **asked: Unpack[_Asked]) -> None:
       trimtab blame explained/threshold --broker 10.213.0.12
       trimtab blame explained/threshold --bundle lb/ns1/0x18 --json | jq .steps[].text
     """
-    from trimtab.explain.blame import Question, document, lines
-    from trimtab.explain.blame import blame as blamed
+    from trimtab.explanation.blame import Question, document, lines
+    from trimtab.explanation.blame import blame as blamed
 
     if (asked["bundle"] is None) == (asked["broker"] is None):
         found = "neither" if asked["bundle"] is None else "both --bundle and --broker"

@@ -15,7 +15,7 @@ from trimtab.cli.saying import complain, say
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
-    from trimtab.explain.explain import More
+    from trimtab.explanation.explain import More
 
 
 class _Asked(TypedDict):
@@ -89,7 +89,7 @@ def explain(
         with opened_spark(
             "trimtab", cores=asked["cores"], master=asked["master"], meanwhile=_load_the_rest
         ) as spark:
-            from trimtab.explain.explain import explain as explained
+            from trimtab.explanation.explain import explain as explained
 
             more = _advice(spark, folder / "what-if") if what_if else None
             result = explained(spark, opened, folder, more)
@@ -105,7 +105,7 @@ def explain(
 
 def _load_the_rest() -> None:
     """Load what comes after the start of Spark, a second's work."""
-    import_module("trimtab.explain.explain")
+    import_module("trimtab.explanation.explain")
     from trimtab.report import make_ready
 
     make_ready()

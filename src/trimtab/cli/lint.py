@@ -11,8 +11,8 @@ import click
 from trimtab import __version__
 
 if TYPE_CHECKING:
-    from trimtab.explain.conf_files import Looked
-    from trimtab.explain.lint import Finding, Severity
+    from trimtab.explanation.conf_files import Looked
+    from trimtab.explanation.lint import Finding, Severity
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -68,9 +68,9 @@ def lint(
       trimtab lint broker.conf --from 3.0.7 --to 5.0.1
       trimtab lint broker.conf --release 4.0.8 --format sarif > lint.sarif
     """
-    from trimtab.explain.conf_files import LintError, Releases, look
-    from trimtab.explain.lint import RULES
-    from trimtab.explain.lint.conf import shown
+    from trimtab.explanation.conf_files import LintError, Releases, look
+    from trimtab.explanation.lint import RULES
+    from trimtab.explanation.lint.conf import shown
 
     try:
         unknown = [code for code in asked["ignore"] if code not in RULES]
@@ -99,8 +99,8 @@ def _is_asked(finding: Finding, asked: _Asked) -> bool:
 
 def _tell(findings: list[Finding], looked: Looked, before: str, is_explained: bool) -> None:
     """Print findings for people, and a line that sums them up."""
-    from trimtab.explain.lint.conf import shown
-    from trimtab.explain.lint.text import counted, told
+    from trimtab.explanation.lint.conf import shown
+    from trimtab.explanation.lint.text import counted, told
 
     for line in told(findings, _paint, explains=is_explained):
         click.echo(line)
@@ -121,9 +121,9 @@ def _laid_out(
     findings: list[Finding], looked: Looked, before: str, output_format: str
 ) -> dict[str, object]:
     """Lay findings out for programs."""
-    from trimtab.explain.lint import RULES
-    from trimtab.explain.lint.document import document
-    from trimtab.explain.lint.sarif import sarif
+    from trimtab.explanation.lint import RULES
+    from trimtab.explanation.lint.document import document
+    from trimtab.explanation.lint.sarif import sarif
 
     if output_format == "sarif":
         return sarif(findings, RULES, __version__)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab.explain.lint import Conf, Finding, Written, lint, lint_upgrade
+from trimtab.explanation.lint import Conf, Finding, Written, lint, lint_upgrade
 from trimtab.files.errors import TrimtabError
 from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording

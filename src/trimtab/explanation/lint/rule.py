@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeAlias, TypeVar
 
-from trimtab.explain.lint.conf import Written
+from trimtab.explanation.lint.conf import Written
 from trimtab.pulsar.releases import release_order
 
 Subject = TypeVar("Subject")
