@@ -1,5 +1,4 @@
 """A load-balancing control plane and laboratory for Apache Pulsar."""
 
 from trimtab.files.errors import TrimtabError as TrimtabError
-
-__version__ = "0.1.0"
+from trimtab.files.version import __version__ as __version__

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 
 if TYPE_CHECKING:
     from trimtab.explanation.conf_files import Looked

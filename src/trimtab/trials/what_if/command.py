@@ -11,7 +11,7 @@ from typing import Any
 
 from pyspark import SparkContext
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
