@@ -66,7 +66,7 @@ def test_an_explained_night_holds_what_a_replay_advises(
     more = partial(advice, spark, tmp_path / "what-if", FEW)
     with open_recording(AVG) as opened:
         found = explain(spark, opened, tmp_path, more)
-    document = json.loads(found.findings.read_text(encoding="utf-8"))
+    document = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"))
     schema = json.loads((ROOT / "docs" / "findings.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(document)
     assert document["what_if"]["is_trusted"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,8 @@ from typing import NoReturn
 import click
 
 from trimtab.cli.saying import complain
-from trimtab.files.errors import TrimtabError
+from trimtab.files.errors import TrimtabError, system_fault
+from trimtab.files.parameters import ParameterError
 
 
 @contextmanager
@@ -26,9 +26,10 @@ def clear_errors() -> Iterator[None]:
     except Exception as error:
         if _was_stopped(error):
             _stop()
-        if not (_is_of_system(error) or isinstance(error, TrimtabError)):
+        fault = str(_of_command(error)) if isinstance(error, TrimtabError) else system_fault(error)
+        if fault is None:
             raise
-        complain(f"trimtab: {_told(error)}")
+        complain(f"trimtab: {fault}")
         sys.exit(2)
 
 
@@ -50,17 +51,6 @@ def _was_stopped(error: BaseException) -> bool:
     return False
 
 
-def _is_of_system(error: Exception) -> bool:
-    """Say whether it is the system that refuses; a reader that has left is none of it."""
-    if isinstance(error, OSError):
-        return error.errno not in (None, errno.EPIPE)
-    return isinstance(error, MemoryError)
-
-
-def _told(error: Exception) -> str:
-    """Say what is wrong; of what the system refuses, the file and why."""
-    if isinstance(error, MemoryError):
-        return f"there is too little memory for this: {error}".removesuffix(": ")
-    if not isinstance(error, OSError) or error.strerror is None:
-        return str(error)
-    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+def _of_command(error: TrimtabError) -> BaseException:
+    """Return an error that names options; a public function names parameters instead."""
+    return error.__cause__ or error if isinstance(error, ParameterError) else error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
@@ -68,19 +69,17 @@ def lint(
       trimtab lint broker.conf --from 3.0.7 --to 5.0.1
       trimtab lint broker.conf --release 4.0.8 --format sarif > lint.sarif
     """
-    from trimtab.explanation.conf_files import LintError, Releases, look
-    from trimtab.explanation.lint import RULES
+    from trimtab.explanation.conf_files import LintError, Releases, look, refuse_unknown
+    from trimtab.explanation.lint import Severity, chosen
     from trimtab.explanation.lint.conf import shown
 
     try:
-        unknown = [code for code in asked["ignore"] if code not in RULES]
-        if unknown:
-            raise LintError(f"--ignore: found {unknown[0]!r}, expected a rule of docs/lint.md")
+        refuse_unknown(asked["ignore"])
         looked = look(broker_conf, Releases(release.strip(), before.strip(), after.strip()))
     except LintError as error:
         click.echo(f"trimtab: {shown(str(error), 1000)}", err=True)
         sys.exit(2)
-    findings = [it for it in looked.findings if _is_asked(it, asked)]
+    findings = chosen(looked.findings, Severity(asked["severity"]), asked["ignore"])
     if asked["output_format"] == "plain":
         _tell(findings, looked, before, asked["explain"])
     else:
@@ -91,13 +90,7 @@ def lint(
         sys.exit(1)
 
 
-def _is_asked(finding: Finding, asked: _Asked) -> bool:
-    order = list(_COLOURS)
-    is_bad_enough = order.index(finding.severity.value) <= order.index(asked["severity"])
-    return is_bad_enough and finding.code not in asked["ignore"]
-
-
-def _tell(findings: list[Finding], looked: Looked, before: str, is_explained: bool) -> None:
+def _tell(findings: Sequence[Finding], looked: Looked, before: str, is_explained: bool) -> None:
     """Print findings for people, and a line that sums them up."""
     from trimtab.explanation.lint.conf import shown
     from trimtab.explanation.lint.text import counted, told
@@ -118,7 +111,7 @@ def _paint(text: str, severity: Severity | None) -> str:
 
 
 def _laid_out(
-    findings: list[Finding], looked: Looked, before: str, output_format: str
+    findings: Sequence[Finding], looked: Looked, before: str, output_format: str
 ) -> dict[str, object]:
     """Lay findings out for programs."""
     from trimtab.explanation.lint import RULES

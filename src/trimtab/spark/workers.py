@@ -74,13 +74,26 @@ def prepare(context: SparkContext) -> None:
     """
     try:
         _watch(context)
-        application = context.applicationId
-        _copies[application] = tempfile.TemporaryDirectory(prefix="trimtab-")
-        context.addPyFile(str(packed(Path(_copies[application].name))))
-        check_libraries(str(context.master), _libraries(context))
+        send(context)
     except BaseException:
         context.stop()
         raise
+
+
+def send(context: SparkContext) -> None:
+    """Send the workers this program, unless they have it, and check that they can run it.
+
+    Raises:
+        WorkersError: it says which machine lacks what.
+        PySparkException: a worker cannot even run Python.
+    """
+    application = context.applicationId
+    if application in _copies:
+        return
+    copy = tempfile.TemporaryDirectory(prefix="trimtab-")
+    context.addPyFile(str(packed(Path(copy.name))))
+    check_libraries(str(context.master), _libraries(context))
+    _copies[application] = copy
 
 
 def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:

@@ -71,7 +71,7 @@ def blame(given: Path, question: Question) -> tuple[Journey, str]:
         ):
             explained = explain(spark, opened, Path(made) / "explained")
             findings = explained.document
-            told = story(findings, question, explained.tables)
+            told = story(findings, question, explained.tables.folder)
     where = (text(findings, "recording"), interval(findings.get("from"), findings.get("to")))
     return told, " · ".join(each for each in where if each)
 

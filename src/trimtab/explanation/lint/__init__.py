@@ -23,7 +23,7 @@ from trimtab.explanation.lint import (
     values,
 )
 from trimtab.explanation.lint.conf import Conf, Written
-from trimtab.explanation.lint.rule import Finding, Rule, Severity, applied, holds_in
+from trimtab.explanation.lint.rule import Finding, Rule, Severity, applied, chosen, holds_in
 from trimtab.explanation.lint.upgrade import Upgrade
 
 #: Rules that look at what one broker goes by, in the order of the page.
@@ -61,6 +61,7 @@ __all__ = [
     "Rule",
     "Severity",
     "Written",
+    "chosen",
     "holds_in",
     "lint",
     "lint_upgrade",

@@ -87,6 +87,11 @@ class Answered:
         return bool(self.document["fidelity"]["is_trusted"])
 
     @property
+    def has_failed(self) -> bool:
+        """Return whether nothing may be ranked."""
+        return not self.is_trusted
+
+    @property
     def has_runs(self) -> bool:
         """Say whether a run came to its end."""
         return any(each["runs"] for each in self.document["strategies"])
