@@ -26,7 +26,7 @@ from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
 from trimtab.diagnose.watched import WATCHED
-from trimtab.explain.lint import RULES
+from trimtab.explanation.lint import RULES
 from trimtab.files.tables import DIAGNOSED, INGESTED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows

@@ -231,6 +231,32 @@ def test_functions_are_short_and_so_is_their_tail() -> None:
 # ------------------------------------------------------------ what may not stand
 
 
+#: They mean no fault of a user's: what Pulsar throws, and what is caught nearby and tried again.
+OTHER_ERRORS = {
+    "BrokerFilterError",
+    "ChangedError",
+    "ContradictionError",
+    "HeldError",
+    "LostRoundError",
+    "LostSelectionError",
+    "MovedError",
+    "NoCandidatesError",
+    "UnreportedCandidateError",
+}
+
+
+def test_an_error_that_a_user_can_mend_is_a_trimtab_error() -> None:
+    classes = [
+        (node.name, {ast.unparse(base) for base in node.bases})
+        for module in MODULES
+        for node in ast.parse(module.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and re.fullmatch(r"[A-Z]\w*Error", node.name)
+    ]
+    assert OTHER_ERRORS < {name for name, _ in classes}
+    strays = {name for name, bases in classes if "TrimtabError" not in bases}
+    assert strays == OTHER_ERRORS | {"TrimtabError"}
+
+
 def test_every_silenced_check_gives_its_reason_on_the_line() -> None:
     silenced, bare = [], []
     for path in PYTHON:

@@ -11,7 +11,15 @@ from click.testing import CliRunner
 
 from tools.catalogue import code, table
 from trimtab.cli import main as command_line
-from trimtab.explain.lint import CLUSTER_RULES, CONF_RULES, RULES, UPGRADE_RULES, Conf, Rule, lint
+from trimtab.explanation.lint import (
+    CLUSTER_RULES,
+    CONF_RULES,
+    RULES,
+    UPGRADE_RULES,
+    Conf,
+    Rule,
+    lint,
+)
 from trimtab.pulsar.releases import release_order
 
 #: Heading of a column → the first release of it, and the first one after it.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from trimtab import __version__
 from trimtab.cli.apply import apply
 from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
@@ -24,6 +23,7 @@ from trimtab.cli.restart_plan import restart_plan
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
 from trimtab.cli.watch import watch
+from trimtab.files.version import __version__
 
 
 class _Main(click.Group):

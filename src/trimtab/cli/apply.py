@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from trimtab.cli.acting import Asking, acting, where
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
@@ -50,17 +49,16 @@ def apply(
       trimtab apply plan.json --admin http://broker-1:8080
       trimtab apply plan.json --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 --yes
     """
-    with clear_errors():
-        from trimtab.live.apply import reached
-        from trimtab.live.apply.files import plan_of
+    from trimtab.live.apply import reached
+    from trimtab.live.apply.files import plan_of
 
-        found = plan_of(plan)
-        path = journal or plan.with_name(f"{plan.name}.journal")
-        with reached(where(asking)) as cluster:
-            if yes:
-                is_good = carry_out(found, cluster, path, is_json=is_json)
-            else:
-                is_good = rehearse(found, cluster, path, is_json=is_json)
+    found = plan_of(plan)
+    path = journal or plan.with_name(f"{plan.name}.journal")
+    with reached(where(asking)) as cluster:
+        if yes:
+            is_good = carry_out(found, cluster, path, is_json=is_json)
+        else:
+            is_good = rehearse(found, cluster, path, is_json=is_json)
     sys.exit(0 if is_good else 1)
 
 

@@ -10,7 +10,6 @@ import click
 
 from trimtab.cli.arguments import SETTINGS
 from trimtab.cli.durations import Duration
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.reaching import (
     ADMIN,
     CLIENT_CONF,
@@ -171,7 +170,7 @@ def watch(
     from trimtab.live.watch.screen import show, summary
     from trimtab.live.watch.shadow import beside
 
-    with clear_errors(), ended_by_signals() as is_over:
+    with ended_by_signals() as is_over:
         if shadow and asked["act"]:
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.recording import Recording, UnusedFile
 from trimtab.ingest.splits import Split
 from trimtab.ingest.worker import CLASSES, PARSED
 
 
-class IngestError(Exception):
+class IngestError(TrimtabError):
     """Tables cannot be written, or what was written is not what was read."""
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from trimtab import __version__
 from trimtab.files.partitions import escaped, part_files
+from trimtab.files.version import __version__
 from trimtab.ingest.accounting import Accounting, SplitAccount
 from trimtab.ingest.again import Group, Known, Piece
 from trimtab.ingest.fingerprint import Fingerprint

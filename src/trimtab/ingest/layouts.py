@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.outcome import Origin
 
 
@@ -34,7 +35,7 @@ class LogLine(NamedTuple):
     attributes: str = ""
 
 
-class UnreadableTimeError(ValueError):
+class UnreadableTimeError(TrimtabError, ValueError):
     """A line's time cannot be placed; the message says what was found and expected."""
 
 

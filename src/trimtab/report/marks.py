@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from trimtab.files.errors import TrimtabError
 from trimtab.report.input import Given, text
 
 BEGINS = "<!-- measured -->"
 ENDS = "<!-- end of what was measured -->"
 
 
-class NoMarksError(ValueError):
+class NoMarksError(TrimtabError, ValueError):
     """A page has no place for what was measured."""
 
 

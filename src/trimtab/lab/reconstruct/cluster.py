@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trimtab.files.errors import TrimtabError
 from trimtab.lab.reconstruct.assumptions import Found, untold
 from trimtab.lab.reconstruct.clocks import Life, lives
 from trimtab.lab.reconstruct.events import events, session_s
@@ -42,7 +43,7 @@ _CELLS_MAX = 20_000_000
 _WAITS_MIN = 5
 
 
-class NothingToSimulateError(ValueError):
+class NothingToSimulateError(TrimtabError, ValueError):
     """A recording does not tell enough to simulate it; says what is missing."""
 
 

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import FieldError
 from trimtab.live.control.entries import Begun, Entry, entry_line, read_entry
 
 _ONLY_OURS = 0o600
 
 
-class JournalError(Exception):
+class JournalError(TrimtabError):
     """A journal cannot be used."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeAlias
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.control.entries import Asked
 
 #: When a bundle was asked for, s since 1970, and its name.
@@ -18,7 +19,7 @@ KEPT_S = 86_400.0
 KEPT_MAX = 2_000
 
 
-class LockError(Exception):
+class LockError(TrimtabError):
     """The lock is held by somebody else, lost, or cannot be taken; says by whom or why."""
 
 

@@ -20,9 +20,9 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
-from trimtab import __version__
 from trimtab.files.partitions import write_rows
 from trimtab.files.tables import INGESTED
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import BOOKS, MARKER

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.gather.client_conf import read_client_conf
 
 _PLUGINS = "AuthenticationToken, AuthenticationBasic, AuthenticationTls"
 
 
-class GatherError(Exception):
+class GatherError(TrimtabError):
     """A cluster cannot be recorded; the message says what was found and expected, no secret."""
 
 

@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import urllib3
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.gather.access import Access
 
 _REDIRECTS = {301, 302, 307, 308}
@@ -32,7 +33,7 @@ class Limits:
     redirects_max: int = 3
 
 
-class CallError(Exception):
+class CallError(TrimtabError):
     """A call has brought no answer; the message says to whom and why."""
 
     def __init__(

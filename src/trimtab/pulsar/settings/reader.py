@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from trimtab.files.errors import TrimtabError
 from trimtab.pulsar.keys import KEYS, Kind, Value
 
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -22,7 +23,7 @@ _RESEMBLANCE_MIN = 0.9
 _GUESS_MIN = 0.8
 
 
-class SettingError(ValueError):
+class SettingError(TrimtabError, ValueError):
     """A key's value cannot be read; says which key, what was found, what was expected."""
 
     def __init__(self, key: str, found: str, expected: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 from trimtab.lab.outcomes import Trajectory, measured, trajectory
 from trimtab.lab.outcomes.minimum_moves import Minimum
 from trimtab.lab.scenarios.expectations import measure

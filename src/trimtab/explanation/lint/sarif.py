@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from trimtab.explain.lint.rule import Finding, Rule
-from trimtab.explain.lint.text import cited
+from trimtab.explanation.lint.rule import Finding, Rule
+from trimtab.explanation.lint.text import cited
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from trimtab.explain.lint.conf import EXTENSIBLE, MODULAR, SIMPLE, Conf
-from trimtab.explain.lint.rule import Case, Found, Rule, Severity
-from trimtab.explain.lint.usage import heeds_weights
+from trimtab.explanation.lint.conf import EXTENSIBLE, MODULAR, SIMPLE, Conf
+from trimtab.explanation.lint.rule import Case, Found, Rule, Severity
+from trimtab.explanation.lint.usage import heeds_weights
 
 
 @dataclass(frozen=True, slots=True)

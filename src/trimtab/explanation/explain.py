@@ -4,37 +4,32 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
+from trimtab.explanation.findings import Explained, explained
+from trimtab.files.datasets import Tables
+from trimtab.files.errors import TrimtabError
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Accounting, Recording, ingest
 from trimtab.ingest.recording import META, NOT_IN_LAYOUT, OVERSIGHTS
 from trimtab.report import render
 from trimtab.spark.session import plain_faults, progress
 
+#: What is written into the output folder beside the page and the tables.
+FINDINGS = "findings.json"
 #: Folders in which every file is to be read; beside a broker.conf lie those of other programs.
 _READ_WHOLE = ("logs/", "metrics/", "runtime-config/", "store/")
 #: Warnings of files that were not read; a thousand brokers may have the same fault.
 _UNREAD_MAX = 10
 
 
-class NothingReadableError(Exception):
+class NothingReadableError(TrimtabError):
     """Files are there, and not one line of them could be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Explained:
-    """What was written, and the answer in two sentences."""
-
-    report: Path
-    findings: Path
-    tables: Path
-    document: Mapping[str, Any]
 
 
 #: Tables and findings → what else is to stand in the findings.
@@ -75,12 +70,9 @@ def explain(
     document["warnings"] = [*_unread(accounting), *document["warnings"]]
     if more is not None:
         document |= more(tables, document)
-    return Explained(
-        report=write_whole(output / "report.html", render(document, diagnosis.picture)),
-        findings=write_whole(output / "findings.json", json.dumps(document, indent=1) + "\n"),
-        tables=tables,
-        document=document,
-    )
+    report = write_whole(output / "report.html", render(document, diagnosis.picture))
+    write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
+    return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
 
 
 def _unread(accounting: Accounting) -> list[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from trimtab.explain.lint.conf import EXTENSIBLE, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf
-from trimtab.explain.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.conf import EXTENSIBLE, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf
+from trimtab.explanation.lint.rule import Found, Rule, Severity
 
 
 def _has(strategy: str, does: str, conf: Conf) -> Iterator[Found]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from trimtab.explain.lint import (
+from trimtab.explanation.lint import (
     brokers,
     classes,
     defects,
@@ -22,9 +22,9 @@ from trimtab.explain.lint import (
     usage,
     values,
 )
-from trimtab.explain.lint.conf import Conf, Written
-from trimtab.explain.lint.rule import Finding, Rule, Severity, applied, holds_in
-from trimtab.explain.lint.upgrade import Upgrade
+from trimtab.explanation.lint.conf import Conf, Written
+from trimtab.explanation.lint.rule import Finding, Rule, Severity, applied, chosen, holds_in
+from trimtab.explanation.lint.upgrade import Upgrade
 
 #: Rules that look at what one broker goes by, in the order of the page.
 CONF_RULES: tuple[Rule[Conf], ...] = (
@@ -61,6 +61,7 @@ __all__ = [
     "Rule",
     "Severity",
     "Written",
+    "chosen",
     "holds_in",
     "lint",
     "lint_upgrade",

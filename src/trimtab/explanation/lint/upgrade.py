@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from trimtab.explain.lint.conf import Conf, shown, simple_name
-from trimtab.explain.lint.readers import is_heeded
-from trimtab.explain.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.conf import Conf, shown, simple_name
+from trimtab.explanation.lint.readers import is_heeded
+from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
 from trimtab.pulsar.keys import KEYS, Key, Kind, Value
 
 #: Key → where its default was changed.

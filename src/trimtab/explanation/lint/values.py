@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from trimtab.explain.lint.conf import Conf, shown
-from trimtab.explain.lint.rule import Case, Found, Rule, Severity
+from trimtab.explanation.lint.conf import Conf, shown
+from trimtab.explanation.lint.rule import Case, Found, Rule, Severity
 from trimtab.pulsar.keys import KEYS, Kind
 from trimtab.pulsar.settings import SettingError, setting
 

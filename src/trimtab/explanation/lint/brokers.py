@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from trimtab.explain.lint.conf import MANAGER_KEY, PLACER_KEY, SHEDDER_KEY, Conf, Written, shown
-from trimtab.explain.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.conf import MANAGER_KEY, PLACER_KEY, SHEDDER_KEY, Conf, Written, shown
+from trimtab.explanation.lint.rule import Found, Rule, Severity
 from trimtab.pulsar.keys import KEYS
 
 #: May differ from machine to machine, for good reason.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trimtab.explain.lint.conf import IMPL, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf, shown
-from trimtab.explain.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.conf import IMPL, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf, shown
+from trimtab.explanation.lint.rule import Found, Rule, Severity
 
 _EVENLY = "loadBalancerDistributeBundlesEvenlyEnabled"
 _EXCLUDED = "loadBalancerSheddingExcludedNamespaces"

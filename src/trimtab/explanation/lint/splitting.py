@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trimtab.explain.lint.conf import Conf
-from trimtab.explain.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.conf import Conf
+from trimtab.explanation.lint.rule import Found, Rule, Severity
 
 _AUTO = "loadBalancerAutoBundleSplitEnabled"
 _UNLOAD = "loadBalancerAutoUnloadSplitBundlesEnabled"

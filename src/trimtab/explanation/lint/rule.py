@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeAlias, TypeVar
 
-from trimtab.explain.lint.conf import Written
+from trimtab.explanation.lint.conf import Written
 from trimtab.pulsar.releases import release_order
 
 Subject = TypeVar("Subject")
@@ -99,9 +99,31 @@ class Finding:
     also: tuple[tuple[str, int | None], ...] = ()
 
     @property
+    def file(self) -> str:
+        """Return the name of the file that it is about."""
+        return self.place[0]
+
+    @property
+    def line(self) -> int | None:
+        """Return the line, from 1; None where nothing is written and a default bites."""
+        return self.place[1]
+
+    @property
     def place(self) -> tuple[str, int | None]:
         """Name the file and the line, from 1; None where nothing is written."""
         return (self.at.source, self.at.line) if self.at else (self.source, None)
+
+
+def chosen(
+    findings: Iterable[Finding], severity: Severity, ignored: Collection[str]
+) -> tuple[Finding, ...]:
+    """Return the findings that are as bad as this or worse, but for those of ignored codes."""
+    order = list(Severity)
+    return tuple(
+        finding
+        for finding in findings
+        if order.index(finding.severity) <= order.index(severity) and finding.code not in ignored
+    )
 
 
 def holds_in(spans: Iterable[Span], release: str) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trimtab.explain.lint.conf import Conf, Written, shown
-from trimtab.explain.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.conf import Conf, Written, shown
+from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.settings import unknown_keys
 

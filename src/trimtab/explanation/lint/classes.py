@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from trimtab.explain.lint.conf import (
+from trimtab.explanation.lint.conf import (
     EXTENSIBLE,
     EXTENSIONS,
     IMPL,
@@ -17,7 +17,7 @@ from trimtab.explain.lint.conf import (
     shown,
     simple_name,
 )
-from trimtab.explain.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
 
 _AVG = "AvgShedder"
 _OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from trimtab.explain.lint.conf import SHEDDER_KEY, Conf
-from trimtab.explain.lint.rule import Case, Found, Rule, Severity
+from trimtab.explanation.lint.conf import SHEDDER_KEY, Conf
+from trimtab.explanation.lint.rule import Case, Found, Rule, Severity
 from trimtab.pulsar.keys import KEYS
 
 _WEIGHTS = (

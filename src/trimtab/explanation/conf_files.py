@@ -12,7 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab.explain.lint import Conf, Finding, Written, lint, lint_upgrade
+from trimtab.explanation.lint import RULES, Conf, Finding, Written, lint, lint_upgrade
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording
 from trimtab.pulsar.confs import (
@@ -29,6 +30,8 @@ from trimtab.pulsar.releases import release_line
 
 #: What the standard input is called in findings.
 STANDARD_INPUT = "stdin"
+#: What a text that lies in no file is called there.
+TEXT = "text"
 
 _GZIP = b"\x1f\x8b"
 #: A conf is some 100 kB; what is larger by far is something else.
@@ -51,7 +54,7 @@ _OPTIONAL = re.compile(r"Optional\[(.*)\]", re.DOTALL)
 _LIST = re.compile(r"\[(.*)\]", re.DOTALL)
 
 
-class LintError(Exception):
+class LintError(TrimtabError):
     """What was given cannot be looked at; the message says which, and what was expected."""
 
 
@@ -99,11 +102,38 @@ def look(paths: Sequence[str], releases: Releases) -> Looked:
         LintError: something cannot be read, or no release is told.
     """
     releases.check()
+    release = releases.before or releases.release
+    return _looked((_confs(path, release) for path in paths), releases)
+
+
+def look_at_text(text: str, releases: Releases) -> Looked:
+    """Look at the text of a broker.conf, of Helm values or of what a broker tells.
+
+    Raises:
+        LintError: it holds no setting, or no release is told.
+    """
+    releases.check()
+    conf = read_conf(TEXT, text.encode("utf-8", "replace"))
+    return _looked([([conf], releases.before or releases.release)], releases)
+
+
+def refuse_unknown(codes: Iterable[str]) -> None:
+    """Refuse to ignore what is no rule.
+
+    Raises:
+        LintError: a code is of none.
+    """
+    for code in codes:
+        if code not in RULES:
+            raise LintError(f"--ignore: found {code!r}, expected a rule of docs/lint.md")
+
+
+def _looked(given: Iterable[tuple[list[Conf], str]], releases: Releases) -> Looked:
+    """Look at the confs of each path, with the release that they are of."""
     findings: list[Finding] = []
     files: list[str] = []
     found = ""
-    for path in paths:
-        confs, release = _confs(path, releases.before or releases.release)
+    for confs, release in given:
         if not release:
             raise LintError(
                 f"{confs[0].source}: which release of Pulsar is it for? Expected --release with "

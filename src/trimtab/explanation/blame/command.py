@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab.explain.blame.events import seen, seen_bundles
-from trimtab.explain.blame.subject import BlameError, named
-from trimtab.explain.explain import explain
+from trimtab.explanation.blame.events import seen, seen_bundles
+from trimtab.explanation.blame.subject import BlameError, named
+from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.report.brokers import brokers_of
 from trimtab.report.input import Given, entries, shown_name, text
@@ -71,7 +71,7 @@ def blame(given: Path, question: Question) -> tuple[Journey, str]:
         ):
             explained = explain(spark, opened, Path(made) / "explained")
             findings = explained.document
-            told = story(findings, question, explained.tables)
+            told = story(findings, question, explained.tables.folder)
     where = (text(findings, "recording"), interval(findings.get("from"), findings.get("to")))
     return told, " · ".join(each for each in where if each)
 

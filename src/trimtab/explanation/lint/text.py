@@ -6,8 +6,8 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from trimtab.explain.lint.conf import shown
-from trimtab.explain.lint.rule import Finding, Severity
+from trimtab.explanation.lint.conf import shown
+from trimtab.explanation.lint.rule import Finding, Severity
 
 _WIDTH = 96
 _INDENT = "    "

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trimtab.explain.lint.rule import Finding, Severity
+from trimtab.explanation.lint.rule import Finding, Severity
 
 
 def document(

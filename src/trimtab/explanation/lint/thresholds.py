@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from trimtab.explain.lint.conf import Conf
-from trimtab.explain.lint.rule import Found, Rule, Severity, Span
+from trimtab.explanation.lint.conf import Conf
+from trimtab.explanation.lint.rule import Found, Rule, Severity, Span
 from trimtab.pulsar.keys import KEYS
 
 _LOW = "loadBalancerAvgShedderLowThreshold"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from difflib import get_close_matches
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.visible import visible_name
 from trimtab.report.journeys import Kind
 from trimtab.report.words import count
@@ -20,7 +21,7 @@ _COMPARED = 200
 _ALIKE = 0.6
 
 
-class BlameError(Exception):
+class BlameError(TrimtabError):
     """No bundle or broker is meant, or several are, or there is no night to tell of."""
 
 
