@@ -28,7 +28,7 @@ DOUBTFUL = tuple(
     )
 )
 #: What verdicts are called: those of findings, and those of moves that no finding names.
-WORDS: Mapping[str, Words] = {
+VERDICT_WORDS: Mapping[str, Words] = {
     "sound": Words("sound", "Of what the leader knew, this was a right move."),
     "sole-candidate": Words(
         "one candidate left",

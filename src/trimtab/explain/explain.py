@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pyspark import SparkContext
 
-from trimtab.diagnose import diagnose
+from trimtab.diagnose import VERDICT_WORDS, diagnose
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Accounting, Recording, ingest
 from trimtab.ingest.recording import META, NOT_IN_LAYOUT, OVERSIGHTS
@@ -76,7 +76,9 @@ def explain(
     if more is not None:
         document |= more(tables, document)
     return Explained(
-        report=write_whole(output / "report.html", render(document, diagnosis.picture)),
+        report=write_whole(
+            output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS)
+        ),
         findings=write_whole(output / "findings.json", json.dumps(document, indent=1) + "\n"),
         tables=tables,
         document=document,
