@@ -10,7 +10,7 @@ from typing import Any
 
 from trimtab.report.brokers import Broker, Brokers
 from trimtab.report.input import Given, anchors, entries, name, part, text, texts, whole
-from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
+from trimtab.report.verdicts import SIGNS, Tone, Words, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 
 #: Moves up to which each shows all of its lines, also those that another one shows, and its
@@ -131,7 +131,9 @@ def recomputed_of(given: Given) -> Recomputed:
     )
 
 
-def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> tuple[Move, ...]:
+def moves_of(
+    unloads: Sequence[Given], brokers: Brokers, words: Words, *, with_day: bool
+) -> tuple[Move, ...]:
     """Read every unload, in the order of the input."""
     evidence = [evidence_of(unload) for unload in unloads]
     places = short_places([lines[-1] if lines else None for lines in evidence])
@@ -140,7 +142,7 @@ def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> t
         unloads = [_briefly(unload) for unload in unloads]
         evidence = said_once(evidence, names)
     return tuple(
-        _move(unload, brokers, (anchor, place, lines), with_day=with_day)
+        _move(unload, brokers, words, (anchor, place, lines), with_day=with_day)
         for unload, anchor, place, lines in zip(unloads, names, places, evidence, strict=True)
     )
 
@@ -179,6 +181,7 @@ def said_once(
 def _move(
     unload: Given,
     brokers: Brokers,
+    words: Words,
     place_and_lines: tuple[str, str, tuple[Line, ...]],
     *,
     with_day: bool,
@@ -200,8 +203,8 @@ def _move(
         throughput=throughput,
         traffic=traffic(throughput),
         verdict=verdict,
-        label=label_of(verdict),
-        meaning=meaning_of(verdict),
+        label=label_of(verdict, words),
+        meaning=meaning_of(verdict, words),
         tone=tone,
         sign=SIGNS[tone],
         log=place,
@@ -245,11 +248,12 @@ def tallies_of(moves: Sequence[Move]) -> tuple[Tally, ...]:
     order: dict[Tone, int] = {"good": 0, "useless": 1, "doubtful": 2, "unknown": 3}
     counted: Counter[tuple[str, Tone]] = Counter((move.verdict, move.tone) for move in moves)
     ranked = sorted(counted.items(), key=lambda item: (order[item[0][1]], -item[1], item[0][0]))
+    labels = {move.verdict: move.label for move in moves}
     tallies: list[Tally] = []
     start = 0
     for (verdict, tone), times in ranked:
         ends: tuple[float, float] = (100 * start / len(moves), 100 * times / len(moves))
-        tallies.append(Tally(verdict, label_of(verdict), tone, SIGNS[tone], times, *ends))
+        tallies.append(Tally(verdict, labels[verdict], tone, SIGNS[tone], times, *ends))
         start += times
     return tuple(tallies)
 

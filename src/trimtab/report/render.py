@@ -27,7 +27,7 @@ from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
 from trimtab.report.rounds import Round, rounds_of, told
-from trimtab.report.verdicts import SIGNS
+from trimtab.report.verdicts import SIGNS, Words
 from trimtab.report.what_if_section import section_of
 from trimtab.report.words import count, interval, moment, percent, spans_days, traffic
 
@@ -71,7 +71,7 @@ SHAPE_SIGNS = {
 }
 
 
-def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
+def render(findings: Mapping[str, Any], picture: Mapping[str, Any], words: Words) -> str:
     """Lay out one night as a page.
 
     The same input gives the same bytes: every time on the page is one of the recording.
@@ -80,6 +80,7 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
         findings: what the diagnosis found, as in `findings.json`; anything may be absent.
         picture: the series of the chart: `usage`, `smoothed`, `band`, `unloads`, `actions`;
             any may be absent.
+        words: what verdicts and causes are called; a code that is absent is shown as it is.
 
     Returns:
         The text of an HTML file.
@@ -87,7 +88,7 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
     style, script = asset("report.css"), asset("report.js")
     template = environment().get_template(_TEMPLATE)
     return template.render(
-        **page_of(findings, picture),
+        **page_of(findings, picture, words),
         style=Markup(style),
         script=Markup(script),
         policy=policy(style, script) + "; img-src data:",
@@ -101,13 +102,13 @@ def make_ready() -> None:
     environment().get_template(_TEMPLATE)
 
 
-def page_of(findings: Given, picture: Given) -> dict[str, Any]:
+def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     """Gather everything that the template shows."""
     brokers = brokers_of(findings, picture)
     with_day = spans_days(findings.get("from"), findings.get("to"))
-    moves = moves_of(entries(findings, "unloads"), brokers, with_day=with_day)
+    moves = moves_of(entries(findings, "unloads"), brokers, words, with_day=with_day)
     rounds = rounds_of(findings, moves, brokers, with_day=with_day)
-    causes = causes_of(findings, moves, brokers, with_day=with_day)
+    causes = causes_of(findings, moves, brokers, words, with_day=with_day)
     placed = finding_anchors(findings, causes)
     round_anchors = {each.number: each.anchor for each in rounds if each.number is not None}
     anchored = ({name: anchor for name, (anchor, _) in placed.items()}, round_anchors)
