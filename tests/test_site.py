@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from opened_pages import browser
+from pages_in_chromium import browser
 from tools.site.__main__ import ROOT, build, prepare
 from tools.site.checks import faults
 from tools.site.navigation import unlisted
