@@ -78,7 +78,11 @@ def test_link_leads_to_where_its_target_is_in_the_site(page: str, text: str, exp
 def test_what_begins_the_lines_of_lists_and_tables_is_listed() -> None:
     text = "- [a](b.md): with [c](d.md)\n1. [e](f.md)\n| [g](h.md) | i |\n[j](k.md)\n- [a](b.md)\n"
 
-    assert listed("docs/x/index.md", text) == ["docs/x/b.md", "docs/x/f.md", "docs/x/h.md"]
+    assert listed("docs/x/index.md", text) == {
+        "docs/x/b.md": "a",
+        "docs/x/f.md": "e",
+        "docs/x/h.md": "g",
+    }
 
 
 # ---------------------------------------------------------------- doors

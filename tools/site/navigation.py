@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,12 +10,11 @@ from tools.site.staging import DOORS, listed
 #: A title with a page, or with the pages below it; a heading's own page stands among those bare.
 Entry = str | dict[str, "str | list[Entry]"]
 
-_TITLE = re.compile(r"(?m)^# (.+)$")
-
 
 def navigation(pages: Path) -> list[Entry]:
     """Return the navigation of the site whose pages lie in a folder."""
-    return [{"Home": "index.md"}, *(_entry(pages, f"{door}/index.md") for door in DOORS)]
+    doors = {f"{door}/index.md": door.replace("-", " ").capitalize() for door in DOORS}
+    return [{"Home": "index.md"}, *(_entry(pages, *door) for door in doors.items())]
 
 
 def unlisted(pages: Path) -> list[str]:
@@ -25,15 +23,12 @@ def unlisted(pages: Path) -> list[str]:
     return sorted(there - set(_paths(navigation(pages))))
 
 
-def _entry(pages: Path, page: str) -> Entry:
+def _entry(pages: Path, page: str, title: str) -> Entry:
     """Return a page, or with the name `index.md` a heading over the pages that it lists."""
-    text = (pages / page).read_text(encoding="utf-8")
-    title = _TITLE.search(text)
-    if title is None:
-        raise ValueError(f"{page}: found no heading, expected a line that begins with `# `")
     if not page.endswith("/index.md"):
-        return {title[1]: page}
-    return {title[1]: [page, *(_entry(pages, path) for path in listed(page, text))]}
+        return {title: page}
+    below = listed(page, (pages / page).read_text(encoding="utf-8"))
+    return {title: [page, *(_entry(pages, *each) for each in below.items())]}
 
 
 def _paths(entries: Sequence[Entry]) -> list[str]:

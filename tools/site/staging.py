@@ -18,7 +18,7 @@ DOORS = ("start", "operate", "understand", "look-up")
 SAMPLES = ("threshold", "uniform", "avg")
 
 _LINK = re.compile(r"(!?)\[([^\]\n]*)\]\(([^)\s]+)\)")
-_LISTED = re.compile(r"(?m)^(?:- |\d+\. |\| ?)\[[^\]\n]*\]\(([^)\s#]+\.md)\)")
+_LISTED = re.compile(r"(?m)^(?:- |\d+\. |\| ?)\[([^\]\n]*)\]\(([^)\s#]+\.md)\)")
 _FENCED = re.compile(r"(?ms)^(```.*?^```$)")
 _PICTURE = re.compile(
     r"""(?x) <picture>\s* <source\ [^>]*srcset="([^"]+)">\s*
@@ -31,21 +31,25 @@ def sample(recording: str) -> str:
     return f"samples/{recording}.html"
 
 
-def listed(page: str, text: str) -> list[str]:
-    """Return the pages that begin the lines of a page's lists and tables, each once.
+def listed(page: str, text: str) -> dict[str, str]:
+    """Return the pages that begin the lines of a page's lists and tables, with the links' words.
 
     Args:
         page: the path of the page, to which its links are relative.
         text: what stands on it.
     """
-    return list(dict.fromkeys(_target(page, link) for link in _LISTED.findall(text)))
+    links = [(_target(page, link), words) for words, link in _LISTED.findall(text)]
+    titles: dict[str, str] = {}
+    for path, words in links:
+        titles.setdefault(path, words)
+    return titles
 
 
 def stage(root: Path, pages: Path) -> None:
     """Write what the site consists of, but for the sample reports, into a folder."""
     places = site_paths(root)
     for source, place in places.items():
-        if not (root / source).is_file():
+        if (root / source).is_dir():
             continue
         (pages / place).parent.mkdir(parents=True, exist_ok=True)
         if place.endswith(".md"):
