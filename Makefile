@@ -71,7 +71,11 @@ notebook: $(READY) ## run docs/tables.ipynb again, and write what comes out into
 
 .PHONY: ci
 ci: $(READY) ## all of the following, the tests, oracle-check and pulsar-test, with the time of each
-	@$(RUN) tools.stages lint types layers docs-check test oracle-check pulsar-test
+	@$(RUN) tools.stages lint types layers docs-check site test oracle-check pulsar-test
+
+.PHONY: site
+site: $(READY) ## build/site: docs/ with search and three sample reports; every link and anchor must lead somewhere
+	@$(RUN) tools.site
 
 .PHONY: fidelity
 fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
