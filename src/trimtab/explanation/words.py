@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
+
 #: Words suggested where one is not known, and how alike they have to be, of 1.
 _SUGGESTED = 3
 _ALIKE = 0.6
@@ -24,7 +26,7 @@ _ROW = re.compile(r"(?m)^\|(.+)\|$")
 _BETWEEN_CELLS = re.compile(r"(?<!\\)\|")
 
 
-class WordError(Exception):
+class WordError(TrimtabError):
     """A word that has no page; the message names the nearest that have one."""
 
 
