@@ -26,7 +26,7 @@ def line_of(file: str, number: int) -> str:
 def test_the_page_names_functions_of_every_room_on_the_way() -> None:
     rooms = {name.split(".")[1] for name in NAMES}
 
-    assert {"cli", "explain", "ingest", "files", "diagnose", "pulsar", "report"} <= rooms
+    assert {"cli", "explanation", "ingest", "files", "diagnose", "pulsar", "report"} <= rooms
     assert len(NAMES) > 25
 
 

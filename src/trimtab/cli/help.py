@@ -7,7 +7,7 @@ from textwrap import TextWrapper
 
 import click
 
-from trimtab.cli.saying import complain, say
+from trimtab.cli.saying import say
 
 #: Words are listed whole, so that they can be copied.
 _WORDS = TextWrapper(
@@ -30,18 +30,13 @@ def help_(ctx: click.Context, word: tuple[str, ...]) -> None:
       trimtab help ThresholdShedder
       trimtab help loadBalancerSheddingIntervalMinutes
     """
-    from trimtab.explanation.words import WordError, known_words, pages_of
+    from trimtab.explanation.words import known_words, pages_of
 
     known = {"command": _commands(ctx), **known_words()}
     if not word:
         say(_listed(known))
         return
-    try:
-        pages = pages_of(" ".join(word), known)
-    except WordError as error:
-        complain(f"trimtab: {error}")
-        sys.exit(2)
-    _print("\n".join(pages))
+    _print("\n".join(pages_of(" ".join(word), known)))
 
 
 def _commands(ctx: click.Context) -> dict[str, str]:
