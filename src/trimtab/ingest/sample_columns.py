@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.json import Decoder
 
 from trimtab.files.tables import INGESTED, TIME
-from trimtab.ingest.columns import ODD, Text, may_hold_endless_number, repeated
+from trimtab.ingest.columns import ODD, may_hold_endless_number, repeated
+from trimtab.ingest.json_fields import Text
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.sifted import Columns
 
@@ -69,6 +70,7 @@ def _columns(series: Sequence[_Series], file_name: str) -> Columns:
         "labels": pa.array([one.metric for one in series], _LABELS),
         # A document begins with its first line, whatever line a sample stands in.
         "line": pa.repeat(pa.scalar(1), len(series)),
+        "log_broker": pa.nulls(len(series), pa.string()),
     }
     # A time, a number, and so on.
     samples: list[Any] = list(

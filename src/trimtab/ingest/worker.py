@@ -15,21 +15,25 @@ import pyarrow as pa
 from trimtab.files.packing import packed
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.actions import action
-from trimtab.ingest.average_columns import listed_averages
+from trimtab.ingest.averages import listed_averages, store_bundles
 from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.columns import laid_out
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
 from trimtab.ingest.events import Hits, event_rows
-from trimtab.ingest.load_reports import load_report
+from trimtab.ingest.load_reports import (
+    answered_reports,
+    load_report,
+    store_broker,
+    stored_reports,
+)
 from trimtab.ingest.metrics import prom_line, query_range
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
-from trimtab.ingest.report_columns import answered_reports, stored_reports
 from trimtab.ingest.sample_columns import exported_samples
 from trimtab.ingest.sifted import Columns, Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
-from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
+from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.ingest.zookeeper import StoreFile
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError
