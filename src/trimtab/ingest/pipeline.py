@@ -24,7 +24,6 @@ from trimtab.files.tables import INGESTED
 from trimtab.ingest.accounting import (
     Accounting,
     IngestError,
-    SplitAccount,
     check_bytes,
     check_lines,
     check_rows,
@@ -50,7 +49,7 @@ from trimtab.ingest.parts import Place, Written, write_group, write_waiting
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.splits import Split, cut
-from trimtab.ingest.worker import PARSED
+from trimtab.ingest.worker import PARSED, SplitAccount
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.spark.session import plain_faults, progress
 
@@ -291,7 +290,7 @@ def _link(folder: Rewriting, group: Group, name: str) -> None:
     """Take over the files of a part, but for those that only show a table's columns."""
     known = [piece.known for piece in group.pieces if piece.known]
     for table, path in known[0].parts:
-        if any(it.account["table_rows"].get(table) for it in known):
+        if any(it.account.table_rows.get(table) for it in known):
             folder.link(path, name)
 
 
