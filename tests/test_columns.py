@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from trimtab.ingest import splits
 from trimtab.ingest.averages import listed_averages
 from trimtab.ingest.columns import may_hold_endless_number
+from trimtab.ingest.exports import exported_samples
 from trimtab.ingest.load_reports import answered_reports, stored_reports
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.sample_columns import exported_samples
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import DOCUMENT_SIEVES, SIEVES, TableRows, parse_split
 

@@ -8,13 +8,14 @@ said of a line here, it would say too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from msgspec import MsgspecError
 
 from trimtab.files.tables import INGESTED
+from trimtab.ingest.json_fields import check_filled
 from trimtab.ingest.sifted import Columns, Sifted, every_line
 from trimtab.ingest.splits import lines_of
 
@@ -93,10 +94,37 @@ def laid_out(table: str, columns: Columns, file: str) -> pa.Table:
     """Return columns as the rows of a table that come from one file.
 
     Raises:
-        KeyError: a column is declared that nothing fills.
+        ValueError: a column is declared and not filled, or filled and not declared.
     """
+    check_filled(table, columns)
     schema = INGESTED[table]
     files = pa.repeat(pa.scalar(file, pa.string()), len(columns["line"]))
     values = [(it.type, files if it.name == "file" else columns[it.name]) for it in schema]
     arrays = [of if isinstance(of, pa.Array) else pa.array(of, kind) for kind, of in values]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def table_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows as a table.
+
+    Raises:
+        ValueError: a row leaves out a declared column, or has a value of another type; the
+            message says where.
+    """
+    schema = INGESTED[table]
+    return pa.Table.from_arrays([_array(rows, column) for column in schema], schema=schema)
+
+
+def _array(rows: Sequence[Mapping[str, Any]], column: pa.Field) -> pa.Array:
+    name, faults = column.name, (pa.ArrowException, OverflowError, TypeError, KeyError)
+    try:
+        return pa.array([row[name] for row in rows], column.type)
+    except faults:
+        for row in rows:
+            try:
+                pa.array([row[name]], column.type)
+            except faults:
+                place = f"{row.get('file')} line {row.get('line')}, column {name}"
+                value = repr(row[name]) if name in row else "nothing"
+                raise ValueError(f"{place}: found {value}, expected {column.type}") from None
+        raise

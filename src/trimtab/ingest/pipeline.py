@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import SparkContext
 
@@ -32,6 +31,7 @@ from trimtab.ingest.accounting import (
     offsets,
 )
 from trimtab.ingest.again import Group
+from trimtab.ingest.columns import table_of
 from trimtab.ingest.fingerprint import is_made_of_lines, last_line_start
 from trimtab.ingest.folder import Rewriting, rewritten
 from trimtab.ingest.history import (
@@ -296,7 +296,7 @@ def _link(folder: Rewriting, group: Group, name: str) -> None:
 
 def _write_small(place: Place, small: dict[str, list[dict[str, Any]]]) -> None:
     """Write small tables without Spark, and a part without rows of each that has no other."""
-    rows = {name: pa.Table.from_pylist(those, INGESTED[name]) for name, those in small.items()}
+    rows = {name: table_of(name, those) for name, those in small.items()}
     rows |= {name: INGESTED[name].empty_table() for name in PARSED if not _own_files(place, name)}
     write_rows(place.tables, place.cluster, place.part(0), rows)
 

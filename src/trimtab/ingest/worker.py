@@ -17,19 +17,19 @@ from trimtab.ingest.actions import action
 from trimtab.ingest.averages import listed_averages, store_bundles
 from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
-from trimtab.ingest.columns import laid_out
+from trimtab.ingest.columns import laid_out, table_of
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
 from trimtab.ingest.events import Hits, event_rows
+from trimtab.ingest.exports import exported_samples, query_range
 from trimtab.ingest.load_reports import (
     answered_reports,
     load_report,
     store_broker,
     stored_reports,
 )
-from trimtab.ingest.metrics import prom_line, query_range
+from trimtab.ingest.metrics import prom_line
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
-from trimtab.ingest.sample_columns import exported_samples
 from trimtab.ingest.sifted import Columns, Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
 from trimtab.ingest.store import store_leader, store_ownership
@@ -177,7 +177,7 @@ class _Found:
             made = self.tables.pop(table, [])
             is_mixed = bool(made) and table in self.waiting
             if rows := self.waiting.pop(table, None):
-                made.append(_table(table, rows))
+                made.append(table_of(table, rows))
             if made:
                 joined = pa.concat_tables(made)
                 # Arrow's sort is stable: rows of one line keep their order.
@@ -331,28 +331,3 @@ def _outcome(parser: Parser, text: str, origin: Origin) -> Outcome:
         return parser(text, origin)
     except Exception as error:
         return Rejected(f"the parser failed: {error!r}")
-
-
-def _table(table: str, rows: list[dict[str, Any]]) -> pa.Table:
-    """Return rows of a table.
-
-    Raises:
-        ValueError: a parser gave no value, or one of another type; the message says where.
-    """
-    schema = INGESTED[table]
-    return pa.Table.from_arrays([_array(rows, column) for column in schema], schema=schema)
-
-
-def _array(rows: list[dict[str, Any]], column: pa.Field) -> pa.Array:
-    name, faults = column.name, (pa.ArrowException, OverflowError, TypeError, KeyError)
-    try:
-        return pa.array([row[name] for row in rows], column.type)
-    except faults:
-        for row in rows:
-            try:
-                pa.array([row[name]], column.type)
-            except faults:
-                place = f"{row['file']} line {row['line']}, column {name}"
-                value = repr(row[name]) if name in row else "nothing"
-                raise ValueError(f"{place}: found {value}, expected {column.type}") from None
-        raise
