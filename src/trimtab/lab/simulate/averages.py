@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.pulsar.leader.bundle_averages import DEFAULT_STATS, LONG_SAMPLES, SHORT_SAMPLES
+from trimtab.pulsar.leader.time_average import DEFAULT_STATS, LONG_SAMPLES, SHORT_SAMPLES
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # The same in and out.

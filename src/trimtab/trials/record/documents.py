@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import Ints
 from trimtab.trials.record.files import iso
 

@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.lab.simulate.leader import Leader
 from trimtab.lab.simulate.placing import Chosen, Placing
 from trimtab.lab.simulate.reports import Writes
@@ -21,6 +19,8 @@ from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.timetable import Due, Round, Timetable
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle, namespace
+from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import (
     ClusterLoad,
     Decision,

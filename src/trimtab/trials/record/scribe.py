@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.simulation import Simulation
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import Floats, Reason
 from trimtab.trials.record import documents, lines
 from trimtab.trials.record.files import Files, Logs, iso

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.diagnose.replay.feeding import Turn, are_at_rest, feed, turns
-from trimtab.diagnose.replay.waiting import Told, Waiting
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.leader.bundle_averages import (
+from trimtab.pulsar.leader.feed import Turn, are_at_rest, feed, turns
+from trimtab.pulsar.leader.samples import Samples, Waiting
+from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
     LONG_SAMPLES,
     SHORT_SAMPLES,
@@ -20,8 +20,6 @@ from trimtab.pulsar.leader.bundle_averages import (
 from trimtab.pulsar.map_order import spreads
 from trimtab.pulsar.model import BundleData, Flags, Floats, Ints
 
-#: The four numbers averaged for each bundle.
-METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
 #: Samples that wait at most, if nobody looks: some 15 MB.
 _WAITING_MAX = 1 << 18
 # Feedings that wait while a few rows alone are fed: more, and it is as well to feed all.
@@ -342,7 +340,7 @@ class LeaderAverages:
             self._look_for_rest(np.flatnonzero(touched))
         self._settled = self._feedings
 
-    def _bring(self, new: Told, until: int, which: Flags) -> None:
+    def _bring(self, new: Samples, until: int, which: Flags) -> None:
         """Bring some rows up to a number of feedings."""
         since = np.where(which, self._since, until)
         rows = np.flatnonzero(since < until)

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.diagnose.replay.laid_out import Listed, Told, Walked, listed
-from trimtab.diagnose.replay.leader_averages import Average, LeaderAverages
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.leader.bundle_averages import DEFAULT_STATS
+from trimtab.pulsar.leader.averages import Average, LeaderAverages
+from trimtab.pulsar.leader.layout import BrokerColumns, Listed, Walked, listed
+from trimtab.pulsar.leader.time_average import DEFAULT_STATS
 from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.pulsar.model import Floats, Ints
 
@@ -66,7 +66,7 @@ class LeaderView:
     given: dict[str, dict[str, Given]] = field(default_factory=dict)
     #: Bundles that the leader itself owns.
     own: set[str] = field(default_factory=set)
-    #: What `leader_load` laid out last, and of which bundles.
+    #: What `load` laid out last, and of which bundles.
     walked: tuple[int, Listed, Walked] | None = None
     _reports: dict[str, Report] = field(default_factory=dict)
     #: Row → brokers that report it, each with its place in their report.
@@ -85,9 +85,9 @@ class LeaderView:
     #: What `listed` and `measured` gave last.
     _listed: Listed | None = None
     _measured: Listed | None = None
-    _told: Told | None = None
-    #: Brokers that `order` has and whose reports are newer than what `told` gave last.
-    _retold: set[str] = field(default_factory=set)
+    _columns: BrokerColumns | None = None
+    #: Brokers that `order` has and whose reports are newer than what `broker_columns` gave last.
+    _rewritten: set[str] = field(default_factory=set)
     #: What `long_rates` gave last, and of which averages.
     _long: tuple[int, tuple[Floats, Floats]] | None = None
     #: Rows that several brokers report, turn by turn, with the samples of each turn.
@@ -109,7 +109,7 @@ class LeaderView:
         notifications = 0
         for write in writes:
             if isinstance(write, str):
-                notifications += 2 if self._remove(write) else 0
+                notifications += 2 if self.remove(write) else 0
             else:
                 notifications += 1 if write.broker in self._reports else 2
                 self.put(write)
@@ -120,7 +120,7 @@ class LeaderView:
         """Have a broker's report without looking at it yet."""
         broker, before = report.broker, self._reports.get(report.broker)
         if before is None:
-            self._order = self._set_order = self._told = None
+            self._order = self._set_order = self._columns = None
         if before is None or before.measured != report.measured:
             self._let_go(broker, () if before is None else before.measured)
             self._measured_rows[broker] = self.averages.rows(report.measured)
@@ -130,8 +130,17 @@ class LeaderView:
             self._listed_rows[broker] = self.averages.rows(report.bundles)
         self.averages.tell(self._measured_rows[broker], report.samples)
         self._reports[broker] = report
-        self._retold.add(broker)
+        self._rewritten.add(broker)
         self._turns = None if self._doubled else self._turns
+
+    def remove(self, broker: str) -> bool:
+        """Drop a broker's report without looking at the others; return whether there was one."""
+        self.given.pop(broker, None)
+        report = self._reports.pop(broker, None)
+        if report is not None:
+            self._order = self._set_order = self._listed = self._columns = None
+            self._let_go(broker, report.measured)
+        return report is not None
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
@@ -243,15 +252,15 @@ class LeaderView:
             self._measured = listed([self._measured_rows[broker] for broker in self.order()])
         return self._measured
 
-    def told(self) -> Told:
+    def broker_columns(self) -> BrokerColumns:
         """Return what the brokers say of themselves."""
-        if self._told is None:
-            self._told = self._said(self.order())
-        elif self._retold:
-            at = [self.rank()[broker] for broker in self._retold]
-            self._told = self._told.but(at, self._said(self._retold))
-        self._retold.clear()
-        return self._told
+        if self._columns is None:
+            self._columns = self._laid_out(self.order())
+        elif self._rewritten:
+            at = [self.rank()[broker] for broker in self._rewritten]
+            self._columns = self._columns.but(at, self._laid_out(self._rewritten))
+        self._rewritten.clear()
+        return self._columns
 
     def long_rates(self) -> tuple[Floats, Floats] | tuple[None, None]:
         """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`).
@@ -296,23 +305,15 @@ class LeaderView:
 
     # -------------------------------------------------------------- how it keeps it
 
-    def _said(self, brokers: Collection[str]) -> Told:
+    def _laid_out(self, brokers: Collection[str]) -> BrokerColumns:
         """Lay out what some brokers say of themselves, in their order."""
         reports = [self._reports[broker] for broker in brokers]
-        return Told(
+        return BrokerColumns(
             usage=np.array([report.usage for report in reports]).reshape(-1, 5),
             limit=np.array([report.limit for report in reports]).reshape(-1, 5),
             totals=np.array([report.totals for report in reports]).reshape(-1, 4),
             bundles=np.array([len(report.bundles) for report in reports], np.int64),
         )
-
-    def _remove(self, broker: str) -> bool:
-        self.given.pop(broker, None)
-        report = self._reports.pop(broker, None)
-        if report is not None:
-            self._order = self._set_order = self._listed = self._told = None
-            self._let_go(broker, report.measured)
-        return report is not None
 
     def _let_go(self, broker: str, measured: tuple[str, ...]) -> None:
         """Have a broker report no bundle any more."""

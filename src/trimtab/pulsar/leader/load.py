@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.diagnose.replay.laid_out import Walked
-from trimtab.diagnose.replay.leader_averages import METRICS, LeaderAverages
-from trimtab.diagnose.replay.leader_view import LeaderView
+from trimtab.pulsar.leader.averages import LeaderAverages
+from trimtab.pulsar.leader.layout import Walked
+from trimtab.pulsar.leader.time_average import METRICS
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.map_order import (
     concurrent_hash_map_order,
     concurrent_hash_map_walk,
@@ -101,17 +102,17 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
 
 
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
-    averages, told = view.averages, view.told()
+    averages, columns = view.averages, view.broker_columns()
     long_in, long_out = view.long_rates()
     return SeenLoad(
         brokers=view.order(),
-        resource_usage=told.usage,
-        resource_limit=told.limit,
-        rate_in=told.totals[:, 0],
-        rate_out=told.totals[:, 1],
-        throughput_in=told.totals[:, 2],
-        throughput_out=told.totals[:, 3],
-        bundle_count=told.bundles,
+        resource_usage=columns.usage,
+        resource_limit=columns.limit,
+        rate_in=columns.totals[:, 0],
+        rate_out=columns.totals[:, 1],
+        throughput_in=columns.totals[:, 2],
+        throughput_out=columns.totals[:, 3],
+        bundle_count=columns.bundles,
         bundles=names,
         bundle_broker=owners,
         bundle_is_sheddable=_are_sheddable(view, rows),
