@@ -279,4 +279,4 @@ def _gated(reports: Reports, made: object, *, written: bool) -> report_gate.Meas
     else:
         arrays = (reports.totals, reports.bundles, reports.usage)
     totals, bundles, usage = (array.copy() for array in arrays)
-    return report_gate.Measured(totals, bundles, reports.gate.usage(usage) / 100.0)
+    return report_gate.Measured(totals, bundles, reports.gate.usage(usage))
