@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from tests.plain_leader.served_bundles import group_namespaces, namespace_bundles
 from trimtab.pulsar.candidates import Asked, Brokers, IsolationPolicy
 from trimtab.pulsar.leader.report_gate import Measured
-from trimtab.pulsar.model import ClusterLoad, Ints
+from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Ints
 from trimtab.pulsar.settings import candidate_settings
 
 RECORDED = Path(__file__).parent / "testdata" / "leader_parts" / "4.0.8.jsonl.xz"
@@ -73,7 +74,7 @@ def load(question: Mapping[str, Any]) -> ClusterLoad:
     usage[:, 0] = [row["cpu_percent"] for row in rows]
     limit = np.full((len(rows), 5), -1.0)
     limit[:, 0] = 100.0
-    nothing, no_bundles = np.zeros(len(rows)), np.empty(0)
+    nothing = np.zeros(len(rows))
     return ClusterLoad(
         brokers=tuple(row["name"] for row in rows),
         resource_usage=usage,
@@ -85,10 +86,7 @@ def load(question: Mapping[str, Any]) -> ClusterLoad:
         bundle_count=np.zeros(len(rows), np.int64),
         bundles=(),
         bundle_broker=np.empty(0, np.int64),
-        bundle_rate_in=no_bundles,
-        bundle_rate_out=no_bundles,
-        bundle_throughput_in=no_bundles,
-        bundle_throughput_out=no_bundles,
+        bundle_traffic=partial(BundleTraffic, *np.empty((4, 0))),
         bundle_is_sheddable=np.empty(0, np.bool_),
     )
 

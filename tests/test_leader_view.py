@@ -140,11 +140,12 @@ def test_a_load_does_not_pass_later_averages_off_as_its_own() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
     asked, unasked = (cluster_load(view, lambda bundle: False) for _ in range(2))
-    assert asked.bundle_throughput_in.tolist() == [100.0]
+    traffic = asked.bundle_traffic()
+    assert traffic.throughput_in.tolist() == [100.0]
     view.take(report("b1:8080", a=400.0))
-    assert asked.bundle_rate_in.tolist() == [1.0]
-    with pytest.raises(RuntimeError, match="bundle_throughput_in was asked for when"):
-        _ = unasked.bundle_throughput_in
+    assert traffic.rate_in.tolist() == [1.0]
+    with pytest.raises(RuntimeError, match="bundle_traffic was asked for when"):
+        unasked.bundle_traffic()
 
 
 def test_unloads_of_one_grace_period_ago_still_count() -> None:
@@ -254,7 +255,7 @@ def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
     for view, plain in _both(np.random.default_rng(seed), 150, LeaderAverages()):
         loads = cluster_load(view, _is_system), plain_load.cluster_load(plain, _is_system)
         for column in fields(ClusterLoad):
-            mine, other = (getattr(load, column.name) for load in loads)
+            mine, other = (_column(load, column.name) for load in loads)
             if is_dataclass(mine):
                 mine, other = asdict(mine), asdict(other)
             np.testing.assert_equal(mine, other, err_msg=column.name)
@@ -276,7 +277,8 @@ def test_who_looks_seldom_sees_the_same_averages(seed: int, every: int) -> None:
         )
         assert load.bundle_data is not None and other.bundle_data is not None
         np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
-        np.testing.assert_equal(load.bundle_throughput_out, other.bundle_throughput_out)
+        mine, whole = (_column(it, "bundle_traffic").throughput_out for it in (load, other))
+        np.testing.assert_equal(mine, whole)
         np.testing.assert_equal(load.long_rate_in, other.long_rate_in)
         np.testing.assert_equal(asdict(load.preallocations), asdict(other.preallocations))
         compared += len(load.bundles)
@@ -315,7 +317,8 @@ def test_what_waits_is_fed_in_parts_if_it_is_much(
         )
         assert load.bundle_data is not None and other.bundle_data is not None
         np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
-        np.testing.assert_equal(load.bundle_rate_in, other.bundle_rate_in)
+        mine, whole = (_column(it, "bundle_traffic").rate_in for it in (load, other))
+        np.testing.assert_equal(mine, whole)
         compared += len(load.bundles)
     assert compared > 1000
 
@@ -332,12 +335,18 @@ def test_short_averages_are_the_same_without_the_long_ones() -> None:
         assert load.long_rate_in is load.long_rate_out is load.bundle_data is None
         for column in fields(ClusterLoad):
             if column.name not in {"long_rate_in", "long_rate_out", "bundle_data"}:
-                mine, whole = (getattr(it, column.name) for it in (load, other))
+                mine, whole = (_column(it, column.name) for it in (load, other))
                 if column.name == "preallocations":
                     mine, whole = mine.broker, whole.broker
+                elif column.name == "bundle_traffic":
+                    mine, whole = asdict(mine), asdict(whole)
                 np.testing.assert_equal(mine, whole, err_msg=column.name)
         compared += len(load.bundles)
     assert compared > 1000
+
+
+def _column(load: ClusterLoad, name: str) -> Any:
+    return load.bundle_traffic() if name == "bundle_traffic" else getattr(load, name)
 
 
 def _is_system(bundle: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from tests.plain_leader.objects import DEFAULT_STATS, Report
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.candidates.fewest import fewest
 from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
-from trimtab.pulsar.model import BundleData, ClusterLoad, Floats, Preallocations
+from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Floats, Preallocations
 
 
 def broker_load(leader: LoadManager) -> ClusterLoad:
@@ -86,10 +87,7 @@ def _load(
         bundle_count=np.array([len(report.bundles) for report in reports], np.int64),
         bundles=tuple(bundles),
         bundle_broker=owners,
-        bundle_rate_in=averages[:, 0],
-        bundle_rate_out=averages[:, 1],
-        bundle_throughput_in=averages[:, 2],
-        bundle_throughput_out=averages[:, 3],
+        bundle_traffic=partial(BundleTraffic, *averages.T),
         bundle_is_sheddable=sheddable,
         long_rate_in=np.array([long_rate(leader, report, 0) for report in reports]),
         long_rate_out=np.array([long_rate(leader, report, 1) for report in reports]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ from trimtab.pulsar.map_order import (
     hash_map_size,
     spread,
 )
-from trimtab.pulsar.model import BundleData, ClusterLoad, Flags, Floats, Ints
+from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Flags, Floats, Ints
 
 
 @dataclass(slots=True)
@@ -239,7 +240,7 @@ class Leader:
         bundles, owner, names = self._entries(hash_map_size(known))
         size = self.cluster.message_bytes
         short, long = averages.short, averages.long
-        rates = [rate.take(bundles) for rate in (short.rate_in, short.rate_out)]
+        rate_in, rate_out = short.rate_in.take(bundles), short.rate_out.take(bundles)
         samples, bytes_ = short.samples.take(bundles), size.take(bundles)
         at = self._place.take(owner)
         totals = reports.written_totals[order].T
@@ -254,10 +255,13 @@ class Leader:
             bundle_count=reports.written_bundles[order],
             bundles=names,
             bundle_broker=at,
-            bundle_rate_in=rates[0],
-            bundle_rate_out=rates[1],
-            bundle_throughput_in=throughput(rates[0], samples, bytes_),
-            bundle_throughput_out=throughput(rates[1], samples, bytes_),
+            bundle_traffic=partial(
+                BundleTraffic,
+                rate_in,
+                rate_out,
+                throughput(rate_in, samples, bytes_),
+                throughput(rate_out, samples, bytes_),
+            ),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
             long_rate_in=_by_broker(at, long.rate_in.take(bundles), order.size),
             long_rate_out=_by_broker(at, long.rate_out.take(bundles), order.size),

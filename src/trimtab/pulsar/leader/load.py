@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from trimtab.pulsar.leader.averages import LeaderAverages
 from trimtab.pulsar.leader.layout import Walked
-from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.map_order import (
     concurrent_hash_map_order,
     concurrent_hash_map_walk,
     hash_map_walk,
 )
-from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints, Preallocations
-
-#: Columns of a load that hold the short-term averages of bundles.
-_AVERAGED = tuple(f"bundle_{metric}" for metric in METRICS)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenLoad(ClusterLoad):
-    """A load that looks bundles' averages up when one of their columns is asked for first.
-
-    A look has thousands of averages fed, and in most rounds nobody sheds and nobody asks.
-    """
-
-    averages: LeaderAverages
-    #: (n_bundles,) rows of the bundles, and of when the load is.
-    rows: Ints
-    version: int
-    bundle_rate_in: Floats = field(init=False)
-    bundle_rate_out: Floats = field(init=False)
-    bundle_throughput_in: Floats = field(init=False)
-    bundle_throughput_out: Floats = field(init=False)
-
-    def __getattr__(self, name: str) -> Floats:
-        """Fill the columns; Python calls this for an attribute that has no value yet.
-
-        Raises:
-            RuntimeError: the averages have changed since.
-        """
-        if name not in _AVERAGED:
-            raise AttributeError(name)
-        if self.version != self.averages.version:
-            raise RuntimeError(f"{name} was asked for when the averages had changed already")
-        for column, values in zip(_AVERAGED, self.averages.short(self.rows).T, strict=True):
-            object.__setattr__(self, column, values)
-        found: Floats = object.__getattribute__(self, name)
-        return found
+from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Flags, Ints, Preallocations
 
 
 def broker_load(view: LeaderView) -> ClusterLoad:
@@ -104,7 +68,7 @@ def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
     averages, columns = view.averages, view.broker_columns()
     long_in, long_out = view.long_rates()
-    return SeenLoad(
+    return ClusterLoad(
         brokers=view.order(),
         resource_usage=columns.usage,
         resource_limit=columns.limit,
@@ -120,10 +84,19 @@ def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) ->
         long_rate_out=long_out,
         bundle_data=averages.bundle_data(),
         preallocations=_preallocations(view),
-        averages=averages,
-        rows=rows,
-        version=averages.version,
+        bundle_traffic=partial(_traffic, averages, rows, averages.version),
     )
+
+
+def _traffic(averages: LeaderAverages, rows: Ints, version: int) -> BundleTraffic:
+    """Return what bundles carry.
+
+    Raises:
+        RuntimeError: the averages have changed since the load was laid out.
+    """
+    if version != averages.version:
+        raise RuntimeError("bundle_traffic was asked for when the averages had changed already")
+    return BundleTraffic(*averages.short(rows).T)
 
 
 def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:
