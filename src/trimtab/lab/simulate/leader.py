@@ -19,6 +19,7 @@ from trimtab.lab.simulate.parameters import Measuring
 from trimtab.lab.simulate.reports import Reports, Writes
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle, namespace
+from trimtab.pulsar.candidates.fewest import fewest
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_order,
@@ -227,6 +228,12 @@ class Leader:
             load = self._laid_out().load
             self._shown = replace(load, preallocations=self.ahead.preallocations())
         return self._shown
+
+    def candidates(self, bundle: int, distributes_evenly: bool) -> tuple[Ints, Ints]:
+        """Return everybody, and whom even distribution leaves; positions in the load."""
+        if not distributes_evenly:
+            return self.in_set, self.in_set
+        return self.in_set, fewest(self.in_set, self.by_namespace.beside(bundle)[self.order])
 
     def _laid_out(self) -> Layout:
         if self._layout is None:
