@@ -44,7 +44,7 @@ def report(broker: str, **throughputs: float) -> Report:
 
 
 def average(view: LeaderView, bundle: str) -> Average:
-    return view.averages.of(np.array([view.averages.known[bundle]]))
+    return view.averages.of(np.array([view.averages.bundles.known[bundle]]))
 
 
 def stored(*, short: float, long: float) -> Average:
@@ -53,7 +53,9 @@ def stored(*, short: float, long: float) -> Average:
 
 
 def averages(view: LeaderView) -> dict[str, float]:
-    return {bundle: float(average(view, bundle).short[0, 2]) for bundle in view.averages.known}
+    return {
+        bundle: float(average(view, bundle).short[0, 2]) for bundle in view.averages.bundles.known
+    }
 
 
 def test_a_new_broker_notifies_twice_and_a_write_once() -> None:
@@ -76,7 +78,7 @@ def test_a_bundle_that_nobody_reports_loses_its_average() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0, b=50.0))
     view.take(report("b1:8080", b=50.0))
-    assert set(view.averages.known) == {"t/n/b"}
+    assert set(view.averages.bundles.known) == {"t/n/b"}
 
 
 def test_short_averages_forget_after_ten_samples() -> None:

@@ -144,9 +144,9 @@ class Shadowed(Leader):
         assert mine == other
         shadow, averages = self.shadow.bundle_data, self.averages
         names = self.cluster.bundles.names
-        assert {names[i] for i in np.flatnonzero(averages.is_known)} == set(shadow)
+        assert {names[i] for i in np.flatnonzero(averages.bundles.is_known)} == set(shadow)
         values = averages.contents(self.cluster.bundles.message_bytes, self.cluster.bundles.topics)
-        for i in np.flatnonzero(averages.is_known).tolist():
+        for i in np.flatnonzero(averages.bundles.is_known).tolist():
             if names[i] in self.doubled:
                 continue
             contents = shadow[names[i]].contents()[:10]

@@ -34,7 +34,7 @@ def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterL
     """
     listed = view.listed()
     # Bundles come and go seldom, and every round asks for their order.
-    key = (view.averages.known_version, listed)
+    key = (view.averages.bundles.version, listed)
     if view.walked is None or view.walked[0] != key[0] or view.walked[1] is not key[1]:
         view.walked = *key, _walked(view, is_system)
     walked = view.walked[2]
@@ -45,24 +45,24 @@ def _walked(view: LeaderView, is_system: Callable[[str], bool]) -> Walked:
     """Order the bundles that are reported and known as a shedder walks them."""
     averages, listed = view.averages, view.listed()
     ranked = _pool(view, is_system)
-    rank = np.full(len(averages.at), -1)
+    rank = np.full(len(averages.bundles.at), -1)
     rank[ranked] = np.arange(ranked.size)
     in_pool = rank[listed.rows] >= 0
     rows, brokers = listed.rows[in_pool], listed.brokers[in_pool]
     # They lie broker by broker: of two that list the same bundle the first stays the first.
     order = np.argsort(rank[rows], kind="stable")
     rows = rows[order]
-    return Walked(rows, brokers[order], averages.named(rows))
+    return Walked(rows, brokers[order], averages.bundles.named(rows))
 
 
 def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
     """Order what is known as the copy of the leader's map is walked that shedders get."""
     averages = view.averages
-    names = list(averages.known)
-    rows = np.fromiter(averages.known.values(), np.int64, len(names))
-    walked = rows[concurrent_hash_map_walk(names, averages.spread[rows])]
-    pool = walked[~averages.are_system(is_system)[walked]]
-    return pool[hash_map_walk(averages.named(pool), averages.spread[pool])]
+    names = list(averages.bundles.known)
+    rows = np.fromiter(averages.bundles.known.values(), np.int64, len(names))
+    walked = rows[concurrent_hash_map_walk(names, averages.bundles.spread[rows])]
+    pool = walked[~averages.bundles.are_system(is_system)[walked]]
+    return pool[hash_map_walk(averages.bundles.named(pool), averages.bundles.spread[pool])]
 
 
 def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) -> ClusterLoad:
@@ -100,8 +100,8 @@ def _traffic(averages: LeaderAverages, rows: Ints, version: int) -> BundleTraffi
 
 
 def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:
-    recent = np.zeros(len(view.averages.at), np.bool_)
-    at = view.averages.at
+    recent = np.zeros(len(view.averages.bundles.at), np.bool_)
+    at = view.averages.bundles.at
     recent[[at[bundle] for bundle in view.recently_unloaded if bundle in at]] = True
     return ~recent[rows]
 
@@ -115,7 +115,7 @@ def _preallocations(view: LeaderView) -> Preallocations:
         i, given = place[broker], view.given[broker]
         for bundle in concurrent_hash_map_order(given):
             rates = given[bundle].long_rates
-            row = averages.known.get(bundle)
+            row = averages.bundles.known.get(bundle)
             # An object that the leader has forgotten keeps the numbers that it had last.
             if row is not None and averages.of(np.array([row])).number[0] == given[bundle].number:
                 rates = tuple(averages.of(np.array([row])).long[0, :2].tolist())

@@ -15,6 +15,12 @@ SHORT_SAMPLES, LONG_SAMPLES = 10, 1000
 DEFAULT_STATS = (50.0, 50.0, 50_000.0, 50_000.0)
 
 
+# What is left of a full average after so many samples; the last stands for all beyond.
+_LEFT = {
+    most: np.power(1.0 - 1.0 / most, np.arange(80 * most)) for most in (SHORT_SAMPLES, LONG_SAMPLES)
+}
+
+
 def averaged(average: Floats, samples: Ints | int, sample: Floats) -> Floats:
     """Take one more sample into averages.
 
@@ -36,3 +42,24 @@ def averaged(average: Floats, samples: Ints | int, sample: Floats) -> Floats:
     with np.errstate(all="ignore"):
         after: Floats = ((samples - 1) * average + sample) / samples
     return after
+
+
+def left_of_average(before: Ints, times: Ints, most: int) -> tuple[Ints, Floats]:
+    """Return how many samples averages hold after so many equal ones, and what is left of them.
+
+    Args:
+        before: how many each holds.
+        times: how many equal samples it takes.
+        most: the greatest number of samples, SHORT_SAMPLES or LONG_SAMPLES.
+
+    Properties:
+        With `left` of the old average, sample + (average - sample)·left is, but for rounding,
+        what as many calls of `averaged` return.
+    """
+    after = np.minimum(before + times, most)
+    left = before / np.maximum(after, 1)
+    beyond = times - (after - before)
+    table = _LEFT[most]
+    left *= table[np.minimum(beyond, table.size - 1)]
+    left[times == 0] = 1.0
+    return after, left

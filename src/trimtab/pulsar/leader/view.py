@@ -156,7 +156,7 @@ class LeaderView:
             self._meet_reported()
         # Nothing is fed to these, so they may go first.
         for bundle in self._unreported:
-            if bundle in self.averages.known:
+            if bundle in self.averages.bundles.known:
                 self._forget(bundle)
         self._unreported.clear()
         self.averages.feed()
@@ -197,17 +197,17 @@ class LeaderView:
                         report.samples[at],
                     )
                 )
-        if bundle in self.averages.known:
+        if bundle in self.averages.bundles.known:
             self._forget(bundle)
 
     def start(self) -> None:
         """Begin as the leader's process did: with the averages that were in the store."""
-        for bundle in self.averages.known if self.given else ():
+        for bundle in self.averages.bundles.known if self.given else ():
             self._keep_given(bundle)
         self.averages.start()
-        known = self.averages.known
+        known = self.averages.bundles.known
         reported = {row for row, holders in self._holders.items() if holders}
-        self._unmet = {row for row in reported if not self.averages.is_known[row]}
+        self._unmet = {row for row in reported if not self.averages.bundles.is_known[row]}
         self._unreported = {bundle for bundle, row in known.items() if row not in reported}
         self.recompute()
 
@@ -272,7 +272,7 @@ class LeaderView:
             return None, None
         if self._long is None or self._long[0] != averages.version:
             measured = self.measured()
-            is_known = averages.is_known[measured.rows]
+            is_known = averages.bundles.is_known[measured.rows]
             long = averages.of(measured.rows).long
             rates = (np.where(is_known, long[:, i], DEFAULT_STATS[i]) for i in range(2))
             # It adds one after the other, as the Java does; without any broker they are
@@ -293,7 +293,7 @@ class LeaderView:
             impl/LoadManagerShared.java removeMostServicingBrokersForNamespace; 4.0.8
         """
         listed, brokers = self.listed(), self.order()
-        members = self.averages.of_namespace(wanted)
+        members = self.averages.bundles.of_namespace(wanted)
         counts = np.bincount(listed.brokers[members[listed.rows]], minlength=len(brokers))
         place = self.rank()
         for broker, bundles in self.given.items():
@@ -341,7 +341,7 @@ class LeaderView:
             self._unreported.discard(bundle)
             if len(holders) > 1:
                 self._doubled.add(row)
-            if bundle not in self.averages.known:
+            if bundle not in self.averages.bundles.known:
                 self._unmet.add(row)
 
     def _meet_reported(self) -> None:
@@ -380,7 +380,7 @@ class LeaderView:
         """Let whoever was given averages keep the numbers that they have now."""
         for bundles in self.given.values():
             if bundle in bundles:
-                now = self._given(self.averages.known[bundle])
+                now = self._given(self.averages.bundles.known[bundle])
                 if bundles[bundle].number == now.number:
                     bundles[bundle] = now
 
