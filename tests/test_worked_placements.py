@@ -39,7 +39,7 @@ def placed(
     entry = placer("LeastLongTermMessageRate", "4.0.8")
     assert entry is not None
     settings, owners = entry.settings({}, "4.0.8"), list[int]()
-    leader.given.clear()
+    leader.preallocated.by_broker.clear()
     everyone = np.arange(len(load.brokers))
     place = np.array([load.brokers.index(broker) for broker in leader.order()])
     for bundle in range(bundles):

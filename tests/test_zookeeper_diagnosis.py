@@ -162,7 +162,7 @@ def test_what_the_leader_gave_itself_counts_until_it_reports_it() -> None:
     view.recompute()
     assert view.brokers_with_fewest("t/n") == ("b2",)
     view.drop("b1")
-    assert view.given == {}
+    assert view.preallocated.by_broker == {}
 
 
 # ------------------------------------------------------- while the leader unloads

@@ -11,11 +11,10 @@ from trimtab.pulsar.leader.averages import LeaderAverages
 from trimtab.pulsar.leader.layout import Walked
 from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.map_order import (
-    concurrent_hash_map_order,
     concurrent_hash_map_walk,
     hash_map_walk,
 )
-from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Flags, Ints, Preallocations
+from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Flags, Ints
 
 
 def broker_load(view: LeaderView) -> ClusterLoad:
@@ -83,7 +82,7 @@ def _load(view: LeaderView, rows: Ints, owners: Ints, names: tuple[str, ...]) ->
         long_rate_in=long_in,
         long_rate_out=long_out,
         bundle_data=averages.bundle_data(),
-        preallocations=_preallocations(view),
+        preallocations=view.preallocated.laid_out(view.rank()),
         bundle_traffic=partial(_traffic, averages, rows, averages.version),
     )
 
@@ -104,21 +103,3 @@ def _are_sheddable(view: LeaderView, rows: Ints) -> Flags:
     at = view.averages.bundles.at
     recent[[at[bundle] for bundle in view.recently_unloaded if bundle in at]] = True
     return ~recent[rows]
-
-
-def _preallocations(view: LeaderView) -> Preallocations:
-    """Lay out what was given, in the order in which the leader's maps are walked."""
-    found = []
-    averages = view.averages
-    place = view.rank()
-    for broker in sorted(view.given.keys() & place.keys(), key=place.__getitem__):
-        i, given = place[broker], view.given[broker]
-        for bundle in concurrent_hash_map_order(given):
-            rates = given[bundle].long_rates
-            row = averages.bundles.known.get(bundle)
-            # An object that the leader has forgotten keeps the numbers that it had last.
-            if row is not None and averages.of(np.array([row])).number[0] == given[bundle].number:
-                rates = tuple(averages.of(np.array([row])).long[0, :2].tolist())
-            found.append((i, *rates))
-    rows = np.array(found, np.float64).reshape(-1, 3)
-    return Preallocations(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2])

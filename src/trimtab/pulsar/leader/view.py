@@ -15,6 +15,7 @@ from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.candidates.fewest import fewest
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
 from trimtab.pulsar.leader.layout import BrokerColumns, Listed, Walked, listed
+from trimtab.pulsar.leader.preallocations import PreallocatedBundles
 from trimtab.pulsar.leader.time_average import DEFAULT_STATS
 from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.pulsar.model import Floats, Ints
@@ -36,15 +37,6 @@ class Report:
     samples: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A bundle's averages as they were when it was given away, or forgotten since."""
-
-    number: int
-    #: Long-term averages, messages/s in and out.
-    long_rates: tuple[float, float]
-
-
 @dataclass(slots=True)
 class LeaderView:
     """The leader's maps, as far as strategies read them.
@@ -61,9 +53,7 @@ class LeaderView:
 
     averages: LeaderAverages = field(default_factory=LeaderAverages)
     recently_unloaded: dict[str, float] = field(default_factory=dict)
-    #: Broker → bundles given to it at lookups since, with their averages (Pulsar:
-    #: `BrokerData.preallocatedBundleData`).
-    given: dict[str, dict[str, Given]] = field(default_factory=dict)
+    preallocated: PreallocatedBundles = field(init=False)
     #: Bundles that the leader itself owns.
     own: set[str] = field(default_factory=set)
     #: What `load` laid out last, and of which bundles.
@@ -92,6 +82,10 @@ class LeaderView:
     _long: tuple[int, tuple[Floats, Floats]] | None = None
     #: Rows that several brokers report, turn by turn, with the samples of each turn.
     _turns: list[tuple[Ints, Floats]] | None = None
+
+    def __post_init__(self) -> None:
+        """Begin with nothing given to anybody."""
+        self.preallocated = PreallocatedBundles(self.averages)
 
     # -------------------------------------------------------------- what it hears
 
@@ -135,7 +129,7 @@ class LeaderView:
 
     def remove(self, broker: str) -> bool:
         """Drop a broker's report without looking at the others; return whether there was one."""
-        self.given.pop(broker, None)
+        self.preallocated.by_broker.pop(broker, None)
         report = self._reports.pop(broker, None)
         if report is not None:
             self._order = self._set_order = self._listed = self._columns = None
@@ -162,8 +156,9 @@ class LeaderView:
         self.averages.feed()
         if self._doubled:
             self._feed_doubled()
-        if self.given:
-            self._take_back()
+        if given := self.preallocated.by_broker:
+            reported = {it: set(self._reports[it].bundles) for it in given if it in self._reports}
+            self.preallocated.take_back(self.own, reported)
 
     def store(self, bundles: tuple[str, ...], averages: Average) -> None:
         """Set bundles' averages to what the leader itself wrote to the metadata store."""
@@ -202,8 +197,8 @@ class LeaderView:
 
     def start(self) -> None:
         """Begin as the leader's process did: with the averages that were in the store."""
-        for bundle in self.averages.bundles.known if self.given else ():
-            self._keep_given(bundle)
+        for bundle in self.averages.bundles.known if self.preallocated.by_broker else ():
+            self.preallocated.keep(bundle)
         self.averages.start()
         known = self.averages.bundles.known
         reported = {row for row, holders in self._holders.items() if holders}
@@ -217,7 +212,7 @@ class LeaderView:
 
     def give(self, bundle: str, broker: str) -> None:
         """Take the news that a lookup gave a bundle to a broker."""
-        self.given.setdefault(broker, {})[bundle] = self._given(self.meet(bundle))
+        self.preallocated.give(bundle, self.meet(bundle), broker)
 
     # -------------------------------------------------------------- what it shows
 
@@ -296,7 +291,7 @@ class LeaderView:
         members = self.averages.bundles.of_namespace(wanted)
         counts = np.bincount(listed.brokers[members[listed.rows]], minlength=len(brokers))
         place = self.rank()
-        for broker, bundles in self.given.items():
+        for broker, bundles in self.preallocated.by_broker.items():
             if broker in place:
                 new = set(bundles) - set(self._reports[broker].bundles)
                 counts[place[broker]] += sum(namespace(bundle) == wanted for bundle in new)
@@ -373,26 +368,5 @@ class LeaderView:
             self.averages.feed_rows(rows, samples)
 
     def _forget(self, bundle: str) -> None:
-        self._keep_given(bundle)
+        self.preallocated.keep(bundle)
         self.averages.forget(bundle)
-
-    def _keep_given(self, bundle: str) -> None:
-        """Let whoever was given averages keep the numbers that they have now."""
-        for bundles in self.given.values():
-            if bundle in bundles:
-                now = self._given(self.averages.bundles.known[bundle])
-                if bundles[bundle].number == now.number:
-                    bundles[bundle] = now
-
-    def _given(self, row: int) -> Given:
-        average = self.averages.of(np.array([row]))
-        rate_in, rate_out = average.long[0, :2].tolist()
-        return Given(int(average.number[0]), (rate_in, rate_out))
-
-    def _take_back(self) -> None:
-        for broker, bundles in list(self.given.items()):
-            reported = self._reports[broker].bundles if broker in self._reports else ()
-            for bundle in bundles.keys() - (self.own - set(reported)):
-                del bundles[bundle]
-            if not bundles:
-                del self.given[broker]

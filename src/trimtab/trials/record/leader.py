@@ -163,7 +163,7 @@ class RecordedLeader:
 
     def start_anew(self) -> None:
         """Be another broker."""
-        self.view.given.clear()
+        self.view.preallocated.by_broker.clear()
         self.view.recently_unloaded.clear()
         self.follow_leader(self.clock.happens(self._timetable.now_s))
 
