@@ -11,6 +11,7 @@ from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows
 from trimtab.lab.simulate.forecast import Foreseen
 from trimtab.lab.simulate.leader import Leader
+from trimtab.lab.simulate.leading import Leading
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.placement import Placing
@@ -52,7 +53,7 @@ class Simulation:
     foreseen: Foreseen = field(init=False)
     windows: Windows = field(init=False)
     reports: Reports = field(init=False)
-    leader: Leader = field(init=False)
+    leader: Leading = field(init=False)
     strategies: Strategies = field(init=False)
     placing: Placing = field(init=False)
     records: Records = field(init=False)
@@ -111,12 +112,13 @@ class Simulation:
         self.reports = Reports(
             gate(self.settings, weights, release, measuring), len(world.machines.names)
         )
-        self.leader = Leader(
+        leader = Leader(
             self.cluster, self.reports, measuring, release, self.strategies.needs_averages
         )
         until_s = world.bundles.grace_until_s
         grace_s = self.settings.grace_period_s
-        self.leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        self.leader = leader
         self.placing = Placing(
             self.leader, self.strategies, self.settings, weights, generator(world.seed, "draws")
         )

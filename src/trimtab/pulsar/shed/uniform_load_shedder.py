@@ -330,10 +330,11 @@ def _broker_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
 
 def _bundle_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
     """Add what goes in and out of each bundle by its averages: messages/s, bytes/s."""
+    traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
         return (
-            load.bundle_rate_in + load.bundle_rate_out,
-            load.bundle_throughput_in + load.bundle_throughput_out,
+            traffic.rate_in + traffic.rate_out,
+            traffic.throughput_in + traffic.throughput_out,
         )
 
 
