@@ -10,8 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from pages_in_chromium import Open, browser, colours, open_page
-from report_nights import HOSTILE, night, usage
-from trimtab.report import render
+from report_nights import HOSTILE, night, render, usage
 from trimtab.report.render import MOVES_OF_MANY
 
 pytestmark = pytest.mark.browser

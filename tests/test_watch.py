@@ -112,7 +112,7 @@ def span(night: Told, number: int) -> Span:
         each for each in watched(night, 1.0) if isinstance(each, Decided) and each.number == number
     ]
     assert round_.shadow is not None
-    brokers = round_.shadow["brokers"]
+    brokers = round_.shadow["brokers"].to_pylist()
     return Span(
         round_,
         {row["broker"]: row["usage"] for row in brokers},

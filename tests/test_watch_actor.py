@@ -56,7 +56,7 @@ def test_a_plan_is_the_first_moves_of_a_round(round_: Decided, count: int) -> No
 def test_what_is_expected_goes_from_what_was_to_all_of_its_share(round_: Decided) -> None:
     made = plan_of(round_, 3)
     assert round_.shadow is not None
-    usage = {row["broker"]: 100 * row["usage"] for row in round_.shadow["brokers"]}
+    usage = {row["broker"]: 100 * row["usage"] for row in round_.shadow["brokers"].to_pylist()}
     gone = 0.0
     for move, relief in zip(made.plan.moves, made.reliefs, strict=True):
         before, after = move.before.source, move.after.source

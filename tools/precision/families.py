@@ -7,12 +7,36 @@ from zlib import crc32
 
 import numpy as np
 
+from tools.precision import families_of_balancers, families_of_clusters
 from tools.precision.case import Case, drawn_night, hot
-from tools.precision.families_of_balancers import BALANCERS
-from tools.precision.families_of_clusters import CLUSTERS
+from trimtab.diagnose import FINDINGS
 
 Family = Callable[[Case, np.random.Generator], None]
-FAMILIES: Mapping[str, Family] = {**BALANCERS, **CLUSTERS}
+
+
+class NoFamilyError(Exception):
+    """A kind of finding has no family of recordings, so nothing would judge it."""
+
+
+def _family(code: str) -> Family:
+    """Return the family of a cause: the function of its name.
+
+    Raises:
+        NoFamilyError: there is none.
+    """
+    name = code.replace("-", "_")
+    for module in (families_of_balancers, families_of_clusters):
+        if hasattr(module, name):
+            family: Family = getattr(module, name)
+            return family
+    raise NoFamilyError(
+        f"{code}: found no family of recordings, expected `def {name}(case, random)` in "
+        "tools/precision/families_of_balancers.py or families_of_clusters.py"
+    )
+
+
+#: Cause → its family, in the order of the findings.
+FAMILIES: Mapping[str, Family] = {code: _family(code) for code in FINDINGS}
 #: Healthy nights, under each strategy.
 CLEAN: Mapping[str, tuple[str, str]] = {
     "clean-threshold": ("ThresholdShedder", "LeastResourceUsageWithWeight"),

@@ -12,6 +12,7 @@ from trimtab.cli.drain import drain
 from trimtab.cli.errors import clear_errors
 from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
+from trimtab.cli.help import help_
 from trimtab.cli.ingest import ingest
 from trimtab.cli.lint import lint
 from trimtab.cli.plan import plan
@@ -67,5 +68,6 @@ for _command in (
     apply,
     drain,
     restart_plan,
+    help_,
 ):
     main.add_command(_command)

@@ -2,5 +2,6 @@
 
 from trimtab.diagnose.diagnosis import Diagnosis, diagnose
 from trimtab.diagnose.findings import FINDINGS
+from trimtab.diagnose.verdicts import VERDICT_WORDS
 
-__all__ = ["FINDINGS", "Diagnosis", "diagnose"]
+__all__ = ["FINDINGS", "VERDICT_WORDS", "Diagnosis", "diagnose"]

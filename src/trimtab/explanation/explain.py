@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from pyspark import SparkContext
 
-from trimtab.diagnose import diagnose
+from trimtab.diagnose import VERDICT_WORDS, diagnose
 from trimtab.explanation.findings import Explained, explained
 from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
@@ -71,7 +71,7 @@ def explain(
     document["warnings"] = [*_unread(accounting), *document["warnings"]]
     if more is not None:
         document |= more(tables, document)
-    report = write_whole(output / "report.html", render(document, diagnosis.picture))
+    report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from trimtab.files.tables import TIME
-from trimtab.ingest.average_columns import KINDS, kind_of
+from trimtab.ingest.averages import KINDS, averages_at
 from trimtab.ingest.columns import ODD, may_hold_endless_number
-from trimtab.ingest.report_columns import Told, reports_in_columns, usual_report
+from trimtab.ingest.load_reports import Report, report_columns, usual_report
 from trimtab.ingest.sifted import Columns
 from trimtab.ingest.store import BROKER
 from trimtab.ingest.zookeeper_files.writes import Write
@@ -49,7 +49,7 @@ class Waiting:
     writes: list[Seen] = field(default_factory=list)
     #: Those of load reports, and what they report.
     reporters: list[Seen] = field(default_factory=list)
-    reports: list[Told] = field(default_factory=list)
+    reports: list[Report] = field(default_factory=list)
     #: Table → what gives its rows.
     averages: dict[str, _Averages] = field(
         default_factory=lambda: {kind.table: _Averages([], []) for kind in KINDS}
@@ -76,8 +76,8 @@ class Waiting:
                 told = usual_report(value)
                 self.reporters.append(seen)
                 self.reports.append(told)
-                self.rows += 1 + len(told.stats)
-            elif kind := kind_of(seen.path):
+                self.rows += 1 + len(told.bundles)
+            elif kind := averages_at(seen.path):
                 averages = kind.decoder.decode(value)
                 self.averages[kind.table].seen.append(seen)
                 self.averages[kind.table].averages.append(averages)
@@ -91,7 +91,7 @@ class Waiting:
     def columns(self) -> dict[str, Columns]:
         """Lay all of it out, table by table."""
         versions = [seen.write.version for seen in self.reporters]
-        found = reports_in_columns(
+        found = report_columns(
             self.reports,
             {
                 **_written(self.reporters),
@@ -105,7 +105,7 @@ class Waiting:
             found[kind.table] = {
                 **_written(seen),
                 kind.whose: _named(seen, kind.head),
-                **kind.laid_out(averages),
+                **kind.fields.arrays(averages),
             }
         return found | {"store_writes": _store_writes(self.writes)}
 

@@ -101,7 +101,7 @@ def drawn(kind: Literal["lines", "heatmap"], slots: Mapping[str, Any], form: For
     spec["datasets"] = {**spec["datasets"], **slots["datasets"]}
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     names = iter(PICTURES)
-    svg = re.sub("<image ", lambda found: f'{found[0]}class="{next(names)}" ', svg)
+    svg = re.sub("<image ", lambda match: f'{match[0]}class="{next(names)}" ', svg)
     return Markup(within_page(svg, form.name))
 
 
@@ -135,4 +135,4 @@ def within_page(svg: str, name: str) -> str:
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", attribute[0])
+    return re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", attribute[0])

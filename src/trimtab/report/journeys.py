@@ -308,8 +308,8 @@ def _moved(move: Move, what: str, stay: str) -> Step:
 
 def _not_told(findings: Sequence[Given], moves: Sequence[Move]) -> list[Given]:
     """Leave out findings that are the verdict of a move: its step tells them."""
-    told = {(each, move.verdict) for move in moves for each in move.findings}
-    return [each for each in findings if (text(each, "id"), text(each, "code")) not in told]
+    in_steps = {(each, move.verdict) for move in moves for each in move.findings}
+    return [each for each in findings if (text(each, "id"), text(each, "code")) not in in_steps]
 
 
 def _told(findings: Sequence[Given], night: _Night) -> list[Step]:

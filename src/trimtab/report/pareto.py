@@ -146,11 +146,11 @@ def _names(
             if abs(share(each["x"]) - share(point["x"])) < _CLOSE
             and abs(each["y"] - point["y"]) < _CLOSE * y_max
         )
-        found = next(near, None)
-        if found is None:
+        neighbour = next(near, None)
+        if neighbour is None:
             names.append({"x": point["x"], "y": point["y"], "name": point["letter"]})
         else:
-            found["name"] += f" {point['letter']}"
+            neighbour["name"] += f" {point['letter']}"
     return names
 
 

@@ -50,7 +50,7 @@ def picture_alone(experiment: Given) -> str | None:
     picture = part(experiment, "picture")
     if not picture:
         return None
-    svg = re.sub(r"var\((--[a-z0-9-]+)\)", lambda found: _light()[found[1]], _svg(picture, WIDE))
+    svg = re.sub(r"var\((--[a-z0-9-]+)\)", lambda match: _light()[match[1]], _svg(picture, WIDE))
     ground = f'<rect width="100%" height="100%" fill="{_light()["--card"]}"/>'
     # Behind everything: the first thing within the drawing.
     return re.sub(r"(<svg[^>]*>)", rf"\1{ground}", within_page(svg, "alone"), count=1) + "\n"

@@ -39,8 +39,8 @@ def packed(folder: Path) -> Path:
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """List the files of this package by name, without what Python has compiled."""
+    """Return the files of this package by name, without what is compiled and without the docs."""
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and {"__pycache__", "docs"}.isdisjoint(path.relative_to(root).parts):
             yield path.relative_to(root.parent).as_posix(), path

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reported import BrokerReports
 from trimtab.pulsar.model import RESOURCES, Flags
@@ -111,3 +112,11 @@ def _finding(
             "points": 100 * float(moved.max()),
         },
     )
+
+
+ENTRY = FindingEntry(
+    rule=chatty_reports,
+    rank=27,
+    needs=(Need.BROKER_REPORTS,),
+    words=None,
+)

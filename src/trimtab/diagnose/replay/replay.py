@@ -174,7 +174,7 @@ def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[st
     """
     time, what, thing = event
     if what == ROUND:
-        yield from _decide(now, time, thing)
+        yield from decided(now, time, thing)
     elif what == SELECTION:
         yield from _place(now, thing)
     elif what == STORED:
@@ -251,16 +251,9 @@ def decided(
     """Decide a round from what the leader knows by now.
 
     Yields:
-        A row of `replayed_rounds`, if the strategy is known and there is something to ask it.
+        A row of `replayed_rounds`, its brokers an Arrow array, if the strategy is known and
+        there is something to ask it.
     """
-    for table, row in _decide(now, time, number):
-        yield table, row | {"brokers": row["brokers"].to_pylist()}
-
-
-def _decide(
-    now: Replaying, time: datetime, number: int | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Decide a round; the row that comes has its brokers as an Arrow array."""
     view, memory, leading, gaps = now.view, now.memory, now.leading, now.gaps
     shedding = shedder(leading.shedder, leading.release)
     # "Only 1 broker available": no shedder is asked.

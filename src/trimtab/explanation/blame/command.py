@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from trimtab.diagnose import VERDICT_WORDS
 from trimtab.explanation.blame.events import seen, seen_bundles
 from trimtab.explanation.blame.subject import BlameError, named
 from trimtab.explanation.explain import explain
@@ -94,7 +95,7 @@ def story(findings: Given, question: Question, tables: Path) -> Journey:
     meant = shown_name(full)
     brokers = brokers_of(findings, {})
     with_day = spans_days(findings.get("from"), findings.get("to"))
-    moves = moves_of(entries(findings, "unloads"), brokers, with_day=with_day)
+    moves = moves_of(entries(findings, "unloads"), brokers, VERDICT_WORDS, with_day=with_day)
     every = journeys_of(findings, moves, brokers, with_day=with_day)
     among = every.bundles if question.kind == "bundle" else every.brokers
     told = next((each for each in among if each.name == meant), _still(question.kind, meant))

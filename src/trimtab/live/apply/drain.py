@@ -98,12 +98,12 @@ def state_of(cluster: Reached, broker: str) -> BrokerState:
         GatherError: it does not answer.
     """
     try:
-        told = usage_percent(cluster.admin, broker, cluster.admin.settings())
+        usage = usage_percent(cluster.admin, broker, cluster.admin.settings())
     except CallError as error:
         raise GatherError(str(error)) from None
     owned = left_on(cluster, broker)
-    traffic = {bundle: told.bundles.get(bundle, (0.0, 0.0))[1] for bundle in sorted(owned)}
-    return BrokerState(told.percent, traffic)
+    traffic = {bundle: usage.bundles.get(bundle, (0.0, 0.0))[1] for bundle in sorted(owned)}
+    return BrokerState(usage.percent, traffic)
 
 
 def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:

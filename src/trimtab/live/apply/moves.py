@@ -34,13 +34,14 @@ def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
     return levelling(states, takers, wish, frame)
 
 
-def told_levelled(found: Levelled) -> Iterator[str]:
+def told_levelled(levelled: Levelled) -> Iterator[str]:
     """Return what each move is expected to bring: the best that so many moves can do."""
-    yield f"{found.plan.cluster}: highest {found.highest[0]:.1f} %, lowest {found.lowest[0]:.1f} %"
-    if not found.plan.moves:
+    highest, lowest = levelled.highest[0], levelled.lowest[0]
+    yield f"{levelled.plan.cluster}: highest {highest:.1f} %, lowest {lowest:.1f} %"
+    if not levelled.plan.moves:
         yield "No move would gain enough."
         return
-    moves = found.plan.moves
+    moves = levelled.plan.moves
     yield from told_rows(
         [
             ("move", [str(number + 1) for number in range(len(moves))]),
@@ -48,18 +49,18 @@ def told_levelled(found: Levelled) -> Iterator[str]:
             ("from", [move.source for move in moves]),
             ("to", [move.destination for move in moves]),
             ("traffic", [mebibytes(move.traffic_bytes_s) for move in moves]),
-            ("highest", [f"{each:.1f} %" for each in found.highest[1:]]),
-            ("lowest then", [f"{each:.1f} %" for each in found.lowest[1:]]),
+            ("highest", [f"{each:.1f} %" for each in levelled.highest[1:]]),
+            ("lowest then", [f"{each:.1f} %" for each in levelled.lowest[1:]]),
         ]
     )
 
 
-def levelled_json(found: Levelled) -> str:
+def levelled_json(levelled: Levelled) -> str:
     """Return the same to a program."""
-    told = {
-        "cluster": found.plan.cluster,
-        "plan": found.plan.digest,
-        "highest_percent": found.highest,
-        "lowest_percent": found.lowest,
+    document = {
+        "cluster": levelled.plan.cluster,
+        "plan": levelled.plan.digest,
+        "highest_percent": levelled.highest,
+        "lowest_percent": levelled.lowest,
     }
-    return json.dumps(told, indent=1)
+    return json.dumps(document, indent=1)

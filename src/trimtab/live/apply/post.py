@@ -46,7 +46,7 @@ class Post(Protocol):
     def draining(self) -> frozenset[str]:
         """Name the brokers that are being emptied."""
 
-    def note(self, asked: Asked) -> None:
+    def note(self, order: Asked) -> None:
         """Note an unload where the next run finds it, whatever plan that one has.
 
         Raises:
@@ -70,7 +70,7 @@ class Unheld:
     token: int = 0
     is_ours: bool = False
 
-    def note(self, asked: Asked) -> NoReturn:
+    def note(self, order: Asked) -> NoReturn:
         """Refuse: nothing may be unloaded without the lock."""
         raise LockError("the lock is not held")
 

@@ -62,16 +62,16 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
     now = _now(reports, cluster.admin.release)
     try:
         balancer = _balancer(settings, cluster.admin.release)
-        found = [
+        forecasts = [
             foretold(now, order, timing, balancer, range(n_seeds))
             for order in orders(now, leader).items()
         ]
     except (LookupError, SettingError) as error:
         raise GatherError(f"what steers this cluster cannot be simulated: {error}") from None
-    found.sort(key=lambda each: (round(each.peak_percent.p90), each.moves.median))
+    forecasts.sort(key=lambda each: (round(each.peak_percent.p90), each.moves.median))
     release = cluster.admin.release
     return RestartPlan(
-        cluster.admin.cluster, release, made_s, leader, timing, balancer, tuple(found)
+        cluster.admin.cluster, release, made_s, leader, timing, balancer, tuple(forecasts)
     )
 
 

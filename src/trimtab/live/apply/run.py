@@ -211,12 +211,12 @@ def carried_out_by(
         JournalError: the journal can no longer be written.
     """
     live = cluster.live(post, watching.is_over)
-    told = ToldJournal(kept, watching.entry, list(kept.entries))
-    told.write(Begun(live.time_s, plan.digest, post.token))
-    memory = remembered(told.entries, post.unloads)
-    for why in driven(plan, live, told, memory):
+    journal_and_screen = ToldJournal(kept, watching.entry, list(kept.entries))
+    journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
+    memory = remembered(journal_and_screen.entries, post.unloads)
+    for why in driven(plan, live, journal_and_screen, memory):
         watching.waiting(why)
-    return account(plan, told.entries)
+    return account(plan, journal_and_screen.entries)
 
 
 def _require_same(plan: Plan, cluster: Reached) -> None:

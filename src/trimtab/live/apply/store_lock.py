@@ -49,17 +49,17 @@ class Store:
     def owners(self, bundles: Iterable[str]) -> Mapping[str, str | None]:
         """Read who owns bundles; one that cannot be read is left out."""
         asked = [(bundle, self.client.get_async(f"/namespace/{bundle}")) for bundle in bundles]
-        found: dict[str, str | None] = {}
+        owners: dict[str, str | None] = {}
         last = time.monotonic() + _ANSWER_S
         for bundle, answer in asked:
             try:
                 content, _ = answer.get(timeout=max(0.001, last - time.monotonic()))
-                found[bundle] = owner_in(json.loads(content))
+                owners[bundle] = owner_in(json.loads(content))
             except NoNodeError:
-                found[bundle] = None
+                owners[bundle] = None
             except (KazooException, KazooTimeoutError, ValueError):
                 continue
-        return found
+        return owners
 
     def seen(self) -> Unheld:
         """Look at what is kept of the cluster, without holding its lock.
@@ -239,8 +239,8 @@ def _take(store: Store) -> None:
             store.asked(store.client.create_async(_LOCK, _holder(), ephemeral=True))
         except NodeExistsError:
             if time.monotonic() > last:
-                held = _held_by(store)
-                raise LockError(f"{store.where}: another run holds the lock: {held}") from None
+                holder = _held_by(store)
+                raise LockError(f"{store.where}: another run holds the lock: {holder}") from None
             time.sleep(_POLL_S)
         else:
             return

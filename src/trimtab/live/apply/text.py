@@ -54,16 +54,16 @@ def _told_standing(number: int, standing: Standing, rehearsal: Rehearsal) -> Ite
     yield f"   expected  {_expected(move.before, move.after)}"
     now = []
     for name in (move.source, move.destination):
-        seen = rehearsal.view.brokers.get(name)
-        alive = seen is not None and seen.is_answering
-        now.append(f"{name} {_percent(seen.usage_percent if seen and alive else None)}")
+        broker = rehearsal.view.brokers.get(name)
+        alive = broker is not None and broker.is_answering
+        now.append(f"{name} {_percent(broker.usage_percent if broker and alive else None)}")
     yield f"   now       {', '.join(now)}"
     if standing.is_begun:
         yield f"   begun     {_state(rehearsal.before.moves[number - 1])}"
     elif not standing.objections:
         yield "   guards    nothing against it"
-    for name, found in standing.objections:
-        yield f"   {name:<9} {_objection(found)}"
+    for name, objection in standing.objections:
+        yield f"   {name:<9} {_objection(objection)}"
 
 
 def told_entry(plan: Plan, entry: Entry) -> str:
@@ -109,8 +109,8 @@ def told_account(done: Account) -> Iterator[str]:
     for number, move in enumerate(done.moves, start=1):
         yield f"{number}. {move.bundle}: {_state(move)}"
     counts = [each.state for each in done.moves]
-    told = ", ".join(f"{counts.count(state)} {state}" for state in dict.fromkeys(counts))
-    yield f"{len(counts)} moves: {told or 'none'}"
+    words = ", ".join(f"{counts.count(state)} {state}" for state in dict.fromkeys(counts))
+    yield f"{len(counts)} moves: {words or 'none'}"
     if done.ended:
         yield f"Stopped: {done.ended}"
 
@@ -125,15 +125,15 @@ def rehearsal_json(plan: Plan, rehearsal: Rehearsal) -> str:
             "is_begun": each.is_begun,
             "may_go": each.may_go,
             "objections": [
-                {"guard": name, "kind": _KINDS[type(found)], "why": found.why}
-                for name, found in each.objections
-                if found is not None
+                {"guard": name, "kind": _KINDS[type(objection)], "why": objection.why}
+                for name, objection in each.objections
+                if objection is not None
             ],
         }
         for each in rehearsal.standings
     ]
-    told = {"plan": plan.digest, "cluster": plan.cluster, "may_go": rehearsal.may_go}
-    return json.dumps(told | {"moves": moves}, indent=1, ensure_ascii=False)
+    words = {"plan": plan.digest, "cluster": plan.cluster, "may_go": rehearsal.may_go}
+    return json.dumps(words | {"moves": moves}, indent=1, ensure_ascii=False)
 
 
 def account_json(done: Account) -> str:
@@ -145,30 +145,30 @@ def account_json(done: Account) -> str:
         }
         for each in done.moves
     ]
-    told = {"plan": done.plan, "is_done": done.is_done, "ended": done.ended, "runs": done.runs}
-    return json.dumps(told | {"moves": moves}, indent=1, ensure_ascii=False)
+    words = {"plan": done.plan, "is_done": done.is_done, "ended": done.ended, "runs": done.runs}
+    return json.dumps(words | {"moves": moves}, indent=1, ensure_ascii=False)
 
 
 def _state(move: MoveAccount) -> str:
-    told = move.state
+    words = move.state
     if move.state == "verified":
-        told += f" at {move.destination}"
+        words += f" at {move.destination}"
         if move.verified_s is not None and move.asked_s is not None:
-            told += (
+            words += (
                 f" {_clock(move.verified_s)}, {move.verified_s - move.asked_s:.1f} s after the call"
             )
     elif move.owner is not None:
-        told += f" at {move.owner}"
+        words += f" at {move.owner}"
     if move.destination_percent is not None:
-        told += f"; source at {_percent(move.source_percent)}"
-        told += f", destination at {_percent(move.destination_percent)}"
+        words += f"; source at {_percent(move.source_percent)}"
+        words += f", destination at {_percent(move.destination_percent)}"
     if move.unloads > 1:
-        told += f"; {move.unloads} unloads"
-    return f"{told}; {move.remark}" if move.remark else told
+        words += f"; {move.unloads} unloads"
+    return f"{words}; {move.remark}" if move.remark else words
 
 
-def _objection(found: Objection) -> str:
-    return "" if found is None else f"{_KINDS[type(found)]}: {found.why}"
+def _objection(objection: Objection) -> str:
+    return "" if objection is None else f"{_KINDS[type(objection)]}: {objection.why}"
 
 
 def _expected(before: Expected, after: Expected) -> str:

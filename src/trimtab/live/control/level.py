@@ -62,16 +62,16 @@ def levelling(
     moves: list[PlannedMove] = []
     highest, lowest = [max(usage.values())], [min(usage.values())]
     while len(moves) < wish.moves_max:
-        found = _best(usage, left, takers, wish.gain_min)
-        if found is None:
+        best = _best(usage, left, takers, wish.gain_min)
+        if best is None:
             break
-        bundle, source, destination = found
+        bundle, source, destination = best
         cost = left[source].pop(bundle)
         traffic = brokers[source].bundles[bundle]
         before = usage[source], usage[destination]
         usage[source], usage[destination] = before[0] - cost, before[1] + cost
         after = usage[source], usage[destination]
-        moves.append(_move(found, traffic, (before, after), wish.tolerance))
+        moves.append(_move(best, traffic, (before, after), wish.tolerance))
         highest.append(max(usage.values()))
         lowest.append(min(usage.values()))
     return Levelled(frame.around(tuple(moves)), tuple(highest), tuple(lowest))
@@ -109,12 +109,12 @@ def _best(
 
 
 def _move(
-    found: tuple[str, str, str],
+    best: tuple[str, str, str],
     traffic: float,
     usages: tuple[tuple[float, float], tuple[float, float]],
     tolerance: float,
 ) -> PlannedMove:
-    bundle, source, destination = found
+    bundle, source, destination = best
     before, after = usages
     doubt = _COST_DOUBT * (before[0] - after[0])
     return PlannedMove(

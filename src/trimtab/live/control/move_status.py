@@ -23,7 +23,7 @@ class Standing:
     @property
     def may_go(self) -> bool:
         """Return whether nothing stands against it, or it needs not be made."""
-        return all(isinstance(found, Needless) for _, found in self.objections[:1])
+        return all(isinstance(statuses, Needless) for _, statuses in self.objections[:1])
 
 
 def standings(plan: Plan, view: View, memory: Memory) -> tuple[Standing, ...]:
@@ -33,13 +33,13 @@ def standings(plan: Plan, view: View, memory: Memory) -> tuple[Standing, ...]:
         Each move is asked about as if its turn were now; what the moves before it will
         have done is not foreseen.
     """
-    found = []
+    statuses = []
     for number, move in enumerate(plan.moves):
         is_begun = number < memory.move or (
             number == memory.move and (memory.phase is not Phase.READY or memory.attempts > 0)
         )
         at = replace(memory, move=number, phase=Phase.READY, attempts=0, holder=None)
-        said = [] if is_begun else [(guard.__name__, guard(plan, view, at)) for guard in GUARDS]
-        objections = tuple((name, each) for name, each in said if each is not None)
-        found.append(Standing(move, is_begun, objections))
-    return tuple(found)
+        answers = [] if is_begun else [(guard.__name__, guard(plan, view, at)) for guard in GUARDS]
+        objections = tuple((name, each) for name, each in answers if each is not None)
+        statuses.append(Standing(move, is_begun, objections))
+    return tuple(statuses)

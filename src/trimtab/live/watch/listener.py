@@ -9,10 +9,11 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
+from trimtab.ingest.averages import store_bundles
 from trimtab.ingest.entries import Entry
-from trimtab.ingest.load_reports import load_report
+from trimtab.ingest.load_reports import load_report, store_broker
 from trimtab.ingest.outcome import Origin, Outcome, Rows
-from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
+from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.live.gather.cluster import TROUBLE
 from trimtab.live.watch.nouns import Row
 

@@ -67,7 +67,7 @@ def planned(
     """
     shadow = decided.shadow
     assert shadow is not None
-    states = {each["broker"]: each for each in shadow["brokers"]}
+    states = {each["broker"]: each for each in shadow["brokers"].to_pylist()}
     traffic = {(each["bundle"], each["source"]): each["throughput"] for each in shadow["unloads"]}
     shift = dict.fromkeys(states, 0.0)
     moves: list[PlannedMove] = []
