@@ -90,7 +90,7 @@ def test_results_are_frozen() -> None:
 
 
 def test_settings_are_checked_as_text_and_as_a_file(tmp_path: Path) -> None:
-    text = "loadBalancerSheddingEnabled=flase\nloadBalancerEnable=true\n"
+    text = "loadBalancerSheddingEnabled=no\nloadBalancerEnable=true\n"
     path = tmp_path / "broker.conf"
     path.write_text(text, encoding="utf-8")
 
