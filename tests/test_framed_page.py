@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pages_in_chromium import Open, browser, open_page
+from report_nights import render
 from trimtab.explanation.notebook import Framed
-from trimtab.report import render
 
 pytestmark = pytest.mark.browser
 
