@@ -42,7 +42,7 @@ setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interp
 
 .PHONY: quick
 quick: $(READY) ## the tests that need neither a JVM nor a browser
-	@$(RUN) pytest -q -m "not spark and not browser and not pulsar"
+	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow"
 
 .PHONY: fix
 fix: $(READY) ## format, and mend what the linter can mend

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from trimtab.files.errors import TrimtabError
 from trimtab.files.version import __version__
@@ -82,14 +82,16 @@ _TYPES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401  # type checkers see the imports above
-    """Return a public type, which is loaded now."""
-    if name not in _TYPES:
-        raise AttributeError(f"module 'trimtab' has no attribute {name!r}")
-    module, _, there = _TYPES[name].partition(":")
-    found = getattr(import_module(f"trimtab.{module}"), there or name)
-    globals()[name] = found
-    return found
+if not TYPE_CHECKING:  # who checks types sees the imports above, and refuses all other names
+
+    def __getattr__(name: str) -> object:
+        """Return a public type, which is loaded now."""
+        if name not in _TYPES:
+            raise AttributeError(f"module 'trimtab' has no attribute {name!r}")
+        module, _, there = _TYPES[name].partition(":")
+        found = getattr(import_module(f"trimtab.{module}"), there or name)
+        globals()[name] = found
+        return found
 
 
 def __dir__() -> list[str]:

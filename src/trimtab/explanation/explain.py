@@ -65,7 +65,8 @@ def explain(
         lines = f"{sum(file.lines for file in left)} lines in {len(left)} files"
         raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
     with progress(spark, f"explaining {recording.name}"), plain_faults():
-        diagnosis = diagnose(spark, tables, recording.cluster)
+        # Where Spark ran before, its workers may stand in another folder than this program.
+        diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
     document["warnings"] = [*_unread(accounting), *document["warnings"]]
     if more is not None:

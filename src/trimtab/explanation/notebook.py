@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import sys
 import webbrowser
 from collections.abc import Sequence
@@ -48,11 +49,12 @@ class Framed:
 
     def _repr_html_(self) -> str:
         """Return the frame, with the page in it, so that it needs no server."""
-        page = escape(self.page.read_text(encoding="utf-8"))
-        # The page's own script may run, and reach nothing of the notebook.
+        page = base64.b64encode(self.page.read_bytes()).decode()
+        # The page's own script may run, and reach nothing of the notebook.  In a `srcdoc` its
+        # links within itself would lead to the notebook.
         return (
-            f'<iframe srcdoc="{page}" sandbox="allow-scripts" width="100%" '
-            f'height="{self.height}" style="border: 0"></iframe>'
+            f'<iframe src="data:text/html;charset=utf-8;base64,{page}" sandbox="allow-scripts" '
+            f'width="100%" height="{self.height}" style="border: 0"></iframe>'
         )
 
 

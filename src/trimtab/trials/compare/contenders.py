@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A measure over the seeds: its median, and the interval that docs/sweep.md explains.
+    """A measure over the seeds: its median, and the interval that the page shows with it.
 
     Infinite is what never came about on most seeds; None is what could not be taken.
     """
