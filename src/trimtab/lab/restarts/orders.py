@@ -15,10 +15,10 @@ from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.world import Event, Kind, Run
+from trimtab.pulsar.model import MINUTE_S
 
 #: Before the first restart, so that the leader knows its brokers.
 _BEFORE_S = 300.0
-_MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[st
 
 def _peak(run: Run, from_s: float, to_s: float) -> tuple[float, int]:
     """Find the highest mean of a minute between two times, and whose it is."""
-    per_minute = max(1, round(_MINUTE_S / run.tick_s))
+    per_minute = max(1, round(MINUTE_S / run.tick_s))
     ticks = run.usage[round(from_s / run.tick_s) : round(to_s / run.tick_s)]
     whole = len(ticks) // per_minute * per_minute
     minutes = np.nan_to_num(ticks[:whole]).reshape(-1, per_minute, ticks.shape[1]).mean(axis=1)
