@@ -11,8 +11,8 @@ from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
 from trimtab.lab.reconstruct.evidence import Told
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.model import MINUTE_S
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.trials.recorded_cluster.reading import is_empty, read, rows
 
 # Pulsar's default; the key is not one of the load balancer.

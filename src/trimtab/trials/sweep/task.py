@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+#: One row of the outcomes table.
+Row: TypeAlias = Mapping[str, Any]
 
 #: Stands where no class sheds.
 NOBODY = "none"
@@ -32,6 +36,11 @@ class Task:
     settings: str
     #: With the scenario it fixes everything random, so that strategies meet the same luck.
     seed: int
+
+    @staticmethod
+    def of(row: Row) -> Task:
+        """Return the task whose row it is."""
+        return Task(**{name: row[name] for name in Task.__slots__})
 
 
 class Status(StrEnum):
@@ -70,6 +79,19 @@ def settings_text(settings: Mapping[str, str]) -> str:
     '{"a": "1", "b": "2"}'
     """
     return json.dumps(dict(sorted(settings.items())))
+
+
+def json_number(value: float) -> float | str | None:
+    """Return a number as JSON can spell it: it has no infinity, and what is not known is null.
+
+    >>> json_number(0.5), json_number(float("nan")), json_number(float("inf"))
+    (0.5, None, 'Infinity')
+    """
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
