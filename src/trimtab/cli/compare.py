@@ -18,6 +18,7 @@ from trimtab.cli.arguments import (
 from trimtab.cli.numbers import Finite
 from trimtab.cli.trials import ROWS_KEPT, sparked, tell
 
+
 @click.command()
 @click.argument("scenarios", metavar="SCENARIO...|RECORDING", nargs=-1, required=True)
 @output_option(ROWS_KEPT, required=True)

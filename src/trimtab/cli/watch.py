@@ -170,12 +170,9 @@ def watch(
         if shadow and act:
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
+        for_s = 0.0 if once else duration
         wanted = Wanted(
-            admin=address,
-            metadata=metadata,
-            logs=logs,
-            duration_s=0.0 if once else duration,
-            every_s=every,
+            admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
         )
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trimtab.report.contenders import unit_of
 from trimtab.report.input import Given, text, whole
 from trimtab.report.marks import command_block, markdown_table
-from trimtab.report.reproductions import Shown, headline, shown_of, unit_of
+from trimtab.report.reproductions import Shown, headline, shown_of
 
 #: Folder of the pictures, as seen from the page.
 _PICTURES = "reproductions"

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.files.fields import Field, FieldError, expected_name
+from trimtab.files.fields import Field, FieldError, expected_name, in_file
 from trimtab.lab.scenarios import ALIASES, built_in, scenario_text
 from trimtab.lab.simulate.scenario import ScenarioError, question, scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
-from trimtab.trials.reproduce.definition import Definition, DefinitionError, Variant, told
+from trimtab.trials.reproduce.definition import Definition, DefinitionError, Variant
 from trimtab.trials.sweep.strategies import Strategy, axes, strategies
 from trimtab.trials.sweep.task import Task, settings_text
 
@@ -80,7 +80,7 @@ def _arm(of: Definition, variant: Variant, where: tuple[str | int, ...]) -> Arm:
         strategy = _strategy(of, variant)
         strategy.check(strategy.release or found.run.release)
     except FieldError as error:
-        raise told(of.name, error) from error
+        raise DefinitionError(in_file(of.name, error)) from error
     except ScenarioError as error:
         raise DefinitionError(f"{of.name}: {variant.name}: {error}") from error
     if variant.changes is not None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field, FieldError
+from trimtab.files.fields import Field, FieldError, toml_field
+from trimtab.files.whole_files import read_text
 from trimtab.trials.sweep.strategies import Strategy, strategies
 from trimtab.trials.sweep.task import Task, settings_text
 
@@ -74,10 +74,9 @@ def grid(text: str, origin: str) -> Grid:
     Raises:
         GridError: it is not TOML; or a key is missing, misspelt or takes something else.
     """
+    whole = toml_field(text, origin, GridError)
     try:
-        return _grid(Field(tomllib.loads(text)), origin)
-    except tomllib.TOMLDecodeError as error:
-        raise GridError(f"{origin}: expected TOML: {error}") from error
+        return _grid(whole, origin)
     except FieldError as error:
         raise GridError(f"{origin}: {error}") from error
 
@@ -88,12 +87,7 @@ def read_grid(path: Path) -> Grid:
     Raises:
         GridError: the file cannot be read, or is no grid.
     """
-    try:
-        return grid(path.read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError as error:
-        raise GridError(f"{path}: expected text in UTF-8: {error}") from error
-    except OSError as error:
-        raise GridError(f"{path}: {error.strerror}") from error
+    return grid(read_text(path, GridError), str(path))
 
 
 def seeds(given: Field) -> tuple[int, ...]:
