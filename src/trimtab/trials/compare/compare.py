@@ -14,11 +14,11 @@ from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.report.comparison import render_comparison
 from trimtab.report.contenders import figure
-from trimtab.trials.compare.comparison import COST, GAIN, StrategyKey, comparison, strategy_key
+from trimtab.trials.compare.comparison import COST, GAIN, comparison
 from trimtab.trials.sweep.grid import TIME_LIMIT_S, Grid
 from trimtab.trials.sweep.simulation import plan_of, scenarios_of
-from trimtab.trials.sweep.strategies import JOINT, Strategy, asked_settings, strategies, usual
-from trimtab.trials.sweep.task import NOBODY, Row, Status, settings_text
+from trimtab.trials.sweep.strategies import Strategy, asked_settings, strategies, usual
+from trimtab.trials.sweep.task import NOBODY, Row, Status, StrategyKey, settings_text
 from trimtab.trials.trial import Document, Form, Trial
 
 
@@ -61,7 +61,7 @@ class Question:
         chosen = [each for pair in named for each in strategies(pair, asked, settings)]
         return Grid(
             scenarios=self.scenarios,
-            strategies=tuple({_spelt(each): each for each in chosen}.values()),
+            strategies=tuple({each.key(""): each for each in chosen}.values()),
             seeds=tuple(range(self.n_seeds)),
             time_limit_s=self.time_limit_s,
             origin="compare",
@@ -123,18 +123,9 @@ def _document(
     return document
 
 
-def _spelt(strategy: Strategy) -> tuple[str, ...]:
-    pair = f"{strategy.shedder}{JOINT}{strategy.placement}"
-    return pair, strategy.release or "", settings_text(strategy.settings)
-
-
 def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[StrategyKey, ...]:
     """List strategies as rows know them, in their order; one without a release has several."""
-    keys = [
-        (each.shedder, each.placement, each.release or release, settings_text(each.settings))
-        for each in chosen
-        for release in dict.fromkeys(releases.values())
-    ]
+    keys = (each.key(release) for each in chosen for release in releases.values())
     return tuple(dict.fromkeys(keys))
 
 
@@ -152,7 +143,7 @@ def _judge(scenario: Scenario, shown: dict[str, Any], rows: Sequence[Row]) -> No
             for row in rows
             if is_its_own
             and row["scenario"] == shown["name"]
-            and strategy_key(row) == (*key, settings_text({}))
+            and StrategyKey.of(row) == (*key, settings_text({}))
         ]
         given = judged(scenario, shedder, each["placement"], runs) if runs else ()
         each["expectations"] = [

@@ -15,10 +15,8 @@ from typing import Any, TypeAlias
 
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.outcomes.intervals import Interval, interval, paired
-from trimtab.trials.sweep.task import NOBODY, Row, Status, json_number
+from trimtab.trials.sweep.task import Row, Status, StrategyKey, json_number
 
-#: Shedder, placer, release and settings, as in a row.
-StrategyKey: TypeAlias = tuple[str, str, str, str]
 #: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
 Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
 
@@ -71,25 +69,6 @@ def comparison(
     }
 
 
-def strategy_key(row: Row) -> StrategyKey:
-    """Give what a row is a run of, besides its scenario and its seed."""
-    return row["shedder"], row["placement"], row["release"], row["settings"]
-
-
-def label(key: StrategyKey) -> str:
-    """Name a strategy for a person, without its release and settings.
-
-    >>> label(("AvgShedder", "AvgShedder", "4.0", "{}"))
-    'AvgShedder'
-    >>> label(("none", "LeastLongTermMessageRate", "4.0", "{}"))
-    'no shedding'
-    """
-    shedder, placement, *_ = key
-    if shedder == NOBODY:
-        return "no shedding"
-    return shedder if shedder == placement else f"{shedder} + {placement}"
-
-
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
     """Say of which points no other is smaller in one number and not larger in the other.
 
@@ -122,13 +101,12 @@ def strategy_document(
     """
     fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == Status.OK}
     shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == Status.OK]
-    shedder, placement, release, settings = key
     return {
-        "label": label(key),
-        "shedder": shedder,
-        "placement": placement,
-        "release": release,
-        "settings": json.loads(settings),
+        "label": key.label,
+        "shedder": key.shedder,
+        "placement": key.placement,
+        "release": key.release,
+        "settings": json.loads(key.settings),
         "runs": len(fine),
         "failures": [
             {"seed": seed, "status": row["status"], "error": row["error"]}
@@ -189,9 +167,9 @@ def _scenario(
     name: str, question: str, rows: Sequence[Row], strategies: Sequence[StrategyKey]
 ) -> dict[str, Any]:
     """Compare the strategies of one scenario."""
-    there = {strategy_key(row) for row in rows}
+    there = {StrategyKey.of(row) for row in rows}
     of_strategy = {
-        key: {row["seed"]: row for row in rows if strategy_key(row) == key}
+        key: {row["seed"]: row for row in rows if StrategyKey.of(row) == key}
         for key in strategies
         if key in there
     }

@@ -44,10 +44,8 @@ class Rates:
 
     def task(self, contender: Contender, scenario: str, seed: int) -> Task:
         """Give the task of a strategy."""
-        of = contender.pair()
-        release = of.release or self.scenarios[scenario].run.release
-        settings = settings_text(of.settings)
-        return Task(scenario, of.shedder, of.placement, release, settings, seed)
+        key = contender.pair().key(self.scenarios[scenario].run.release)
+        return Task(scenario, *key, seed)
 
     def nobody(self, scenario: str, seed: int) -> Task:
         """Give the task of nobody shedding."""

@@ -14,7 +14,7 @@ from trimtab.lab.simulate.scenario import ScenarioError, question, scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.trials.reproduce.definition import Definition, DefinitionError, Variant
 from trimtab.trials.sweep.strategies import Strategy, axes, strategies
-from trimtab.trials.sweep.task import Task, settings_text
+from trimtab.trials.sweep.task import Task
 
 #: What the first arm is called: the experiment as it was published, as far as is known.
 AS_PUBLISHED = "as published"
@@ -34,14 +34,7 @@ class Arm:
 
     def task(self, seed: int) -> Task:
         """Give the task that runs it with a seed."""
-        return Task(
-            self.scenario_name,
-            self.strategy.shedder,
-            self.strategy.placement,
-            self.strategy.release or self.scenario.run.release,
-            settings_text(self.strategy.settings),
-            seed,
-        )
+        return Task(self.scenario_name, *self.strategy.key(self.scenario.run.release), seed)
 
 
 def arms(of: Definition) -> tuple[Arm, ...]:

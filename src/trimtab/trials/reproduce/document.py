@@ -8,7 +8,6 @@ from typing import Any
 
 from trimtab.lab.simulate.scenario_keys import Span
 from trimtab.report.contenders import figure
-from trimtab.trials.compare.comparison import label
 from trimtab.trials.reproduce.arms import Arm
 from trimtab.trials.reproduce.definition import Definition
 from trimtab.trials.reproduce.numbers import value_of
@@ -84,7 +83,7 @@ def _experiment(found: Judged) -> dict[str, Any]:
         "source": head.source,
         "remark": head.remark,
         "scenario": head.scenario,
-        "strategy": label((task.shedder, task.placement, task.release, task.settings)),
+        "strategy": first.strategy.key(task.release).label,
         "release": task.release,
         "settings": dict(first.strategy.settings),
         "verdict": {

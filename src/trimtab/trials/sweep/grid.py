@@ -11,7 +11,7 @@ from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, toml_field
 from trimtab.files.whole_files import read_text
 from trimtab.trials.sweep.strategies import Strategy, strategies
-from trimtab.trials.sweep.task import Task, settings_text
+from trimtab.trials.sweep.task import StrategyKey, Task
 
 #: s that a run may take where the grid says nothing.
 TIME_LIMIT_S = 600.0
@@ -49,19 +49,18 @@ class Grid:
             GridError: a release has no such strategy, or no such key.
         """
         return frozenset(
-            self._task(scenario, strategy, seed, strategy.release or release)
+            Task(scenario, *self._key(strategy, release), seed)
             for scenario, release in releases.items()
             for strategy in self.strategies
             for seed in self.seeds
         )
 
-    def _task(self, scenario: str, strategy: Strategy, seed: int, release: str) -> Task:
+    def _key(self, strategy: Strategy, release: str) -> StrategyKey:
         try:
-            strategy.check(release)
+            strategy.check(strategy.release or release)
         except FieldError as error:
             raise GridError(f"{self.origin}: {error}") from error
-        settings = settings_text(strategy.settings)
-        return Task(scenario, strategy.shedder, strategy.placement, release, settings, seed)
+        return strategy.key(release)
 
 
 def grid(text: str, origin: str) -> Grid:

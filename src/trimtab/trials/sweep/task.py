@@ -8,13 +8,46 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 #: One row of the outcomes table.
 Row: TypeAlias = Mapping[str, Any]
 
 #: Stands where no class sheds.
 NOBODY = "none"
+
+
+class StrategyKey(NamedTuple):
+    """What a row is a run of, besides its scenario and its seed."""
+
+    #: Simple name of Pulsar's class, or `NOBODY`.
+    shedder: str
+    #: Simple name of Pulsar's class.
+    placement: str
+    #: A Pulsar release or release line.
+    release: str
+    #: broker.conf's keys that depart from the release's defaults, as `settings_text` has it.
+    settings: str
+
+    @staticmethod
+    def of(row: Row) -> StrategyKey:
+        """Return the strategy whose row it is."""
+        return StrategyKey(*(row[name] for name in StrategyKey._fields))
+
+    @property
+    def label(self) -> str:
+        """Return its name for a person, without release and settings.
+
+        >>> StrategyKey("AvgShedder", "AvgShedder", "4.0", "{}").label
+        'AvgShedder'
+        >>> StrategyKey("none", "LeastLongTermMessageRate", "4.0", "{}").label
+        'no shedding'
+        """
+        if self.shedder == NOBODY:
+            return "no shedding"
+        if self.shedder == self.placement:
+            return self.shedder
+        return f"{self.shedder} + {self.placement}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -26,13 +59,10 @@ class Task:
 
     #: Name of the scenario.
     scenario: str
-    #: Simple name of Pulsar's class, or `NOBODY`.
+    #: As in `StrategyKey`.
     shedder: str
-    #: Simple name of Pulsar's class.
     placement: str
-    #: A Pulsar release or release line.
     release: str
-    #: broker.conf's keys that depart from the release's defaults, as `settings_text` has it.
     settings: str
     #: With the scenario it fixes everything random, so that strategies meet the same luck.
     seed: int

@@ -15,14 +15,13 @@ from trimtab.ingest import Recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
-from trimtab.trials.compare.comparison import CONFIDENCE, StrategyKey
+from trimtab.trials.compare.comparison import CONFIDENCE
 from trimtab.trials.recorded_cluster import Recorded
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.sweep.grid import TIME_LIMIT_S
 from trimtab.trials.sweep.pipeline import Plan, sweep
-from trimtab.trials.sweep.strategies import Strategy
-from trimtab.trials.sweep.task import Task, settings_text
+from trimtab.trials.sweep.task import StrategyKey, Task
 from trimtab.trials.trial import Document, Form, Result, written
 from trimtab.trials.what_if.changes import changes
 from trimtab.trials.what_if.costs_told import costs_told
@@ -146,7 +145,7 @@ def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) ->
         "measures": [{"name": name, **asdict(each)} for name, each in SHOWN.items()],
     }
     replay = Replay(rebuilt, balancer.conf, drawn[: question.n_seeds])
-    keys = tuple(_key(each, balancer) for each in (steered, *chosen))
+    keys = tuple(each.key(balancer.release) for each in (steered, *chosen))
     return Posed(head, keys, _plan(str(document["recording"]), keys, replay, question))
 
 
@@ -166,11 +165,6 @@ def _balancer(cluster: Recorded) -> Balancer:
     ran = cluster.balancer
     shedder = ran.shedder if cluster.is_shedding else None
     return Balancer(shedder, ran.placer, ran.release, ran.conf)
-
-
-def _key(strategy: Strategy, balancer: Balancer) -> StrategyKey:
-    release = strategy.release or balancer.release
-    return strategy.shedder, strategy.placement, release, settings_text(strategy.settings)
 
 
 def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, question: Question) -> Plan:

@@ -9,16 +9,14 @@ from typing import Any
 
 from trimtab.lab.outcomes.intervals import Interval, summary
 from trimtab.trials.compare.comparison import (
-    StrategyKey,
     beside,
     difference_document,
     estimate,
     interval_document,
     number,
     strategy_document,
-    strategy_key,
 )
-from trimtab.trials.sweep.task import Row, Status
+from trimtab.trials.sweep.task import Row, Status, StrategyKey
 from trimtab.trials.what_if.measures import SHOWN
 
 #: The two measures of the picture: what balance costs, and how good it is.
@@ -43,7 +41,9 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
     Properties:
         The order of the rows decides nothing.
     """
-    of = {key: {row["seed"]: row for row in rows if strategy_key(row) == key} for key in strategies}
+    of = {
+        key: {row["seed"]: row for row in rows if StrategyKey.of(row) == key} for key in strategies
+    }
     before = of[strategies[0]]
     alike = _alike(of)
     shown = [
