@@ -19,6 +19,8 @@ Flags: TypeAlias = NDArray[np.bool_]
 
 #: Bytes in a MiB, which Pulsar calls MB.
 MEBIBYTE = 1048576.0
+#: Seconds in the minutes of Pulsar's settings and of scenarios.
+MINUTE_S = 60.0
 
 #: The five resources of a load report, in the order of every array with a resource axis.
 RESOURCES = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")

@@ -25,13 +25,11 @@ from trimtab.lab.simulate.truth import LastMinute, last_minute
 from trimtab.lab.simulate.windows import Counted, Windows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.leader import load_data
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 from trimtab.pulsar.settings import check_intervals, load_manager_settings
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
 from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
-
-_MINUTE_S = 60.0
 
 
 @dataclass(slots=True)
@@ -104,7 +102,7 @@ class Simulation:
         self.cluster = Cluster(world.machines, world.bundles)
         met = self.meet(bare, parameters, splits)
         self.flows = Flows(self.cluster, met.traffic, met.background, parameters)
-        host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * _MINUTE_S
+        host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
         lengths = (host_s, self.settings.stats_interval_s, self.settings.report_interval_s_min)
         ticks = Lengths(*(max(1, round(length / tick_s)) for length in lengths))
         self.windows = Windows(self.cluster, self.flows, met.phases, ticks)
@@ -137,7 +135,7 @@ class Simulation:
         self.bundle_at = {name: i for i, name in enumerate(world.bundles.names)}
         self.broker_at = {name: i for i, name in enumerate(world.machines.names)}
         self.killed_s = np.full(len(world.machines.names), np.nan)
-        minute = max(1, round(_MINUTE_S / self.parameters.measuring.tick_s))
+        minute = max(1, round(MINUTE_S / self.parameters.measuring.tick_s))
         self._background = np.zeros((minute, len(world.machines.names)))
         self.foreseen = Foreseen(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
 

@@ -57,7 +57,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
     # they did, though some may have been decided again.
     is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
-    rounds = logged_rounds(document, replayed, (brokers, bundles), interval_s) if is_known else ()
+    rounds = logged_rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
     return Told(
         brokers=brokers.names,
         bundles=bundles.names,
