@@ -5,7 +5,7 @@ It hears of whole reports, one after the other, and keeps what a reader of the r
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,7 +19,7 @@ from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader.load import broker_load, cluster_load
 from trimtab.pulsar.leader.view import LeaderView, Report
-from trimtab.pulsar.map_order import concurrent_hash_map_order
+from trimtab.pulsar.map_order import ConcurrentHashMapKeys
 from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints
 from trimtab.trials.record.clock import LeaderClock
 from trimtab.trials.record.listener import Listener, Unloading, Write
@@ -73,6 +73,8 @@ class RecordedLeader:
     #: (n_brokers, 5) columns RESOURCES.
     limits: Floats = field(init=False)
     names: NDArray[np.object_] = field(init=False)
+    #: Brokers as a map walks them that remembers those that left.
+    _keys: ConcurrentHashMapKeys = field(default_factory=ConcurrentHashMapKeys)
 
     def __post_init__(self) -> None:
         """Begin to tell, before any time has passed."""
@@ -89,8 +91,9 @@ class RecordedLeader:
         self.names = np.array(cluster.bundles.names, np.object_)
         brokers = cluster.machines.names
         position = {name: i for i, name in enumerate(brokers)}
-        present = [brokers[i] for i in np.flatnonzero(cluster.is_registered).tolist()]
-        for name in concurrent_hash_map_order(present):
+        for i in np.flatnonzero(cluster.is_registered).tolist():
+            self._keys.put(brokers[i])
+        for name in self._keys.walk():
             self._write(position[name], -60.0, np.zeros(3), np.zeros(4))
         self._follow()
 
@@ -113,12 +116,14 @@ class RecordedLeader:
 
     def join(self, broker: int) -> None:
         """Meet a broker."""
+        self._keys.put(self.cluster.machines.names[broker])
         self.stats[broker] = np.empty(0, np.int64), np.empty(0), np.empty(0)
         self._write(broker, self._timetable.now_s, np.zeros(3), np.zeros(4))
         self._follow()
 
     def drop(self, broker: int) -> None:
         """Lose a broker, with all that it said."""
+        self._keys.remove(self.cluster.machines.names[broker])
         time_ms = self.clock.happens(self._timetable.now_s)
         self.view.drop(self.cluster.machines.names[broker])
         self.listener.left(time_ms, broker)
@@ -163,6 +168,8 @@ class RecordedLeader:
 
     def start_anew(self) -> None:
         """Be another broker."""
+        # Loads are laid out in the view's order, which may be another one.
+        self.order = self._positions(self._keys.walk())
         self.view.preallocated.by_broker.clear()
         self.view.recently_unloaded.clear()
         self.follow_leader(self.clock.happens(self._timetable.now_s))
@@ -274,5 +281,8 @@ class RecordedLeader:
 
     def _follow(self) -> None:
         """Walk brokers as the view does."""
+        self.order = self._positions(self.view.order())
+
+    def _positions(self, brokers: Iterable[str]) -> Ints:
         position = {name: i for i, name in enumerate(self.cluster.machines.names)}
-        self.order = np.array([position[name] for name in self.view.order()], np.int64)
+        return np.array([position[name] for name in brokers], np.int64)
