@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import leader_one_by_one
-from trimtab.diagnose import leader_averages as averages_module
-from trimtab.diagnose import waiting as waiting_module
+from trimtab.diagnose.replay import leader_averages as averages_module
+from trimtab.diagnose.replay import waiting as waiting_module
 from trimtab.diagnose.replay.feeding import feed
 from trimtab.diagnose.replay.leader_averages import Average, LeaderAverages
 from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
