@@ -44,6 +44,10 @@ setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interp
 quick: $(READY) ## the tests that need neither a JVM nor a browser
 	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow"
 
+.PHONY: near
+near: $(READY) ## the tests that FILE=src/trimtab/... can break, as the imports have it
+	@$(RUN) tools.near $(FILE)
+
 .PHONY: fix
 fix: $(READY) ## format, and mend what the linter can mend
 	@$(RUN) ruff check --fix-only --quiet .

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from pyspark import SparkContext
 
-from trimtab.spark.session import started
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+# Only what has tests is imported by a run of a few: `--doctest-modules` would import the rest.
+collect_ignore = [
+    path.name for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_")
+]
 
 # The same examples on every run where a failure must be the change's fault; new ones
 # on a desk, where a failure is a find.  No deadline: the machine is shared.
@@ -48,6 +54,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkContext]:
     """The run's Spark: a second Java would cost seconds and half a gigabyte."""
+    from trimtab.spark.session import started
+
     ours = started("trimtab tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
     yield ours
     ours.stop()

@@ -7,10 +7,12 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: No GPU, no first-run page, and none of what Chromium does by itself on the network.
@@ -23,7 +25,7 @@ ARGUMENTS = (
     "--no-first-run",
 )
 
-Open = Callable[..., Page]
+Open = Callable[..., "Page"]
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +36,8 @@ def browser() -> Iterator[Browser]:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
+    from playwright.sync_api import sync_playwright  # half a second that other tests do not need
+
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=found, args=list(ARGUMENTS))
         yield launched

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from pages_in_chromium import Open, browser, colours, open_page
 from sweep_rows import KEYS, rows
 from trimtab.report.comparison import render_comparison
 from trimtab.trials.compare.comparison import comparison
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

@@ -9,10 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, assume, find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
-from tests.cluster_loads import anything, exact_loads, loads, plain, without_long
+from tests.cluster_loads import (
+    anything,
+    exact_loads,
+    loads,
+    plain,
+    plain_numbers,
+    ranked_by_traffic,
+    without_long,
+)
 from trimtab.pulsar.model import (
     RESOURCES,
     ClusterLoad,
@@ -36,8 +44,8 @@ from trimtab.pulsar.shed import SHEDDERS
 SHEDS_SEVERAL = {"AvgShedder", "OverloadShedder", "ThresholdShedder", "UniformLoadShedder"}
 # Strategies that give up a broker's only bundle.
 SHEDS_SOLE_BUNDLE = {"AvgShedder"}
-# Strategies that shed from brokers of high usage, whatever the others' is.
-SHEDS_WHEN_BUSY = {"OverloadShedder"}
+# Where a strategy sheds from brokers of high usage, whatever the others' is, the usage below that.
+LEVELS = {"OverloadShedder": st.floats(0, 0.84, exclude_max=True)}
 # Strategies for which brokers of equal traffic are a tie, whatever their usage.
 RANKS_BY_TRAFFIC = {"UniformLoadShedder"}
 # Strategies for which the order of brokers decides without any tie, see their Quirks.
@@ -185,7 +193,7 @@ def test_order_of_brokers_does_not_matter_without_ties(
     if (name, line) in DEPENDS_ON_ORDER:
         pytest.skip(f"{name} of {line} looks at one broker after the other, see its Quirks")
     if name in RANKS_BY_TRAFFIC:
-        assume(np.unique(load.rate_in).size == load.rate_in.size)
+        load = data.draw(ranked_by_traffic(load))
     order = data.draw(st.permutations(range(len(load.brokers))))
     other = _permuted(load, order)
 
@@ -195,12 +203,11 @@ def test_order_of_brokers_does_not_matter_without_ties(
 
 
 @shedders
-@given(load=loads(plain), level=st.floats(0, 1))
+@given(load=loads(plain_numbers), data=st.data())
 def test_balanced_cluster_is_left_alone(
-    name: str, line: str, load: ClusterLoad, level: float
+    name: str, line: str, load: ClusterLoad, data: st.DataObject
 ) -> None:
-    if name in SHEDS_WHEN_BUSY:
-        assume(level < 0.84)
+    level = data.draw(LEVELS.get(name, st.floats(0, 1)))
     count = len(load.brokers)
     level_load = dataclasses.replace(
         load,
@@ -312,7 +319,7 @@ def test_unweighted_usage_equals_doing_it_in_32_bits(load: ClusterLoad) -> None:
     np.testing.assert_array_equal(np.array(expected), unweighted_usage(load))
 
 
-@given(load=loads(plain), weighing=weights)
+@given(load=loads(plain_numbers), weighing=weights)
 def test_weighted_usage_is_bounded_and_needs_a_limit(
     load: ClusterLoad, weighing: ResourceWeights
 ) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, Page
 
 from pages_in_chromium import Open, browser, colours, open_page
 from report_nights import HOSTILE, night, render, usage
 from trimtab.report.render import MOVES_OF_MANY
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 

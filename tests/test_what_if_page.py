@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from jsonschema import Draft202012Validator
-from playwright.sync_api import Page
 
 from pages_in_chromium import Open, browser, open_page
 from report_nights import render
 from test_counterfactual import document
 from trimtab.report.what_if import render_what_if
 from trimtab.report.what_if_section import section_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 __all__ = ["browser", "open_page"]  # the fixtures
 

@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from pyspark import SparkContext
-from scipy.stats import spearmanr
 
 from tools.catalogue import code, table
 from trimtab.cli.compare import compare
@@ -202,6 +201,8 @@ def _plain(value: float) -> float | None:
 
 def correlations(one: _Outcomes, other: _Outcomes) -> dict[str, float]:
     """Correlate the ranks of the strategies, measure by measure; NaN where all are alike."""
+    from scipy.stats import spearmanr  # noqa: PLC0415  # takes longer to load than all else here
+
     found = {}
     for name in _RANKED:
         both = [(one[each][name], other[each][name]) for each in one]
