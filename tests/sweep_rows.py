@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.lab.outcomes import MEASURES
+from trimtab.trials.sweep.task import StrategyKey
 
 #: Shedder, placer, typical unloads and minutes to balance; the last may never come.
 TYPICAL = (
@@ -19,7 +20,7 @@ TYPICAL = (
     ("AvgShedder", "AvgShedder", 14.0, 24.0),
     ("none", "LeastLongTermMessageRate", 0.0, math.inf),
 )
-KEYS = tuple((shedder, placer, "4.0.8", "{}") for shedder, placer, _, _ in TYPICAL)
+KEYS = tuple(StrategyKey(shedder, placer, "4.0.8", "{}") for shedder, placer, _, _ in TYPICAL)
 
 
 def row(

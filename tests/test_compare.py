@@ -20,10 +20,11 @@ from trimtab.cli import main
 from trimtab.files.fields import FieldError
 from trimtab.lab.outcomes import MEASURES
 from trimtab.report.comparison import render_comparison
-from trimtab.trials.compare.compare import Question, compare, planned
+from trimtab.trials.compare.compare import Question, planned
 from trimtab.trials.compare.comparison import comparison, frontier
 from trimtab.trials.sweep.strategies import USUAL
 from trimtab.trials.sweep.task import Task
+from trimtab.trials.trial import run
 
 THRESHOLD, AVG = KEYS[0], KEYS[4]
 QUESTIONS = {"S05": "How soon?", "S02": ""}
@@ -197,7 +198,7 @@ def compared(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> P
     """A comparison of two strategies on a scenario that trimtab brings."""
     output = tmp_path_factory.mktemp("compared")
     question = Question(("S01",), ("AvgShedder", "none"), n_seeds=3, command="trimtab compare S01")
-    compare(partial(nullcontext, spark), planned(question), output)
+    run(partial(nullcontext, spark), planned(question), output)
     return output
 
 
@@ -255,7 +256,7 @@ def test_what_was_compared_is_compared_again_without_spark(compared: Path) -> No
     question = Question(("S01",), ("AvgShedder", "none"), n_seeds=3, command="trimtab compare S01")
     before = {path.name: path.read_bytes() for path in compared.glob("c*")}
 
-    found = compare(no_spark, planned(question), compared)
+    found = run(no_spark, planned(question), compared)
 
     assert before == {path.name: path.read_bytes() for path in compared.glob("c*")}
     assert {"comparison.html", "comparison.json"} == before.keys()

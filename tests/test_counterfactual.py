@@ -17,8 +17,7 @@ from trimtab.lab.reconstruct.cluster import rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import fitted_costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.shed import SHEDDERS
-from trimtab.trials.compare.comparison import StrategyKey
-from trimtab.trials.sweep.task import NOBODY, Task
+from trimtab.trials.sweep.task import NOBODY, StrategyKey, Task
 from trimtab.trials.what_if.changes import changes
 from trimtab.trials.what_if.fidelity import fidelity
 from trimtab.trials.what_if.lines import lines
@@ -28,10 +27,10 @@ from trimtab.trials.what_if.replay import Replay, digest
 from trimtab.trials.what_if.variants import TRIED, real, refuse_unknown, variants
 
 PLACER = "LeastLongTermMessageRate"
-REAL: StrategyKey = ("UniformLoadShedder", PLACER, "4.0.8", "{}")
-AVG: StrategyKey = ("AvgShedder", "AvgShedder", "4.0.8", "{}")
-EAGER: StrategyKey = ("AvgShedder", "AvgShedder", "4.0.8", '{"hits": "2"}')
-NONE: StrategyKey = (NOBODY, PLACER, "4.0.8", "{}")
+REAL = StrategyKey("UniformLoadShedder", PLACER, "4.0.8", "{}")
+AVG = StrategyKey("AvgShedder", "AvgShedder", "4.0.8", "{}")
+EAGER = StrategyKey("AvgShedder", "AvgShedder", "4.0.8", '{"hits": "2"}')
+NONE = StrategyKey(NOBODY, PLACER, "4.0.8", "{}")
 
 # ---------------------------------------------------------------- fidelity
 
@@ -292,7 +291,10 @@ def test_a_change_is_advised_if_it_is_better_in_one_and_worse_in_neither() -> No
 
 
 def test_at_most_five_changes_are_advised_the_largest_gain_first() -> None:
-    keys = [("AvgShedder", "AvgShedder", "4.0.8", json.dumps({"hits": str(n)})) for n in range(9)]
+    keys = [
+        StrategyKey("AvgShedder", "AvgShedder", "4.0.8", json.dumps({"hits": str(n)}))
+        for n in range(9)
+    ]
     made = rows(REAL, 100.0, 30.0)
     for n, key in enumerate(keys):
         made += rows(key, 50.0 + n, 20.0 - n)

@@ -17,11 +17,11 @@ from trimtab.files.fields import FieldError
 from trimtab.report.marks import BEGINS, ENDS
 from trimtab.report.ratings import render_ratings
 from trimtab.trials.rate.definition import built_in_rating, rating
-from trimtab.trials.rate.docs import write_docs
 from trimtab.trials.rate.document import Basis, document
-from trimtab.trials.rate.pipeline import planned, rate
+from trimtab.trials.rate.pipeline import RATINGS, planned, rates_of
 from trimtab.trials.rate.rated import rated
 from trimtab.trials.rate.statistics import STATISTICS, Taken
+from trimtab.trials.trial import run, write_docs
 
 SMALL = """
 [[dimensions]]
@@ -69,7 +69,7 @@ says = "it moves <much>"
 def made(values: dict[tuple[str, str], list[float]], n_failed: int = 0) -> dict[str, Any]:
     """Rate made-up runs: name of a dimension and of a strategy → values of the runs."""
     read = rating(SMALL, "small.toml")
-    rates = planned(read, 2, "trimtab rate")
+    rates = rates_of(read, 2)
     cells = {}
     for dimension in read.dimensions:
         for contender in read.strategies:
@@ -105,7 +105,7 @@ def told() -> dict[str, Any]:
 
 def test_the_rating_that_is_brought_can_be_laid_out() -> None:
     read = built_in_rating()
-    rates = planned(read, 2, "")
+    rates = rates_of(read, 2)
 
     assert {"adaptability", "stability", "over-placement", "over-unloading", "speed"} <= {
         each.name for each in read.dimensions
@@ -167,11 +167,11 @@ def test_the_page_is_complete_and_the_same_each_time(told: dict[str, Any]) -> No
 
 def test_the_page_of_the_docs_is_filled(told: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(FieldError, match="expected a page of the docs"):
-        write_docs(told, tmp_path)
+        write_docs(told, RATINGS, tmp_path)
     page = tmp_path / "ratings.md"
     page.write_text(f"# Top\n\n{BEGINS}\n{ENDS}\n", encoding="utf-8")
 
-    write_docs(told, tmp_path)
+    write_docs(told, RATINGS, tmp_path)
 
     text = page.read_text(encoding="utf-8")
     assert "over 2 seeds" in text
@@ -191,9 +191,9 @@ def test_a_file_that_is_no_rating_is_told_in_a_line(tmp_path: Path) -> None:
 
 
 def test_end_to_end(spark: SparkContext, tmp_path: Path) -> None:
-    rates = planned(rating(SMALL, "small.toml"), 2, "trimtab rate")
+    trial = planned(rating(SMALL, "small.toml"), 2, "trimtab rate")
 
-    found = rate(lambda: nullcontext(spark), rates, tmp_path / "out")
+    found = run(lambda: nullcontext(spark), trial, tmp_path / "out")
 
     written = json.loads(found.json.read_text(encoding="utf-8"))
     runs = [[cell["runs"] for cell in each["cells"]] for each in written["strategies"]]
@@ -201,5 +201,5 @@ def test_end_to_end(spark: SparkContext, tmp_path: Path) -> None:
     # Its words rest on what was run: ThresholdShedder leaves ten brokers at 80 % alone.
     assert "good" == written["strategies"][0]["cells"][0]["word"]
     assert "The rating" in found.page.read_text(encoding="utf-8")
-    assert found.has_runs
+    assert found.is_good
     assert 3 == len(list(found.lines()))

@@ -22,10 +22,10 @@ from trimtab.report.reproductions_text import reproductions_text
 from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of
 from trimtab.trials.reproduce.catalogue import chosen, names
 from trimtab.trials.reproduce.definition import DefinitionError, definition
-from trimtab.trials.reproduce.docs import write_docs
 from trimtab.trials.reproduce.document import document, judged
 from trimtab.trials.reproduce.picture import picture
-from trimtab.trials.reproduce.pipeline import planned, reproduce
+from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, planned
+from trimtab.trials.trial import run, write_docs
 
 SEEDS = range(4)
 MINE = definition(
@@ -219,7 +219,7 @@ def test_what_was_measured_goes_between_the_marks(drawn: dict[str, Any], tmp_pat
     page = tmp_path / "reproductions.md"
     page.write_text(f"# Top\n\n{BEGINS}\nold\n{ENDS}\n\nBottom\n", encoding="utf-8")
 
-    write_docs(drawn, tmp_path)
+    write_docs(drawn, REPRODUCTIONS, tmp_path)
 
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# Top\n\n{BEGINS}\n\nMeasured on 2")
@@ -228,7 +228,7 @@ def test_what_was_measured_goes_between_the_marks(drawn: dict[str, Any], tmp_pat
     assert "with trimtab 1.2.3 over 4 seeds" in text
     assert (tmp_path / "reproductions" / "mine.svg").is_file()
     assert "(reproductions/mine.svg)" in text
-    assert "# A test of" in reproductions_text(drawn, "2026-01-01", "x")
+    assert "# A test of" in reproductions_text(drawn, "2026-01-01")
 
 
 @pytest.mark.parametrize("page", ["", BEGINS, f"{ENDS}{BEGINS}", f"{BEGINS}{BEGINS}{ENDS}"])
@@ -239,10 +239,10 @@ def test_a_page_without_marks_is_left_alone(page: str) -> None:
 
 def test_docs_that_are_not_there_are_told(drawn: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(FieldError, match="expected a page of the docs"):
-        write_docs(drawn, tmp_path)
+        write_docs(drawn, REPRODUCTIONS, tmp_path)
     (tmp_path / "reproductions.md").write_text("# Top\n", encoding="utf-8")
     with pytest.raises(FieldError, match=r"--docs: found .*expected <!-- measured -->"):
-        write_docs(drawn, tmp_path)
+        write_docs(drawn, REPRODUCTIONS, tmp_path)
 
 
 # --------------------------------------------------------------------------- the command
@@ -271,14 +271,14 @@ def test_end_to_end(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.Mon
     # Somebody may be writing at the program while this runs; that rows of another program
     # are not taken up is a test of the sweep's.
     monkeypatch.setattr("trimtab.trials.sweep.pipeline.digest", lambda: "this program")
-    reproducing = planned(chosen(("idle-eleventh",)), 2, "trimtab reproduce")
+    trial = planned(chosen(("idle-eleventh",)), 2, "trimtab reproduce")
     started: list[int] = []
 
     def start() -> Any:
         started.append(1)
         return nullcontext(spark)
 
-    found = reproduce(start, reproducing, tmp_path / "out")
+    found = run(start, trial, tmp_path / "out")
 
     (experiment,) = json.loads(found.json.read_text(encoding="utf-8"))["experiments"]
     assert 2 == experiment["arms"][0]["runs"]
@@ -286,10 +286,10 @@ def test_end_to_end(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.Mon
     # Two brokers too many for a line each would be quantiles; these are eleven.
     assert 11 == len(experiment["picture"]["series"])
     assert "Ten brokers at 80 %" in found.page.read_text(encoding="utf-8")
-    assert found.has_runs
+    assert found.is_good
     (line,) = found.lines()
     assert line.startswith("Ten brokers at 80 % and one at 5 under ThresholdShedder: ")
 
     page = found.page.read_bytes()
-    again = reproduce(start, reproducing, tmp_path / "out")
+    again = run(start, trial, tmp_path / "out")
     assert (page, [1]) == (again.page.read_bytes(), started)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from trimtab.lab.restarts.orders import Timing, foretold, orders
+from trimtab.lab.restarts.orders import Order, Timing, foretold, orders
 from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow, standing_world
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
@@ -44,7 +44,7 @@ def test_what_is_not_told_or_idle_can_be_simulated_too() -> None:
         {"a:1": math.nan, "b:1": 30.0, "c:1": 0.0},
         {"a:1": {"t/n/0x0_0x1": idle}, "b:1": {"t/n/0x1_0x2": backlog}, "c:1": {}},
     )
-    found = foretold(now, ("by name", ["a:1", "b:1", "c:1"]), Timing(30, 120), NOBODY, [0])
+    found = foretold(now, Order("by name", ["a:1", "b:1", "c:1"]), Timing(30, 120), NOBODY, [0])
 
     assert 20.0 < found.peak_percent.median < 60.0
 
@@ -62,13 +62,13 @@ def test_the_leader_is_the_last_of_every_order() -> None:
 
 def test_a_broker_that_is_away_is_carried_by_the_others() -> None:
     now = cluster(40.0, 40.0, 40.0)
-    order = ("by name", tuple(now.usage_percent))
+    order = Order("by name", tuple(now.usage_percent))
 
     found = foretold(now, order, Timing(60, 300), NOBODY, [0, 1])
     again = foretold(now, order, Timing(60, 300), NOBODY, [0, 1])
 
     assert found == again
-    assert found.brokers == order[1]
+    assert found.brokers == order.brokers
     # Two carry what three did, so one of them at least stands at 60.
     assert found.restarts[0].peak_percent.median > 55.0
     assert found.restarts[0].peak_at != "b-0:8080"

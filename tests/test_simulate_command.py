@@ -414,9 +414,9 @@ def test_names_are_shortened_only_while_they_differ() -> None:
 
 
 def test_numbers_in_json_say_what_they_cannot_be() -> None:
-    from trimtab.trials.simulate.result import number
+    from trimtab.trials.sweep.task import json_number
 
-    assert [number(x) for x in (1.0, math.nan, math.inf, -math.inf)] == [
+    assert [json_number(x) for x in (1.0, math.nan, math.inf, -math.inf)] == [
         1.0,
         None,
         "Infinity",

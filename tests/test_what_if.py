@@ -16,8 +16,9 @@ from tools import what_if as page
 from trimtab.cli import main
 from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
+from trimtab.trials.trial import Result
 from trimtab.trials.what_if.advice import advice
-from trimtab.trials.what_if.command import Answered, Question, what_if
+from trimtab.trials.what_if.command import Question, what_if
 
 ROOT = Path(__file__).parent.parent
 AVG = ROOT / "recordings" / "avg"
@@ -25,18 +26,17 @@ FEW = Question(strategies=("UniformLoadShedder", "none"), n_seeds=2)
 
 
 @pytest.fixture(scope="module")
-def answer(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Answered:
+def answer(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Result:
     folder = tmp_path_factory.mktemp("compare") / "out"
     with open_recording(AVG) as opened:
         return what_if(spark, opened, FEW, folder, anew=False)
 
 
 @pytest.mark.spark
-def test_a_recorded_night_is_reproduced_and_then_replayed_otherwise(answer: Answered) -> None:
-    found: dict[str, Any] = json.loads(answer.comparison.read_text(encoding="utf-8"))
+def test_a_recorded_night_is_reproduced_and_then_replayed_otherwise(answer: Result) -> None:
+    found: dict[str, Any] = json.loads(answer.json.read_text(encoding="utf-8"))
     assert found == answer.document
-    assert answer.is_trusted
-    assert answer.has_runs
+    assert answer.is_good
     checks = {each["name"]: each for each in found["fidelity"]["checks"]}
     assert checks["to shed or not"]["found"] == "the same in 9 of 9 rounds"
 

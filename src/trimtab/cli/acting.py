@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from trimtab.cli.arguments import FOLDER, Command
 from trimtab.cli.reaching import ADMIN, CLIENT_CONF, NO_HOST_CHECK, reached_by
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
+    from trimtab.live.gather import Access
 
-Command = TypeVar("Command", bound=Callable[..., object])
 
-
-class Asking(TypedDict):
-    """The options that say which cluster, and who asks."""
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """The options that say which cluster is acted on, and who asks."""
 
     admin: str | None
     client_conf: Path | None
@@ -26,12 +28,29 @@ class Asking(TypedDict):
     metadata: str | None
     state: Path | None
 
+    def where(self) -> Where:
+        """Return what the cluster is reached by.
+
+        Raises:
+            GatherError: an option is wrong, or there is no address.
+        """
+        address, access = reached_by(self.admin, self.client_conf, no_host_check=self.no_host_check)
+        return where_of(address, access, self.state, self.metadata)
+
 
 def acting(command: Command) -> Command:
-    """Give a command the options in `Asking`."""
+    """Return a command with the options of `Reaching`, which it takes as `reaching`."""
+
+    @wraps(command)
+    def reaching_command(**options: Any) -> object:  # noqa: ANN401  # click checks them
+        names = [field.name for field in fields(Reaching)]
+        reaching = Reaching(**{name: options.pop(name) for name in names})
+        return command(reaching=reaching, **options)
+
+    found = cast(Command, reaching_command)
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        found = option(found)
+    return found
 
 
 _OPTIONS = (
@@ -45,7 +64,7 @@ _OPTIONS = (
     ),
     click.option(
         "--state",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=FOLDER,
         envvar="TRIMTAB_STATE",
         show_envvar=True,
         help="Folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
@@ -53,27 +72,15 @@ _OPTIONS = (
 )
 
 
-def where(asking: Asking) -> Where:
-    """Make of the options what a cluster is reached by.
+def where_of(address: str, access: Access, state: Path | None, metadata: str | None) -> Where:
+    """Return what a cluster is reached by; locks lie in the user's folder if none is named.
 
     Raises:
-        GatherError: an option is wrong, or there is no address.
+        GatherError: the address is none.
     """
     from trimtab.live.apply import Where
     from trimtab.live.gather.pipeline import web_address
 
-    address, access = reached_by(
-        asking["admin"], asking["client_conf"], no_host_check=asking["no_host_check"]
-    )
-    return Where(
-        address=web_address("--admin", address),
-        access=access,
-        folder=asking["state"] or state_folder(),
-        metadata=asking["metadata"],
-    )
-
-
-def state_folder() -> Path:
-    """Return the folder where locks are if none is named."""
     home = os.environ.get("XDG_STATE_HOME")
-    return (Path(home) if home else Path.home() / ".local" / "state") / "trimtab"
+    folder = (Path(home) if home else Path.home() / ".local" / "state") / "trimtab"
+    return Where(web_address("--admin", address), access, state or folder, metadata)

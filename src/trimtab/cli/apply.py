@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.acting import Reaching, acting
+from trimtab.cli.arguments import FILE
 from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
@@ -28,13 +29,11 @@ _ENDING = "ending after the move that is under way"
 @click.option("--yes", is_flag=True, help="Carry it out; without it, only look.")
 @click.option(
     "--journal",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="What was done, and where a killed run goes on.  [default: PLAN.journal]",
 )
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
-def apply(
-    plan: Path, yes: bool, journal: Path | None, is_json: bool, **asking: Unpack[Asking]
-) -> None:
+def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_json: bool) -> None:
     """Carry out PLAN, a JSON file of moves: one bundle at a time, each verified.
 
     Without --yes nothing is changed: each move is shown with its reason, its expected
@@ -54,7 +53,7 @@ def apply(
 
     found = plan_of(plan)
     path = journal or plan.with_name(f"{plan.name}.journal")
-    with reached(where(asking)) as cluster:
+    with reached(reaching.where()) as cluster:
         if yes:
             is_good = carry_out(found, cluster, path, is_json=is_json)
         else:

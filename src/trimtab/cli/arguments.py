@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from trimtab.cli.numbers import Finite
+
+Command = TypeVar("Command", bound=Callable[..., object])
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 RECORDING = click.argument("recording", type=click.Path(path_type=Path))
 CORES = click.option(
@@ -47,3 +54,29 @@ MINUTES = click.option(
     metavar="M",
     help="Simulate for so long.  [default: as the scenario has it]",
 )
+
+# What runs a sweep.
+ANEW = click.option(
+    "--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep."
+)
+
+
+def output_option(
+    shown: str,
+    kind: click.Path = FOLDER,
+    **more: Any,  # noqa: ANN401  # whatever click takes
+) -> Callable[[Command], Command]:
+    """Return the option that says where to write."""
+    return click.option("-o", "--output", type=kind, help=shown, **more)
+
+
+def seeds_option(default: int, shown: str = "Seeds of each.") -> Callable[[Command], Command]:
+    """Return the option that says how many seeds are run."""
+    return click.option(
+        "--seeds", type=click.IntRange(1), default=default, show_default=True, help=shown
+    )
+
+
+def json_option(shown: str) -> Callable[[Command], Command]:
+    """Return the option that asks for JSON in place of text."""
+    return click.option("--json", "as_json", is_flag=True, help=shown)

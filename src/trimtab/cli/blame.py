@@ -5,31 +5,28 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER, RECORDING
+from trimtab.cli.arguments import CORES, MASTER, RECORDING, json_option
 from trimtab.cli.saying import complain, say
-
-
-class _Asked(TypedDict):
-    """The options that say whose story is asked for, and where a recording is explained."""
-
-    bundle: str | None
-    broker: str | None
-    cores: int
-    master: str | None
 
 
 @click.command()
 @RECORDING
 @click.option("--bundle", metavar="BUNDLE", help="Tell the story of this bundle.")
 @click.option("--broker", metavar="BROKER", help="Tell the story of this broker.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the story.")
+@json_option("Print JSON instead of the story.")
 @CORES
 @MASTER
-def blame(recording: Path, as_json: bool, **asked: Unpack[_Asked]) -> None:
+def blame(
+    recording: Path,
+    bundle: str | None,
+    broker: str | None,
+    as_json: bool,
+    cores: int,
+    master: str | None,
+) -> None:
     """Tell what happened to one bundle or one broker over the night.
 
     RECORDING is what `trimtab explain` takes, and is explained first; or the folder that
@@ -49,11 +46,11 @@ def blame(recording: Path, as_json: bool, **asked: Unpack[_Asked]) -> None:
     from trimtab.explanation.blame import Question, document, lines
     from trimtab.explanation.blame import blame as blamed
 
-    if (asked["bundle"] is None) == (asked["broker"] is None):
-        found = "neither" if asked["bundle"] is None else "both --bundle and --broker"
+    if (bundle is None) == (broker is None):
+        found = "neither" if bundle is None else "both --bundle and --broker"
         complain(f"trimtab: found {found}, expected either --bundle or --broker")
         sys.exit(2)
-    story, where = blamed(recording, Question(**asked))
+    story, where = blamed(recording, Question(bundle, broker, cores, master))
     if as_json:
         click.echo(json.dumps(document(story), indent=1))
         return

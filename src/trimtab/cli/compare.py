@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER, RELEASE
+from trimtab.cli.arguments import (
+    ANEW,
+    CORES,
+    MASTER,
+    RELEASE,
+    json_option,
+    output_option,
+    seeds_option,
+)
 from trimtab.cli.numbers import Finite
-from trimtab.cli.telling import tell
-
-
-class _Asked(TypedDict):
-    """The options that say what is compared, and how it is told."""
-
-    scenarios: tuple[str, ...]
-    strategies: str
-    baseline: str | None
-    settings: tuple[str, ...]
-    release: str | None
-    seeds: int
-    time_limit: float
-    anew: bool
-    as_json: bool
+from trimtab.cli.trials import ROWS_KEPT, sparked, tell
 
 
 @click.command()
 @click.argument("scenarios", metavar="SCENARIO...|RECORDING", nargs=-1, required=True)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to write into; runs that it holds are not done again.",
-)
+@output_option(ROWS_KEPT, required=True)
 @click.option(
     "--strategies",
     metavar="A,B+C,…",
@@ -55,9 +40,7 @@ class _Asked(TypedDict):
     help="A key of broker.conf, for all strategies; may come again, with another value to compare.",
 )
 @RELEASE
-@click.option(
-    "--seeds", type=click.IntRange(1), default=10, show_default=True, help="Seeds of each."
-)
+@seeds_option(10)
 @click.option(
     "--time-limit",
     type=Finite(0, min_open=True),
@@ -67,9 +50,22 @@ class _Asked(TypedDict):
 )
 @CORES
 @MASTER
-@click.option("--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep.")
-@click.option("--json", "as_json", is_flag=True, help="Print comparison.json instead of a summary.")
-def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -> None:
+@ANEW
+@json_option("Print comparison.json instead of a summary.")
+def compare(
+    scenarios: tuple[str, ...],
+    output: Path,
+    strategies: str,
+    baseline: str | None,
+    settings: tuple[str, ...],
+    release: str | None,
+    seeds: int,
+    time_limit: float,
+    cores: int,
+    master: str | None,
+    anew: bool,
+    as_json: bool,
+) -> None:
     """Compare strategies on scenarios, or on the load of a recording: what would have happened?
 
     SCENARIO is the name of one that trimtab brings, or the path of a TOML file.  Every
@@ -98,20 +94,15 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
         --set loadBalancerBrokerThresholdShedderPercentage=10 \\
         --set loadBalancerBrokerThresholdShedderPercentage=20
     """
-    from trimtab.spark.session import opened_spark
     from trimtab.trials.what_if.contest import Contest, contest
 
-    compared = Contest(
-        scenarios=asked["scenarios"],
-        strategies=asked["strategies"],
-        baseline=asked["baseline"],
-        settings=asked["settings"],
-        release=asked["release"],
-        seeds=asked["seeds"],
-        time_limit=asked["time_limit"],
+    asked = Contest(
+        scenarios=scenarios,
+        strategies=strategies,
+        baseline=baseline,
+        settings=settings,
+        release=release,
+        seeds=seeds,
+        time_limit=time_limit,
     )
-    start = partial(opened_spark, "trimtab", cores=cores, master=master)
-    found = contest(start, compared, output, anew=asked["anew"])
-    tell(found, found.comparison if asked["as_json"] else None)
-    if found.has_failed or not found.has_runs:
-        sys.exit(1)
+    tell(contest(sparked(cores, master), asked, output, anew=anew), as_json=as_json)

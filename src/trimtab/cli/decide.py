@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from trimtab.cli.arguments import json_option
 from trimtab.cli.saying import complain, say
 
 
@@ -14,9 +15,7 @@ from trimtab.cli.saying import complain, say
 @click.option("--release", metavar="RELEASE", help="Decide as this release, whatever a line says.")
 @click.option("--strategy", metavar="CLASS", help="Decide as this class, whatever a line says.")
 @click.option("--explain", is_flag=True, help="Tell it as a case history, for reading.")
-@click.option(
-    "--json", "as_json", is_flag=True, help="With --explain: JSON all the same, with its story."
-)
+@json_option("With --explain: JSON all the same, with its story.")
 def decide(
     file: str, release: str | None, strategy: str | None, explain: bool, as_json: bool
 ) -> None:

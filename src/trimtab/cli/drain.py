@@ -6,12 +6,13 @@ import re
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.acting import Reaching, acting
 from trimtab.cli.apply import carry_out, rehearse
+from trimtab.cli.arguments import FILE, output_option
 from trimtab.cli.durations import Duration
 from trimtab.cli.numbers import Finite
 from trimtab.cli.reaching import SHEDDING
@@ -22,17 +23,6 @@ if TYPE_CHECKING:
     from trimtab.live.apply.drain import Drain
     from trimtab.live.apply.post import Post
     from trimtab.live.control.plan import Plan
-
-
-class _Asked(Asking):
-    """All options but those that say what is emptied."""
-
-    bar: float
-    every: float
-    shedding: str
-    output: Path | None
-    yes: bool
-    is_json: bool
 
 
 @click.command()
@@ -61,16 +51,20 @@ class _Asked(Asking):
     help="At least, between two moves.",
 )
 @SHEDDING
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File of the plan.  [default: drain-BROKER-TIME.json]",
-)
+@output_option("File of the plan.  [default: drain-BROKER-TIME.json]", FILE)
 @click.option("--yes", is_flag=True, help="Carry it out; without it, write the plan and look.")
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
 def drain(
-    broker: str, takers: tuple[str, ...], emptied: Path | None, **asked: Unpack[_Asked]
+    broker: str,
+    reaching: Reaching,
+    takers: tuple[str, ...],
+    emptied: Path | None,
+    bar: float,
+    every: float,
+    shedding: str,
+    output: Path | None,
+    yes: bool,
+    is_json: bool,
 ) -> None:
     """Empty BROKER before it is restarted: a plan, and with --yes what it says.
 
@@ -91,21 +85,21 @@ def drain(
     from trimtab.live.apply.drain import Drain, drain_limits, drain_plan, return_plan
     from trimtab.live.apply.files import plan_of, write_plan
 
-    limits = drain_limits(asked["bar"], asked["every"])
-    drain = Drain(broker, takers, limits, asked["shedding"], emptied is not None)
-    with reached(where(asked)) as cluster:
+    limits = drain_limits(bar, every)
+    drain = Drain(broker, takers, limits, shedding, emptied is not None)
+    with reached(reaching.where()) as cluster:
         if emptied is None:
             plan = drain_plan(cluster, drain)
         else:
             plan = return_plan(cluster, drain, plan_of(emptied))
-        path = asked["output"] or _named("drain" if emptied is None else "return", broker)
+        path = output or _named("drain" if emptied is None else "return", broker)
         write_plan(path, plan)
-        click.echo(f"Plan: {path}", err=asked["is_json"])
+        click.echo(f"Plan: {path}", err=is_json)
         journal = path.with_name(f"{path.name}.journal")
-        if asked["yes"]:
-            is_good = _carry_out(plan, cluster, journal, drain, is_json=asked["is_json"])
+        if yes:
+            is_good = _carry_out(plan, cluster, journal, drain, is_json=is_json)
         else:
-            is_good = rehearse(plan, cluster, journal, is_json=asked["is_json"])
+            is_good = rehearse(plan, cluster, journal, is_json=is_json)
     sys.exit(0 if is_good else 1)
 
 

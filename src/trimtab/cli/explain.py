@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
 import trimtab
-from trimtab.cli.arguments import CORES, MASTER, RECORDING
+from trimtab.cli.arguments import CORES, MASTER, RECORDING, json_option, output_option
 from trimtab.cli.saying import complain, say
-
-
-class _Asked(TypedDict):
-    """The options that say what it runs on, and where metrics are taken from."""
-
-    cores: int
-    master: str | None
-    prometheus: str | None
-    begin: str | None
-    end: str | None
 
 
 @click.command()
 @RECORDING
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write into.  [default: explained/NAME]",
-)
+@output_option("Folder to write into.  [default: explained/NAME]")
 @CORES
 @MASTER
 @click.option(
@@ -39,16 +23,22 @@ class _Asked(TypedDict):
     "--from", "begin", metavar="TIME", help="With --prometheus.  [default: recording.toml's]"
 )
 @click.option("--to", "end", metavar="TIME", help="With --prometheus.  [default: recording.toml's]")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Print findings.json instead of the headline."
-)
+@json_option("Print findings.json instead of the headline.")
 @click.option(
     "--what-if",
     is_flag=True,
     help="Replay the load under other strategies, and say which settings are better.",
 )
 def explain(
-    recording: Path, output: Path | None, as_json: bool, what_if: bool, **asked: Unpack[_Asked]
+    recording: Path,
+    output: Path | None,
+    cores: int,
+    master: str | None,
+    prometheus: str | None,
+    begin: str | None,
+    end: str | None,
+    as_json: bool,
+    what_if: bool,
 ) -> None:
     """Explain what a cluster's balancer did: one page, offline.
 
@@ -69,10 +59,19 @@ def explain(
     """
     from trimtab.spark.session import ended_spark
 
-    if asked["prometheus"] is None and (asked["begin"] or asked["end"]):
+    if prometheus is None and (begin or end):
         raise click.UsageError("--from and --to: found without --prometheus, expected beside it")
     with ended_spark():
-        result = trimtab.explain(recording, output=output, what_if=what_if, **asked)
+        result = trimtab.explain(
+            recording,
+            output=output,
+            cores=cores,
+            master=master,
+            prometheus=prometheus,
+            begin=begin,
+            end=end,
+            what_if=what_if,
+        )
     if as_json:
         findings = result.report.with_name("findings.json")
         click.echo(findings.read_text(encoding="utf-8"), nl=False)

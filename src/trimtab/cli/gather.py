@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
@@ -19,21 +18,6 @@ from trimtab.cli.reaching import (
 )
 from trimtab.cli.saying import complain
 from trimtab.cli.signals import ended_by_signals
-
-
-class _Asked(TypedDict):
-    """The options that say what is recorded, and for how long."""
-
-    duration: float
-    once: bool
-    prometheus: str | None
-    back: float
-    metadata: str | None
-    logs: tuple[str, ...]
-    zookeeper_data: tuple[Path, ...]
-    every: float
-    metrics_every: float
-    time_zone: str | None
 
 
 @click.command()
@@ -74,9 +58,18 @@ class _Asked(TypedDict):
 def gather(
     admin: str | None,
     output: Path,
+    duration: float,
+    once: bool,
+    every: float,
+    metrics_every: float,
     client_conf: Path | None,
+    metadata: str | None,
+    prometheus: str | None,
+    back: float,
+    logs: tuple[str, ...],
+    zookeeper_data: tuple[Path, ...],
+    time_zone: str | None,
     no_host_check: bool,
-    **asked: Unpack[_Asked],
 ) -> None:
     """Record a live cluster into a folder that `trimtab explain` takes.
 
@@ -98,21 +91,20 @@ def gather(
     from trimtab.live.gather import gather as gathered
 
     with ended_by_signals() as is_over:
-        zone = asked["time_zone"]
-        if zone is not None and zone_of(zone) is None:
-            raise FieldError("--time-zone", shown(zone), ZONES)
+        if time_zone is not None and zone_of(time_zone) is None:
+            raise FieldError("--time-zone", shown(time_zone), ZONES)
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         wanted = Wanted(
             admin=address,
-            prometheus=asked["prometheus"],
-            back_s=asked["back"],
-            metadata=asked["metadata"],
-            logs=asked["logs"],
-            zookeeper_data=asked["zookeeper_data"],
-            duration_s=0.0 if asked["once"] else asked["duration"],
-            every_s=asked["every"],
-            metrics_every_s=asked["metrics_every"],
-            time_zone=zone,
+            prometheus=prometheus,
+            back_s=back,
+            metadata=metadata,
+            logs=logs,
+            zookeeper_data=zookeeper_data,
+            duration_s=0.0 if once else duration,
+            every_s=every,
+            metrics_every_s=metrics_every,
+            time_zone=time_zone,
         )
         found = gathered(wanted, access, output, is_over)
     n_brokers = len(found.brokers)

@@ -6,35 +6,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER
+from trimtab.cli.arguments import CORES, MASTER, output_option
 from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import complain, say
 
-
-class _Asked(TypedDict):
-    """The options that say how a recording is followed."""
-
-    is_followed: bool
-    until_idle: bool
-    every: float
-    rest: float
+if TYPE_CHECKING:
+    from trimtab.live.follow import Pace
 
 
 @click.command()
 @click.argument(
     "recordings", metavar="RECORDING...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder of tables to write.",
-)
+@output_option("Folder of tables to write.", required=True)
 @CORES
 @MASTER
 @click.option(
@@ -65,7 +53,10 @@ def ingest(
     output: Path,
     cores: int,
     master: str | None,
-    **asked: Unpack[_Asked],
+    is_followed: bool,
+    until_idle: bool,
+    every: float,
+    rest: float,
 ) -> None:
     """Read recordings into Parquet tables, every line accounted for.
 
@@ -85,23 +76,26 @@ def ingest(
       trimtab ingest /var/lib/pulsar/recording -o tables --follow
       trimtab ingest /var/lib/pulsar/recording -o tables --follow --until-idle
     """
-    if asked["until_idle"] and not asked["is_followed"]:
+    if until_idle and not is_followed:
         raise click.UsageError("--until-idle: found without --follow, expected beside it")
-    if asked["is_followed"] and len(recordings) > 1:
+    if is_followed and len(recordings) > 1:
         raise click.UsageError(f"--follow: found {len(recordings)} recordings, expected one")
-    if asked["is_followed"]:
-        _follow(recordings[0], output, (cores, master), asked)
+    if is_followed:
+        from trimtab.live.follow import Pace
+
+        pace = Pace(until_idle, every, rest)
+        _follow(recordings[0], output, pace, cores=cores, master=master)
     else:
-        _ingest(recordings, output, (cores, master))
+        _ingest(recordings, output, cores=cores, master=master)
 
 
-def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | None]) -> None:
+def _ingest(recordings: Sequence[Path], output: Path, *, cores: int, master: str | None) -> None:
     from trimtab.ingest import ingest_all, open_recording
     from trimtab.spark.session import opened_spark
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
-        spark = stack.enter_context(opened_spark("trimtab", cores=where[0], master=where[1]))
+        spark = stack.enter_context(opened_spark("trimtab", cores=cores, master=master))
         accountings = ingest_all(spark, opened, output)
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
@@ -112,18 +106,15 @@ def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | No
             complain(f"{head}not used: {unused.name}: {unused.reason}")
 
 
-def _follow(recording: Path, output: Path, where: tuple[int, str | None], asked: _Asked) -> None:
-    from trimtab.live.follow import Live, Pace, follow, opened_tables, unfollowed
+def _follow(recording: Path, output: Path, pace: Pace, *, cores: int, master: str | None) -> None:
+    from trimtab.live.follow import Live, follow, opened_tables, unfollowed
     from trimtab.spark.session import opened_spark
 
     for unused in unfollowed(recording):
         complain(f"not used: {unused.name}: {unused.reason}")
-    pace = Pace(asked["until_idle"], asked["every"], asked["rest"])
     with (
         opened_tables(recording, output) as (batches, lock),
-        opened_spark(
-            "trimtab", cores=where[0], master=where[1], inherited=(lock.descriptor,)
-        ) as spark,
+        opened_spark("trimtab", cores=cores, master=master, inherited=(lock.descriptor,)) as spark,
     ):
         live = Live(batches, partial(click.echo, err=True))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,15 +16,6 @@ if TYPE_CHECKING:
     from trimtab.explanation.lint import Finding, Severity
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
-
-
-class _Asked(TypedDict):
-    """The options that do not say which release it is."""
-
-    output_format: str
-    severity: str
-    ignore: tuple[str, ...]
-    explain: bool
 
 
 @click.command()
@@ -50,7 +41,14 @@ class _Asked(TypedDict):
 @click.option("--ignore", metavar="CODE", multiple=True, help="Leave out one rule; may come again.")
 @click.option("--explain", is_flag=True, help="Say why each bites, and the evidence.")
 def lint(
-    broker_conf: tuple[str, ...], release: str, before: str, after: str, **asked: Unpack[_Asked]
+    broker_conf: tuple[str, ...],
+    release: str,
+    before: str,
+    after: str,
+    output_format: str,
+    severity: str,
+    ignore: tuple[str, ...],
+    explain: bool,
 ) -> None:
     """Check the load balancer's settings for traps, slips and defaults that bite.
 
@@ -74,18 +72,16 @@ def lint(
     from trimtab.explanation.lint.conf import shown
 
     try:
-        refuse_unknown(asked["ignore"])
+        refuse_unknown(ignore)
         looked = look(broker_conf, Releases(release.strip(), before.strip(), after.strip()))
     except LintError as error:
         click.echo(f"trimtab: {shown(str(error), 1000)}", err=True)
         sys.exit(2)
-    findings = chosen(looked.findings, Severity(asked["severity"]), asked["ignore"])
-    if asked["output_format"] == "plain":
-        _tell(findings, looked, before, asked["explain"])
+    findings = chosen(looked.findings, Severity(severity), ignore)
+    if output_format == "plain":
+        _tell(findings, looked, before, explain)
     else:
-        click.echo(
-            json.dumps(_laid_out(findings, looked, before, asked["output_format"]), indent=2)
-        )
+        click.echo(json.dumps(_laid_out(findings, looked, before, output_format), indent=2))
     if findings:
         sys.exit(1)
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Unpack
 
 import click
 
-from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.acting import Reaching, acting
+from trimtab.cli.arguments import FILE, output_option
 from trimtab.cli.numbers import Finite
 from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import say
-
-
-class _Asked(Asking):
-    """All options but those that say what is wanted."""
-
-    shedding: str
-    output: Path
-    is_json: bool
 
 
 @click.command()
@@ -41,16 +33,17 @@ class _Asked(Asking):
     help="Points by which usage may differ from what is expected.",
 )
 @SHEDDING
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("plan.json"),
-    show_default=True,
-    help="File of the plan.",
-)
+@output_option("File of the plan.", FILE, default=Path("plan.json"), show_default=True)
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
-def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> None:
+def plan(
+    reaching: Reaching,
+    moves: int,
+    gain: float,
+    tolerance: float,
+    shedding: str,
+    output: Path,
+    is_json: bool,
+) -> None:
     """Plan the few moves that bring the busiest brokers down most.
 
     Looks at the cluster once, changes nothing, and writes a plan for `trimtab apply`.
@@ -68,10 +61,10 @@ def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> 
     from trimtab.live.apply.moves import level_plan, levelled_json, told_levelled
     from trimtab.live.control.level import Wish
 
-    with reached(where(asked)) as cluster:
-        found = level_plan(cluster, Wish(moves, gain, tolerance), asked["shedding"])
-    write_plan(asked["output"], found.plan)
-    lines = [levelled_json(found)] if asked["is_json"] else told_levelled(found)
+    with reached(reaching.where()) as cluster:
+        found = level_plan(cluster, Wish(moves, gain, tolerance), shedding)
+    write_plan(output, found.plan)
+    lines = [levelled_json(found)] if is_json else told_levelled(found)
     for line in lines:
         say(line)
-    click.echo(f"Plan: {asked['output']}", err=asked["is_json"])
+    click.echo(f"Plan: {output}", err=is_json)

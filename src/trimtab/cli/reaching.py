@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trimtab.cli.arguments import output_option
 from trimtab.cli.durations import Duration
 from trimtab.cli.saying import complain
 
@@ -28,13 +29,7 @@ NO_HOST_CHECK = click.option(
 )
 
 # What `gather` records, and `watch` with it.
-INTO = click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to record into; new or empty.",
-)
+INTO = output_option("Folder to record into; new or empty.", required=True)
 EVERY = click.option(
     "--every", type=Duration(), default="10s", show_default=True, help="Between two looks."
 )

@@ -4,40 +4,25 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
+from trimtab.cli.arguments import (
+    MINUTES,
+    PLACEMENT,
+    RELEASE,
+    SEED,
+    SETTINGS,
+    STRATEGY,
+    output_option,
+)
 from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import complain
 
 
-class _Asked(TypedDict):
-    """The options: what is simulated, and what the cluster leaves."""
-
-    strategy: str
-    placement: str | None
-    release: str | None
-    settings: tuple[str, ...]
-    seed: int
-    minutes: float | None
-    noise: float
-    metrics_s: float
-    rest_s: float
-    export: bool
-    gzip: bool
-
-
 @click.command()
 @click.argument("scenario")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder to write into; must be empty or not there yet.",
-)
+@output_option("Folder to write into; must be empty or not there yet.", required=True)
 @STRATEGY
 @PLACEMENT
 @RELEASE
@@ -67,7 +52,21 @@ class _Asked(TypedDict):
 )
 @click.option("--export", is_flag=True, help="Metrics as Prometheus exports them.")
 @click.option("--gzip", is_flag=True, help="Pack logs, reports and metrics.")
-def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
+def record(
+    scenario: str,
+    output: Path,
+    strategy: str,
+    placement: str | None,
+    release: str | None,
+    settings: tuple[str, ...],
+    seed: int,
+    minutes: float | None,
+    noise: float,
+    metrics_s: float,
+    rest_s: float,
+    export: bool,
+    gzip: bool,
+) -> None:
     """Simulate a cluster, and write the recording that it would have left.
 
     SCENARIO is the name of one that trimtab brings (trimtab simulate --list), or the path
@@ -86,21 +85,13 @@ def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
     from trimtab.trials.record import record as recorded
     from trimtab.trials.simulate.question import Question, posed
 
-    question = Question(
-        scenario,
-        strategy=asked["strategy"],
-        placement=asked["placement"],
-        release=asked["release"],
-        settings=asked["settings"],
-        seed=asked["seed"],
-        minutes=asked["minutes"],
-    )
+    question = Question(scenario, strategy, placement, release, settings, seed, minutes)
     options = Options(
-        noise_per_hour=asked["noise"],
-        metrics_s=asked["metrics_s"],
-        rest_s=asked["rest_s"],
-        are_exported=asked["export"],
-        is_packed=asked["gzip"],
+        noise_per_hour=noise,
+        metrics_s=metrics_s,
+        rest_s=rest_s,
+        are_exported=export,
+        is_packed=gzip,
     )
     try:
         experiment = posed(question)

@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
-from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER
-from trimtab.cli.telling import tell
-
-
-class _Asked(TypedDict):
-    """The options that say what is run, and how it is told."""
-
-    only: tuple[str, ...]
-    seeds: int
-    docs: Path | None
-    anew: bool
-    as_json: bool
-    as_list: bool
+from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option, seeds_option
+from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, spelt, tell
 
 
 @click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("reproduced"),
-    show_default=True,
-    help="Folder to write into; runs that it holds are not done again.",
-)
-@click.option(
-    "--seeds", type=click.IntRange(1), default=20, show_default=True, help="Seeds of each."
-)
+@output_option(ROWS_KEPT, default=Path("reproduced"), show_default=True)
+@seeds_option(20)
 @click.option(
     "--only",
     metavar="NAME",
@@ -45,15 +21,21 @@ class _Asked(TypedDict):
 )
 @CORES
 @MASTER
-@click.option(
-    "--docs",
-    type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="Write the verdicts into reproductions.md of this folder, and pictures beside it.",
-)
-@click.option("--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep.")
-@click.option("--json", "as_json", is_flag=True, help="Print reproductions.json, not a summary.")
+@docs_option("Write the verdicts into reproductions.md of this folder, and pictures beside it.")
+@ANEW
+@json_option("Print reproductions.json, not a summary.")
 @click.option("--list", "as_list", is_flag=True, help="List the experiments, and exit.")
-def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -> None:
+def reproduce(
+    output: Path,
+    seeds: int,
+    only: tuple[str, ...],
+    cores: int,
+    master: str | None,
+    docs: Path | None,
+    anew: bool,
+    as_json: bool,
+    as_list: bool,
+) -> None:
     """Run published experiments again, and say which come out.
 
     Each is simulated over many seeds, as it was published and under what else may have
@@ -69,28 +51,17 @@ def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Ask
       trimtab reproduce --only avg-scale-up --seeds 40 -o scale-up
       trimtab reproduce --list
     """
-    from trimtab.spark.session import opened_spark
     from trimtab.trials.reproduce.catalogue import chosen
-    from trimtab.trials.reproduce.docs import write_docs
-    from trimtab.trials.reproduce.pipeline import planned
-    from trimtab.trials.reproduce.pipeline import reproduce as reproduced
+    from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, planned
+    from trimtab.trials.trial import run, write_docs
 
-    definitions = chosen(asked["only"])
-    if asked["as_list"]:
+    definitions = chosen(only)
+    if as_list:
         click.echo("\n".join(f"{each.name:<24} {each.head.title}" for each in definitions))
         return
-    reproducing = planned(definitions, asked["seeds"], _command(asked, output))
-    start = partial(opened_spark, "trimtab", cores=cores, master=master)
-    found = reproduced(start, reproducing, output, anew=asked["anew"])
-    if asked["docs"] is not None:
-        write_docs(found.document, asked["docs"])
-    tell(found, found.json if asked["as_json"] else None)
-    if not found.has_runs:
-        sys.exit(1)
-
-
-def _command(asked: _Asked, output: Path) -> str:
-    """Spell the command that asks the same again, on however many cores."""
-    words = ["trimtab", "reproduce", "--seeds", str(asked["seeds"])]
-    words += [word for name in asked["only"] for word in ("--only", name)]
-    return shlex.join([*words, "-o", str(output)])
+    command = spelt("reproduce", {"--seeds": seeds, "--only": only}, output)
+    trial = planned(definitions, seeds, command)
+    result = run(sparked(cores, master), trial, output, anew=anew)
+    if docs is not None:
+        write_docs(result.document, REPRODUCTIONS, docs)
+    tell(result, as_json=as_json)

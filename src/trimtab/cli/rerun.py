@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER, RECORDING
+from trimtab.cli.arguments import CORES, FILE, MASTER, RECORDING, json_option
 from trimtab.cli.saying import say
-
-
-class _Asked(TypedDict):
-    """The options that say what is asked."""
-
-    from_text: str
-    to_text: str
-    n_seeds: int
-    plot: Path | None
 
 
 @click.command()
@@ -41,14 +31,19 @@ class _Asked(TypedDict):
     show_default=True,
     help="Simulations, each with other luck.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: .svg or .png."
-)
+@json_option("Print JSON instead of the tables.")
+@click.option("--plot", type=FILE, help="Draw it: .svg or .png.")
 @CORES
 @MASTER
 def rerun(
-    recording: Path, as_json: bool, cores: int, master: str | None, **asked: Unpack[_Asked]
+    recording: Path,
+    from_text: str,
+    to_text: str,
+    n_seeds: int,
+    as_json: bool,
+    plot: Path | None,
+    cores: int,
+    master: str | None,
 ) -> None:
     """Simulate a recorded cluster again, beside what really happened.
 
@@ -70,17 +65,17 @@ def rerun(
     from trimtab.spark.session import opened_spark
     from trimtab.trials.rerun.command import rerun as rerun_
     from trimtab.trials.rerun.lines import lines
-    from trimtab.trials.rerun.plot import plot
+    from trimtab.trials.rerun.plot import plot as drawn
     from trimtab.trials.rerun.question import Question
 
-    question = Question(**asked)
+    question = Question(from_text, to_text, n_seeds, plot)
     with (
         open_recording(recording) as opened,
         opened_spark("trimtab", cores=cores, master=master) as spark,
     ):
         found = rerun_(spark, opened, question)
-    if question.plot is not None:
-        plot(found, question.plot)
+    if plot is not None:
+        drawn(found, plot)
     if as_json:
         click.echo(json.dumps(found.document, indent=1))
         return

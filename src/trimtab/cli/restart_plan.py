@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Unpack
 
 import click
 
-from trimtab.cli.acting import Asking, acting, where
+from trimtab.cli.acting import Reaching, acting
+from trimtab.cli.arguments import FILE, output_option
 from trimtab.cli.durations import Duration
 from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import say
-
-
-class _Asked(Asking):
-    """All options but those that say how brokers are restarted."""
-
-    seeds: int
-    bar: float
-    output: Path | None
-    is_json: bool
 
 
 @click.command("restart-plan")
@@ -41,11 +32,17 @@ class _Asked(Asking):
     show_default=True,
     help="Usage in % that nine runs of ten should stay below.",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="File for the JSON."
-)
+@output_option("File for the JSON.", FILE)
 @click.option("--json", "is_json", is_flag=True, help="Print the JSON.")
-def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
+def restart_plan(
+    reaching: Reaching,
+    down: float,
+    every: float,
+    seeds: int,
+    bar: float,
+    output: Path | None,
+    is_json: bool,
+) -> None:
     """Foretell a rolling restart: which order, and how high usage will rise.
 
     Looks at the cluster once and changes nothing.  In the laboratory its traffic goes on as
@@ -68,11 +65,11 @@ def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
 
     if not down < every:
         raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")
-    with reached(where(asked)) as cluster:
-        plan = planned(cluster, Timing(down, every), asked["seeds"])
-    if asked["output"] is not None:
-        write_ours(asked["output"], as_json(plan))
-    lines = [as_json(plan).rstrip()] if asked["is_json"] else told(plan)
+    with reached(reaching.where()) as cluster:
+        plan = planned(cluster, Timing(down, every), seeds)
+    if output is not None:
+        write_ours(output, as_json(plan))
+    lines = [as_json(plan).rstrip()] if is_json else told(plan)
     for line in lines:
         say(line)
-    sys.exit(0 if plan.orders[0].peak_percent.p90 <= asked["bar"] else 1)
+    sys.exit(0 if plan.orders[0].peak_percent.p90 <= bar else 1)

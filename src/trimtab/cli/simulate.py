@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
+from trimtab.cli.arguments import (
+    FILE,
+    MINUTES,
+    PLACEMENT,
+    RELEASE,
+    SEED,
+    SETTINGS,
+    STRATEGY,
+    json_option,
+    output_option,
+)
 from trimtab.cli.saying import say
-
-
-class _Asked(TypedDict):
-    """The options that say what is simulated."""
-
-    strategy: str
-    placement: str | None
-    release: str | None
-    settings: tuple[str, ...]
-    seed: int
-    minutes: float | None
 
 
 def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -41,16 +39,9 @@ def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
 @SETTINGS
 @SEED
 @MINUTES
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the history.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path, dir_okay=False), help="Draw it: .svg or .png."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Folder to write into: history.txt, outcomes.json and usage.svg.",
-)
+@json_option("Print JSON instead of the history.")
+@click.option("--plot", type=FILE, help="Draw it: .svg or .png.")
+@output_option("Folder to write into: history.txt, outcomes.json and usage.svg.")
 @click.option(
     "--list",
     is_flag=True,
@@ -61,10 +52,15 @@ def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
 )
 def simulate(
     scenario: str,
+    strategy: str,
+    placement: str | None,
+    release: str | None,
+    settings: tuple[str, ...],
+    seed: int,
+    minutes: float | None,
     as_json: bool,
     plot: Path | None,
     output: Path | None,
-    **asked: Unpack[_Asked],
 ) -> None:
     """Simulate one experiment, and tell it round by round.
 
@@ -88,7 +84,7 @@ def simulate(
     from trimtab.trials.simulate import simulate as simulated
 
     try:
-        question = Question(scenario, **asked)
+        question = Question(scenario, strategy, placement, release, settings, seed, minutes)
         found = simulated(question, plot, output)
     except KeyboardInterrupt:
         click.echo("trimtab: stopped", err=True)

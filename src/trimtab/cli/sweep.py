@@ -4,37 +4,24 @@ from __future__ import annotations
 
 import json
 import sys
-from functools import partial
 from pathlib import Path
-from typing import TypedDict, Unpack
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER
-
-
-class _Asked(TypedDict):
-    """The options that do not say where the sweep runs."""
-
-    output: Path
-    anew: bool
-    as_json: bool
+from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option
+from trimtab.cli.trials import sparked
 
 
 @click.command()
 @click.argument("grid", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    help="Folder of the tables; a sweep that was stopped goes on in it.",
-)
+@output_option("Folder of the tables; a sweep that was stopped goes on in it.", required=True)
 @CORES
 @MASTER
-@click.option("--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
-def sweep(grid: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -> None:
+@ANEW
+@json_option("Print what was written as JSON.")
+def sweep(
+    grid: Path, output: Path, cores: int, master: str | None, anew: bool, as_json: bool
+) -> None:
     """Simulate a grid of scenarios, strategies, settings and seeds.
 
     GRID is a TOML file; docs/sweep.md has its keys.  Writes a row a run to
@@ -48,22 +35,20 @@ def sweep(grid: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -
       trimtab sweep grid.toml -o swept
       trimtab sweep grid.toml -o swept --master spark://host:7077
     """
-    from trimtab.spark.session import opened_spark
     from trimtab.trials.sweep.grid import read_grid
     from trimtab.trials.sweep.pipeline import sweep as swept
     from trimtab.trials.sweep.simulation import plan_of, scenarios_of
 
     read = read_grid(grid)
     plan = plan_of(read, scenarios_of(read.scenarios, grid.parent))
-    start = partial(opened_spark, "trimtab", cores=cores, master=master)
-    found = swept(start, plan, asked["output"], anew=asked["anew"])
-    outcomes = str(asked["output"] / "outcomes.parquet")
-    if asked["as_json"]:
-        told = {"outcomes": outcomes, "kept": found.n_kept, "statuses": dict(found.statuses)}
-        click.echo(json.dumps(told))
+    result = swept(sparked(cores, master), plan, output, anew=anew)
+    outcomes = str(output / "outcomes.parquet")
+    if as_json:
+        summary = {"outcomes": outcomes, "kept": result.n_kept, "statuses": dict(result.statuses)}
+        click.echo(json.dumps(summary))
     else:
-        statuses = ", ".join(f"{n:,} {status}" for status, n in found.statuses.items())
-        kept = f", {found.n_kept:,} of them done before" if found.n_kept else ""
+        statuses = ", ".join(f"{n:,} {status}" for status, n in result.statuses.items())
+        kept = f", {result.n_kept:,} of them done before" if result.n_kept else ""
         click.echo(f"{len(plan.tasks):,} runs: {statuses}{kept}\nOutcomes: {outcomes}")
-    if "ok" not in found.statuses:
+    if "ok" not in result.statuses:
         sys.exit(1)

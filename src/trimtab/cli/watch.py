@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import SETTINGS
+from trimtab.cli.acting import where_of
+from trimtab.cli.arguments import FOLDER, SETTINGS
 from trimtab.cli.durations import Duration
 from trimtab.cli.reaching import (
     ADMIN,
@@ -23,27 +25,8 @@ from trimtab.cli.saying import say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
-    from trimtab.live.gather import Access
+    from trimtab.live.apply import Where
     from trimtab.live.watch.actor import ActingAsked
-
-
-class _Asked(TypedDict):
-    """The options that say what is watched, and for how long."""
-
-    duration: float
-    once: bool
-    metadata: str | None
-    logs: tuple[str, ...]
-    every: float
-    interval: float | None
-    metrics: str | None
-    strategy: str
-    settings: tuple[str, ...]
-    act: bool
-    yes: bool
-    state: Path | None
-    limits: tuple[str, ...]
-    throttle: tuple[float, float] | None
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -126,7 +109,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 )
 @click.option(
     "--state",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     envvar="TRIMTAB_STATE",
     show_envvar=True,
     help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
@@ -135,10 +118,23 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 def watch(
     admin: str | None,
     output: Path,
-    client_conf: Path | None,
-    no_host_check: bool,
     shadow: bool,
-    **asked: Unpack[_Asked],
+    duration: float,
+    once: bool,
+    every: float,
+    strategy: str,
+    settings: tuple[str, ...],
+    interval: float | None,
+    metadata: str | None,
+    logs: tuple[str, ...],
+    client_conf: Path | None,
+    metrics: str | None,
+    act: bool,
+    yes: bool,
+    limits: tuple[str, ...],
+    throttle: tuple[float, float] | None,
+    state: Path | None,
+    no_host_check: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
 
@@ -171,58 +167,56 @@ def watch(
     from trimtab.live.watch.shadow import beside
 
     with ended_by_signals() as is_over:
-        if shadow and asked["act"]:
+        if shadow and act:
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
+        for_s = 0.0 if once else duration
         wanted = Wanted(
-            admin=address,
-            metadata=asked["metadata"],
-            logs=asked["logs"],
-            duration_s=0.0 if asked["once"] else asked["duration"],
-            every_s=asked["every"],
+            admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
         )
-        who = beside(asked["strategy"], asked["settings"], asked["interval"])
-        question = Asked(wanted, access, output, who, _acting(asked, access, address))
-        with offered(asked["metrics"]) as metrics:
-            last = show(metrics.followed(watched(question, is_over)), Console())
+        who = beside(strategy, settings, interval)
+        where = partial(where_of, address, access, state, metadata)
+        acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
+        question = Asked(wanted, access, output, who, acting)
+        with offered(metrics) as offering:
+            last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
         say(line)
     click.echo(f"Recording: {output}")
 
 
-def _acting(asked: _Asked, access: Access, address: str) -> ActingAsked | None:
-    """Read what is asked of whoever acts; None if nobody is to.
+def _acting(
+    where: Callable[[], Where],
+    *,
+    act: bool,
+    yes: bool,
+    once: bool,
+    limits: tuple[str, ...],
+    throttle: tuple[float, float] | None,
+) -> ActingAsked | None:
+    """Return what is asked of whoever acts; None if nobody is to.
 
     Raises:
         GatherError: an option is wrong, or --yes is missing.
     """
-    from trimtab.cli.acting import state_folder
-    from trimtab.live.apply import Where
     from trimtab.live.control.throttle import Bars
     from trimtab.live.gather import GatherError
-    from trimtab.live.gather.pipeline import web_address
     from trimtab.live.watch.actor import ActingAsked
     from trimtab.live.watch.limits import limits_given
 
-    if not asked["act"]:
-        if asked["yes"] or asked["limits"] or asked["throttle"]:
+    if not act:
+        if yes or limits or throttle:
             raise GatherError("--yes, --limit, --throttle: found without --act, expected with it")
         return None
-    if not asked["yes"]:
+    if not yes:
         raise GatherError("--act: found without --yes, expected both: bundles would be moved")
-    if asked["once"]:
+    if once:
         raise GatherError("--act: found with --once, expected without: one round is no control")
     try:
-        bars = Bars(*asked["throttle"]) if asked["throttle"] else Bars()
+        bars = Bars(*throttle) if throttle else Bars()
     except ValueError:
-        least, most = asked["throttle"] or (0.0, 0.0)
+        least, most = throttle or (0.0, 0.0)
         raise GatherError(
             f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
         ) from None
-    where = Where(
-        address=web_address("--admin", address),
-        access=access,
-        folder=asked["state"] or state_folder(),
-        metadata=asked["metadata"],
-    )
-    return ActingAsked(where, limits_given(asked["limits"]), bars)
+    return ActingAsked(where(), limits_given(limits), bars)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
@@ -176,3 +177,21 @@ def _float(value: int) -> float:
         return float(value)
     except OverflowError:
         return float("inf") if value > 0 else float("-inf")
+
+
+def toml_field(text: str, name: str, wrong: Callable[[str], TrimtabError]) -> Field:
+    """Return the whole of a file in TOML.
+
+    Raises:
+        TrimtabError: what `wrong` makes of a message; it is no TOML.
+    """
+    try:
+        return Field(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise wrong(f"{name}: expected TOML: {error}") from error
+
+
+def in_file(name: str, error: FieldError) -> str:
+    """Return the message of an error with the name of the file that it is about."""
+    path = "the file" if error.path == "the line" else error.path
+    return f"{name}: {path}: found {error.found}, expected {error.expected}"

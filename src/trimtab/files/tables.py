@@ -263,7 +263,8 @@ INGESTED: dict[str, pa.Schema] = {
 }
 #: Table → column → where its values stand in an object of the source's JSON: keys with a dot
 #: between where objects lie within each other.  A `?` stands behind a key that not every
-#: release writes, and then perhaps another one that is looked at in its place.
+#: release writes, and then perhaps another one that is looked at in its place; an object with
+#: such a key in it is always written.
 KEYS: dict[str, dict[str, str]] = {
     table: {it.name: it.metadata[_KEY].decode() for it in columns if _KEY in it.metadata}
     for table, columns in _INGESTED.items()

@@ -1,8 +1,11 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and files that are text or not at all."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+
+from trimtab.files.errors import TrimtabError
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
@@ -21,3 +24,17 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def read_text(path: Path | str, wrong: Callable[[str], TrimtabError]) -> str:
+    """Return the text of a file.
+
+    Raises:
+        TrimtabError: what `wrong` makes of a message; it cannot be read, or is no UTF-8.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise wrong(f"{path}: expected text in UTF-8: {error}") from error
+    except OSError as error:
+        raise wrong(f"{path}: {error.strerror}") from error

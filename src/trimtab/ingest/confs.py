@@ -29,7 +29,7 @@ def conf_line(text: str, origin: Origin) -> Outcome:
 
 def helm_values(text: str, origin: Origin) -> Outcome:
     """Read the broker's settings out of a whole file of Helm values, or a ConfigMap."""
-    rows = tuple(_placed(origin, entry, "conf") for entry in helm_entries(text))
+    rows = tuple(_placed(origin, "conf", *entry) for entry in helm_entries(text))
     return Rows(rows) if rows else Rejected("found no setting, expected broker.configData")
 
 
@@ -40,7 +40,7 @@ def runtime_config(text: str, origin: Origin) -> Outcome:
     """
     text = text.removeprefix("\ufeff")
     if is_dump(text) and not text.lstrip().startswith("{"):
-        dumped = tuple(_placed(origin, entry, "runtime") for entry in dumped_entries(text))
+        dumped = tuple(_placed(origin, "runtime", *entry) for entry in dumped_entries(text))
         return Rows(dumped) if dumped else Rejected("found an empty ServiceConfiguration()")
     try:
         found = decode(text)
@@ -50,11 +50,10 @@ def runtime_config(text: str, origin: Origin) -> Outcome:
         shown = json.dumps(found)
         return Rejected(f"found {shown[:80]}, expected an object of settings")
     entries = runtime_entries(found, text)
-    return Rows(tuple(_placed(origin, entry, "runtime") for entry in entries))
+    return Rows(tuple(_placed(origin, "runtime", *entry) for entry in entries))
 
 
-def _placed(origin: Origin, entry: tuple[str, str, int], told_by: str) -> Row:
-    key, value, line = entry
+def _placed(origin: Origin, told_by: str, key: str, value: str, line: int) -> Row:
     table, row = _setting(origin, key, value, told_by)
     return table, row | {"line": line}
 

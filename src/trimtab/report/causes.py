@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.report.brokers import Broker, Brokers
@@ -79,7 +79,7 @@ def causes_of(
         listed_here = [by_anchor[each] for each in texts(given, "unloads") if each in by_anchor]
         told_by_moves = by_finding.get(text(given, "id"), [])
         concerned = {move.anchor: move for move in (*listed_here, *told_by_moves)}
-        finding = _finding(given, anchor, tuple(concerned.values()), (brokers, with_day))
+        finding = _finding(given, anchor, concerned.values(), brokers, with_day=with_day)
         by_code.setdefault(text(given, "code"), []).append((given, finding))
     causes = [_cause(code, pairs, words) for code, pairs in by_code.items()]
     return tuple(sorted(causes, key=lambda cause: (*cause.rank(), cause.code)))
@@ -113,9 +113,8 @@ def _finding_rank(finding: Finding) -> tuple[int, int, str]:
 
 
 def _finding(
-    given: Given, anchor: str, moves: Sequence[Move], shown: tuple[Brokers, bool]
+    given: Given, anchor: str, moves: Iterable[Move], brokers: Brokers, *, with_day: bool
 ) -> Finding:
-    brokers, with_day = shown
     return Finding(
         anchor=anchor,
         severity=text(given, "severity"),

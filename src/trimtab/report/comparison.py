@@ -11,14 +11,14 @@ from markupsafe import Markup
 from trimtab.report.contenders import (
     COLUMNS,
     Contender,
-    Measure,
     contenders_of,
     letters_of,
     measures_of,
+    unit_of,
 )
 from trimtab.report.input import Given, entries, text
 from trimtab.report.pareto import pareto_of
-from trimtab.report.render import asset, environment, policy
+from trimtab.report.render import rendered
 from trimtab.report.words import count
 
 
@@ -35,19 +35,8 @@ class Shown:
 
 
 def render_comparison(comparison: Given) -> str:
-    """Lay out a comparison as a page.
-
-    The same input gives the same bytes.
-
-    Args:
-        comparison: as in `comparison.json`.
-
-    Returns:
-        The text of an HTML file.
-    """
-    style = asset("report.css") + asset("comparison.css")
-    template = environment().get_template("comparison.html.j2")
-    return template.render(**_page_of(comparison), style=Markup(style), policy=policy(style, ""))
+    """Return the page of a comparison, as in `comparison.json`."""
+    return rendered("comparison.html.j2", _page_of(comparison))
 
 
 def _page_of(comparison: Given) -> dict[str, Any]:
@@ -77,7 +66,7 @@ def _page_of(comparison: Given) -> dict[str, Any]:
         "command": text(comparison, "command"),
         "version": text(comparison, "trimtab"),
         "has_details": _differ_in_details(tuple(everybody.values())),
-        "unit_of": _unit_of,
+        "unit_of": unit_of,
     }
 
 
@@ -112,7 +101,3 @@ def _differ_in_details(contenders: Sequence[Contender]) -> bool:
     return len({each.details for each in contenders}) > 1 or any(
         len(each.details) > 1 for each in contenders
     )
-
-
-def _unit_of(measure: Measure) -> str:
-    return f", {measure.unit}" if measure.unit else ""

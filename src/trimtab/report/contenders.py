@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 from trimtab.report.brokers import SHAPES
 from trimtab.report.input import Given, entries, part, text, whole
@@ -91,6 +92,21 @@ def measures_of(comparison: Given) -> tuple[Measure, ...]:
     )
 
 
+def toned(good: str, fair: str, poor: str) -> dict[str, tuple[str, str]]:
+    """Return how each of three words is marked: a tone of the style sheet, and a sign."""
+    return {good: ("good", "✓"), fair: ("doubtful", "~"), poor: ("useless", "✕")}
+
+
+class _HasUnit(Protocol):
+    @property
+    def unit(self) -> str: ...
+
+
+def unit_of(measure: _HasUnit) -> str:
+    """Return a unit as it stands behind a title, if there is one."""
+    return f", {measure.unit}" if measure.unit else ""
+
+
 def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, ...]:
     """Read the strategies of a scenario.
 
@@ -149,6 +165,16 @@ def figure(value: object) -> str:
         return f"{known:.2g}"
     digits = 0 if abs(known) >= _WHOLE_FROM else 1
     return f"{known:,.{digits}f}".removesuffix(".0")
+
+
+def between(low: object, high: object) -> str:
+    """Return two ends as one number, a range, or what it begins with.
+
+    >>> between(1, 1), between(1, 2.5), between(1, "Infinity")
+    ('1', '1 to 2.5', '1 to never')
+    """
+    ends = figure(low), figure(high)
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _letter(place: int) -> str:

@@ -84,7 +84,7 @@ def heatmap_slots(scene: Scene, form: Format) -> dict[str, Any]:
         "$actions_y": chosen.height + 34,
         "datasets": {
             **common_data(scene, form),
-            "pictures": _pictures(scene, form, (chosen, every, width)),
+            "pictures": _pictures(scene, form, chosen, every, width),
             "gaps": [{"row": at} for at in range(1, chosen.count)] if chosen.has_names else [],
             "names": _names(scene, chosen),
             "peak": _line(peak, scene.span),
@@ -104,21 +104,21 @@ def _names(scene: Scene, chosen: Rows) -> list[dict[str, Any]]:
     return [{"middle": (rank - 0.5) / chosen.per_row, "label": f"{rank:,}"} for rank in ranks]
 
 
-def _pictures(scene: Scene, form: Format, drawn: tuple[Rows, Floats, int]) -> list[dict[str, Any]]:
+def _pictures(
+    scene: Scene, form: Format, chosen: Rows, every: Floats, width: int
+) -> list[dict[str, Any]]:
     """Draw the cells, and the moves where they are too many for arrows: all, then the useless."""
-    chosen, every, width = drawn
     groups = np.arange(0, len(every), chosen.per_row)
     pictures = [usage_pixels(np.fmax.reduceat(every, groups, axis=0))]
     if not has_arrows(scene, form):
         for is_useless in (False, True):
             moves = [each for each in scene.moves if (each[1].tone == "useless") is is_useless]
-            pictures.append(_dots(scene, moves, (chosen, width)))
+            pictures.append(_dots(scene, moves, chosen, width))
     return [{"url": each} for each in pictures]
 
 
-def _dots(scene: Scene, moves: Sequence[tuple[datetime, Move]], drawn: tuple[Rows, int]) -> str:
+def _dots(scene: Scene, moves: Sequence[tuple[datetime, Move]], chosen: Rows, width: int) -> str:
     """Draw where each move left and where it went."""
-    chosen, width = drawn
     share = chosen.height / len(chosen.brokers)
     place = {each.broker: int((at + 0.5) * share) for at, each in enumerate(chosen.brokers)}
     leaving, coming = [], []
@@ -128,7 +128,7 @@ def _dots(scene: Scene, moves: Sequence[tuple[datetime, Move]], drawn: tuple[Row
             leaving.append((column, place[move.source.id]))
         if move.target is not None and move.target.id in place:
             coming.append((column, place[move.target.id]))
-    return mark_pixels((width, chosen.height), leaving, coming)
+    return mark_pixels(width, chosen.height, leaving, coming)
 
 
 def _short(label: str) -> str:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from trimtab.report.brokers import Brokers
 from trimtab.report.input import Given, anchors, entries, name, names, text, whole
@@ -119,22 +119,29 @@ def journeys_of(
     homes = dict(zip(known, anchors([""] * len(known), "broker"), strict=True))
     return Journeys(
         tuple(
-            _bundle((places[each], each), moved.get(each, []), found_of["bundles"][each], night)
-            for each in bundles
+            _bundle(_Subject(place, each), moved.get(each, []), found_of["bundles"][each], night)
+            for each, place in places.items()
         ),
         tuple(
             _broker(
-                (homes[each], each),
+                _Subject(home, each),
                 touched.get(each, []),
                 over.get(each, []),
                 found_of["brokers"][each],
                 night,
             )
-            for each in known
+            for each, home in homes.items()
         ),
         places,
         homes,
     )
+
+
+class _Subject(NamedTuple):
+    """The bundle or broker whose journey it is, and where that stands on the page."""
+
+    anchor: str
+    name: str
 
 
 def _grouped(items: Iterable[_T], keys_of: Callable[[_T], Iterable[str]]) -> dict[str, list[_T]]:
@@ -159,7 +166,7 @@ def _ends(move: Move) -> list[str]:
 
 
 def _bundle(
-    known: tuple[str, str], moves: Sequence[Move], findings: Sequence[Given], night: _Night
+    subject: _Subject, moves: Sequence[Move], findings: Sequence[Given], night: _Night
 ) -> Journey:
     ordered = sorted(moves, key=lambda move: move.time)
     # A finding may name a bundle that was never moved.
@@ -171,7 +178,7 @@ def _bundle(
         for move, stay in zip(ordered, stays, strict=True)
     ]
     others = _not_told(findings, moves)
-    return _journey(known, "bundle", [*steps, *_told(others, night)], _of_bundle(ordered))
+    return _journey(subject, "bundle", [*steps, *_told(others, night)], _of_bundle(ordered))
 
 
 def _of_bundle(moves: Sequence[Move]) -> str:
@@ -209,23 +216,23 @@ def _stay(before: Move, after: Move) -> str:
 
 
 def _broker(
-    known: tuple[str, str],
+    subject: _Subject,
     moves: Sequence[Move],
     over: Sequence[_Over],
     findings: Sequence[Given],
     night: _Night,
 ) -> Journey:
-    steps = [_moved(move, _from_here(move, known[1]), "") for move in moves]
+    steps = [_moved(move, _from_here(move, subject.name), "") for move in moves]
     steps += [*_above(over, night), *_told(_not_told(findings, moves), night)]
-    lost = sum(move.source.id == known[1] for move in moves)
-    got = sum(move.target is not None and move.target.id == known[1] for move in moves)
+    lost = sum(move.source.id == subject.name for move in moves)
+    got = sum(move.target is not None and move.target.id == subject.name for move in moves)
     useless = sum(move.tone == "useless" for move in moves)
     parts = [f"Lost {count(lost, 'bundle')}, got {got}" if moves else "Neither lost nor got any"]
     if useless:
         parts.append(_useless(useless, len(moves)))
     if over:
         parts.append(f"over the bar in {count(len(over), 'round')}")
-    return _journey(known, "broker", steps, f"{'; '.join(parts)}.")
+    return _journey(subject, "broker", steps, f"{'; '.join(parts)}.")
 
 
 def _from_here(move: Move, broker: str) -> str:
@@ -329,12 +336,11 @@ def _told(findings: Sequence[Given], night: _Night) -> list[Step]:
     ]
 
 
-def _journey(known: tuple[str, str], kind: Kind, steps: Sequence[Step], summary: str) -> Journey:
-    anchor, named = known
+def _journey(subject: _Subject, kind: Kind, steps: Sequence[Step], summary: str) -> Journey:
     return Journey(
-        anchor=anchor,
+        anchor=subject.anchor,
         kind=kind,
-        name=named,
+        name=subject.name,
         summary=summary,
         steps=tuple(sorted(steps, key=lambda step: (step.time, step.move is None))),
         moves=sum(step.move is not None for step in steps),

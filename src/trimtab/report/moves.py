@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname
-from typing import Any
+from typing import Any, NamedTuple
 
 from trimtab.report.brokers import Broker, Brokers
 from trimtab.report.input import Given, anchors, entries, name, part, text, texts, whole
@@ -142,7 +142,7 @@ def moves_of(
         unloads = [_briefly(unload) for unload in unloads]
         evidence = said_once(evidence, names)
     return tuple(
-        _move(unload, brokers, words, (anchor, place, lines), with_day=with_day)
+        _move(unload, brokers, words, _Proof(anchor, place, lines), with_day=with_day)
         for unload, anchor, place, lines in zip(unloads, names, places, evidence, strict=True)
     )
 
@@ -178,21 +178,21 @@ def said_once(
     return unrepeated
 
 
-def _move(
-    unload: Given,
-    brokers: Brokers,
-    words: Words,
-    place_and_lines: tuple[str, str, tuple[Line, ...]],
-    *,
-    with_day: bool,
-) -> Move:
-    anchor, place, evidence = place_and_lines
+class _Proof(NamedTuple):
+    """Where a move stands on the page, and the lines that prove it."""
+
+    anchor: str
+    log: str
+    evidence: tuple[Line, ...]
+
+
+def _move(unload: Given, brokers: Brokers, words: Words, proof: _Proof, *, with_day: bool) -> Move:
     verdict = text(unload, "verdict")
     tone = tone_of(verdict, unload.get("useless"))
     target, better = name(unload, "target"), part(unload, "better")
     throughput = number(unload.get("throughput"))
     return Move(
-        anchor=anchor,
+        anchor=proof.anchor,
         time=text(unload, "time"),
         when=clock(unload.get("time"), with_day=with_day),
         round=whole(unload, "round"),
@@ -207,8 +207,8 @@ def _move(
         meaning=meaning_of(verdict, words),
         tone=tone,
         sign=SIGNS[tone],
-        log=place,
-        evidence=evidence,
+        log=proof.log,
+        evidence=proof.evidence,
         recomputed=recomputed_of(unload),
         better=_better(better, brokers) if better else None,
         findings=texts(unload, "findings"),

@@ -42,16 +42,16 @@ def usage_pixels(usage: npt.NDArray[np.float64]) -> str:
 
 
 def mark_pixels(
-    size: tuple[int, int], leaving: Iterable[tuple[int, int]], coming: Iterable[tuple[int, int]]
+    columns: int, rows: int, leaving: Iterable[tuple[int, int]], coming: Iterable[tuple[int, int]]
 ) -> str:
     """Draw a ring for each place that was left, and an arrow head for each that was gone to.
 
     Args:
-        size: (columns, rows) in pixels.
+        columns: of the picture, pixels.
+        rows: likewise.
         leaving: (column, row) of the middle of each ring.
         coming: likewise of the arrow heads.
     """
-    columns, rows = size
     left, gone = list(leaving), list(coming)
     ring, arrow = (_RING, _ARROW) if len(left) <= _MARKS_MAX else (_DOT, _DOT)
     ink = np.zeros((rows + 4, columns + 4), dtype=np.uint8)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from markupsafe import Markup
-
-from trimtab.report.contenders import figure
+from trimtab.report.contenders import between, figure, toned
 from trimtab.report.input import Given, entries, part, text, texts, whole
-from trimtab.report.render import asset, environment, policy
+from trimtab.report.render import rendered
 from trimtab.report.words import count, number
 
 #: Word → how it is marked: a tone of the style sheet, and a sign.
-TONES = {"good": ("good", "✓"), "fair": ("doubtful", "~"), "poor": ("useless", "✕")}
+TONES = toned("good", "fair", "poor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +54,7 @@ class Strategy:
 
 
 def render_ratings(found: Given) -> str:
-    """Lay out a rating as a page.
-
-    The same input gives the same bytes.
-
-    Args:
-        found: as in `ratings.json`.
-
-    Returns:
-        The text of an HTML file.
-    """
-    style = asset("report.css") + asset("comparison.css") + asset("reproductions.css")
+    """Return the page of a rating, as in `ratings.json`."""
     dimensions, strategies = shown_of(found)
     page = {
         "headline": headline(found),
@@ -82,8 +70,7 @@ def render_ratings(found: Given) -> str:
         "version": text(found, "trimtab"),
         "seeds": whole(found, "seeds") or 0,
     }
-    template = environment().get_template("ratings.html.j2")
-    return template.render(**page, style=Markup(style), policy=policy(style, ""))
+    return rendered("ratings.html.j2", page, "reproductions.css")
 
 
 def shown_of(found: Given) -> tuple[list[Dimension], list[Strategy]]:
@@ -131,7 +118,6 @@ def _strategy(given: Given) -> Strategy:
 def _cell(given: Given) -> Cell:
     word, published, rows = text(given, "word"), part(given, "published"), part(given, "rows")
     tone, sign = TONES.get(word, ("unknown", "?"))
-    low, high = figure(given.get("low")), figure(given.get("high"))
     never, failed = whole(given, "never") or 0, whole(given, "failed") or 0
     said = text(published, "word")
     return Cell(
@@ -139,7 +125,7 @@ def _cell(given: Given) -> Cell:
         tone=tone,
         sign=sign,
         number=figure(given.get("estimate")),
-        range=low if low == high else f"{low} to {high}",
+        range=between(given.get("low"), given.get("high")),
         is_unsure=given.get("is_sure") is False,
         published=said,
         says=text(published, "says"),

@@ -96,6 +96,21 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any], words: Words
     )
 
 
+def rendered(template: str, values: Mapping[str, Any], *styles: str) -> str:
+    """Return a page without a script, as the text of an HTML file.
+
+    The same input gives the same bytes.
+
+    Args:
+        template: name of its file.
+        values: what it shows.
+        styles: names of the style sheets, besides that of the report and of comparisons.
+    """
+    style = "".join(map(asset, ("report.css", "comparison.css", *styles)))
+    page = environment().get_template(template)
+    return page.render(**values, style=Markup(style), policy=policy(style, ""))
+
+
 def make_ready() -> None:
     """Load what the first page takes half a second to load, for whoever has time for it before."""
     start_engine()

@@ -8,24 +8,16 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from trimtab.report.contenders import figure
+from trimtab.report.contenders import between, figure, toned, unit_of
 from trimtab.report.input import Given, entries, part, text, whole
-from trimtab.report.render import asset, environment, policy
+from trimtab.report.render import rendered
 from trimtab.report.reproduction_picture import names_of, pictures_of
 from trimtab.report.words import count
 
 #: Outcome of an experiment → how it is marked: a tone of the style sheet, and a sign.
-TONES = {
-    "comes out": ("good", "✓"),
-    "comes out only if": ("doubtful", "~"),
-    "does not come out": ("useless", "✕"),
-}
+TONES = toned("comes out", "comes out only if", "does not come out")
 #: Agreement of one number → the same.
-AGREEMENTS = {
-    "reached": ("good", "✓"),
-    "within range": ("doubtful", "~"),
-    "missed": ("useless", "✕"),
-}
+AGREEMENTS = toned("reached", "within range", "missed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +81,7 @@ class Shown:
 
 
 def render_reproductions(found: Given) -> str:
-    """Lay out reproductions as a page.
-
-    The same input gives the same bytes.
-
-    Args:
-        found: as in `reproductions.json`.
-
-    Returns:
-        The text of an HTML file.
-    """
-    style = asset("report.css") + asset("comparison.css") + asset("reproductions.css")
+    """Return the page of reproductions, as in `reproductions.json`."""
     shown = shown_of(found)
     page = {
         "headline": headline(found),
@@ -114,8 +96,7 @@ def render_reproductions(found: Given) -> str:
         "seeds": whole(found, "seeds") or 0,
         "unit_of": unit_of,
     }
-    template = environment().get_template("reproductions.html.j2")
-    return template.render(**page, style=Markup(style), policy=policy(style, ""))
+    return rendered("reproductions.html.j2", page, "reproductions.css")
 
 
 def shown_of(found: Given) -> list[Shown]:
@@ -180,10 +161,7 @@ def _number(given: Given) -> Number:
 def _span(ends: object) -> str:
     """Write two ends as one number, a range, or what it begins with."""
     assert isinstance(ends, Sequence)
-    low, high = map(figure, ends)
-    if low == high:
-        return low
-    return f"{low} or more" if high == "never" else f"{low} to {high}"
+    return between(*ends).replace(" to never", " or more")
 
 
 def _arm(given: Given) -> Arm:
@@ -204,16 +182,10 @@ def _arm(given: Given) -> Arm:
 
 def _cell(given: Given, runs: int) -> Cell:
     tone, sign = AGREEMENTS.get(text(given, "agreement"), ("unknown", "?"))
-    low, high = figure(given.get("p10")), figure(given.get("p90"))
     return Cell(
         median=figure(given.get("median")),
-        range=low if low == high else f"{low} to {high}",
+        range=between(given.get("p10"), given.get("p90")),
         tone=tone,
         sign=sign,
         within=f"{whole(given, 'within') or 0} of {runs} within",
     )
-
-
-def unit_of(number: Number) -> str:
-    """Write a unit behind a title, if there is one."""
-    return f", {number.unit}" if number.unit else ""

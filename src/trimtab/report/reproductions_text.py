@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from trimtab.report.contenders import unit_of
 from trimtab.report.input import Given, text, whole
 from trimtab.report.marks import command_block, markdown_table
-from trimtab.report.reproductions import Shown, headline, shown_of, unit_of
+from trimtab.report.reproductions import Shown, headline, shown_of
+
+#: Folder of the pictures, as seen from the page.
+_PICTURES = "reproductions"
 
 
-def reproductions_text(found: Given, date: str, pictures: str) -> str:
+def reproductions_text(found: Given, date: str) -> str:
     """Lay out reproductions as Markdown.
 
     Args:
         found: as in `reproductions.json`.
         date: on which it was measured.
-        pictures: folder of the pictures, as seen from the page.
     """
     shown = shown_of(found)
     parts = [
@@ -30,14 +33,14 @@ def reproductions_text(found: Given, date: str, pictures: str) -> str:
             ),
         ),
         *(
-            _experiment(each, text(given, "name"), pictures)
+            _experiment(each, text(given, "name"))
             for each, given in zip(shown, found["experiments"], strict=True)
         ),
     ]
     return "\n".join(parts)
 
 
-def _experiment(shown: Shown, name: str, pictures: str) -> str:
+def _experiment(shown: Shown, name: str) -> str:
     return "\n".join(
         [
             f"## {shown.title}\n",
@@ -51,7 +54,7 @@ def _experiment(shown: Shown, name: str, pictures: str) -> str:
                 _rows(shown),
             ),
             *(
-                [f"![Usage and unloads of one run]({pictures}/{name}.svg)\n\n{shown.caption}\n"]
+                [f"![Usage and unloads of one run]({_PICTURES}/{name}.svg)\n\n{shown.caption}\n"]
                 if shown.wide
                 else []
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from trimtab.report.brokers import Broker, Brokers
 from trimtab.report.input import Given, anchors, entries, name, text, texts, whole
@@ -91,24 +91,31 @@ def rounds_of(
         busy, still = BROKERS_OF_ONE_OF_MANY_MAX, BROKERS_OF_STILL_ROUND_MAX
     moves_of_rounds = [grouped.get(n, []) if n is not None else [] for n in numbers]
     return tuple(
-        _round(each, anchor, moved, (brokers, busy if moved else still, with_day))
+        _round(each, anchor, moved, _Listing(brokers, busy if moved else still, with_day))
         for each, anchor, moved in zip(listed, names, moves_of_rounds, strict=True)
     )
 
 
-def _round(
-    given: Given, anchor: str, moves: Sequence[Move], shown: tuple[Brokers, int, bool]
-) -> Round:
-    brokers, brokers_max, with_day = shown
+class _Listing(NamedTuple):
+    """How brokers and times of a round are listed."""
+
+    brokers: Brokers
+    #: Brokers up to which all are listed.
+    brokers_max: int
+    with_day: bool
+
+
+def _round(given: Given, anchor: str, moves: Sequence[Move], listing: _Listing) -> Round:
+    brokers = listing.brokers
     average, threshold = number(given.get("average")), number(given.get("threshold"))
     leader = name(given, "leader")
     standings = [_standing(each, brokers) for each in entries(given, "brokers")]
-    kept = _kept(standings, moves, brokers_max)
+    kept = _kept(standings, moves, listing.brokers_max)
     return Round(
         anchor=anchor,
         number=whole(given, "round"),
         time=text(given, "time"),
-        when=clock(given.get("time"), with_day=with_day),
+        when=clock(given.get("time"), with_day=listing.with_day),
         leader=brokers.named(leader) if leader else None,
         strategy=text(given, "strategy"),
         average=average,

@@ -8,19 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from markupsafe import Markup
-
 from trimtab.report.contenders import (
-    Measure,
     contenders_of,
     figure,
     identity,
     letters_of,
     measures_of,
+    unit_of,
 )
 from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.pareto import Axes, pareto_of
-from trimtab.report.render import asset, environment, policy
+from trimtab.report.render import rendered
 from trimtab.report.what_if_section import changes_of, rules_of
 from trimtab.report.words import count, interval
 
@@ -43,19 +41,8 @@ class Cost:
 
 
 def render_what_if(document: Given) -> str:
-    """Lay out an answer as a page.
-
-    The same input gives the same bytes.
-
-    Args:
-        document: as in `comparison.json` of a recording.
-
-    Returns:
-        The text of an HTML file.
-    """
-    style = asset("report.css") + asset("comparison.css") + asset("what_if.css")
-    template = environment().get_template("what_if.html.j2")
-    return template.render(**_page_of(document), style=Markup(style), policy=policy(style, ""))
+    """Return the page of an answer, as in `comparison.json` of a recording."""
+    return rendered("what_if.html.j2", _page_of(document), "what_if.css")
 
 
 def _page_of(document: Given) -> dict[str, Any]:
@@ -86,7 +73,7 @@ def _page_of(document: Given) -> dict[str, Any]:
         "confidence": document.get("confidence"),
         "command": text(document, "command"),
         "version": text(document, "trimtab"),
-        "unit_of": _unit_of,
+        "unit_of": unit_of,
     }
 
 
@@ -118,7 +105,3 @@ def _costs(cpu: Given) -> tuple[Cost, ...]:
         )
         for each in entries(cpu, "terms")
     )
-
-
-def _unit_of(measure: Measure) -> str:
-    return f", {measure.unit}" if measure.unit else ""

@@ -62,15 +62,14 @@ def _reported(broker: str, reports: BrokerReports) -> Finding | None:
         said = (
             f"More than the limit went through in {len(over)} reports, at worst {percent(worst)}."
         )
-        return _finding(broker, reports, at, ("high", said))
+        return _finding(broker, reports, at, "high", said)
     if len(without) >= _REPORTS:
         said = f"In {len(without)} reports there is traffic and no limit, which counts as 0 %."
-        return _finding(broker, reports, int(without[0]), ("medium", said))
+        return _finding(broker, reports, int(without[0]), "medium", said)
     return None
 
 
-def _finding(broker: str, reports: BrokerReports, at: int, what: tuple[str, str]) -> Finding:
-    severity, said = what
+def _finding(broker: str, reports: BrokerReports, at: int, severity: str, said: str) -> Finding:
     return Finding(
         code="bad-nic-limit",
         severity=severity,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,9 +41,9 @@ def chatty_reports(night: Night) -> list[Finding]:
     for broker, reports in night.reports.items():
         idle = _needless(reports, threshold)
         times = [time for time, is_idle in zip(reports.times[1:], idle, strict=True) if is_idle]
-        first, most = _densest(times)
-        if most >= _WRITES:
-            found.append(_finding(broker, reports, idle, (first, most)))
+        densest = _densest(times)
+        if densest.reports >= _WRITES:
+            found.append(_finding(broker, reports, idle, densest))
     return found
 
 
@@ -64,32 +65,36 @@ def _needless(reports: BrokerReports, threshold: float) -> Flags:
     return np.asarray(is_soon & is_same)
 
 
-def _densest(times: Sequence[datetime]) -> tuple[datetime | None, int]:
-    """Return the window with the most reports: its first report, and how many."""
-    best: tuple[datetime | None, int] = (None, 0)
+class _Window(NamedTuple):
+    """When its first report was written, and how many reports it has."""
+
+    first: datetime | None
+    reports: int
+
+
+def _densest(times: Sequence[datetime]) -> _Window:
+    """Return the window with the most reports."""
+    best = _Window(None, 0)
     start = 0
     for end, time in enumerate(times):
         while time - times[start] > _WINDOW:
             start += 1
-        if end + 1 - start > best[1]:
-            best = times[start], end + 1 - start
+        if end + 1 - start > best.reports:
+            best = _Window(times[start], end + 1 - start)
     return best
 
 
-def _finding(
-    broker: str, reports: BrokerReports, idle: Flags, window: tuple[datetime | None, int]
-) -> Finding:
+def _finding(broker: str, reports: BrokerReports, idle: Flags, window: _Window) -> Finding:
     moved = np.nanmedian(np.abs(np.diff(reports.shares(), axis=0))[idle], axis=0)
     resource = RESOURCES[int(np.argmax(moved))]
     word = _WORDS.get(resource, "network")
-    first, count = window
     weight = _WEIGHTS.get(resource)
     return Finding(
         code="chatty-reports",
         severity="medium",
-        time=first or reports.times[0],
+        time=window.first or reports.times[0],
         round=0,
-        title=f"{broker} wrote {count} reports in ten minutes though its traffic stayed",
+        title=f"{broker} wrote {window.reports} reports in ten minutes though its traffic stayed",
         text=(
             f"From one to the next messages, bytes and bundles were the same; its {word} moved most"
             f", by {100 * float(moved.max()):.1f} points. Each report makes the leader feed its "
@@ -106,7 +111,7 @@ def _finding(
         ),
         brokers=(broker,),
         numbers={
-            "reports": count,
+            "reports": window.reports,
             "needless": int(idle.sum()),
             "resource": resource,
             "points": 100 * float(moved.max()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,14 @@ _BYTES, _MESSAGES = 1_000.0, 1.0
 _HOT = 0.5
 
 
+class _Onset(NamedTuple):
+    """Whose usage it is, and from when and which round on."""
+
+    broker: str
+    time: datetime
+    round: int
+
+
 def zero_traffic_contradiction(night: Night) -> list[Finding]:
     """Find brokers that are hot although they carry nothing: something else loads the host.
 
@@ -37,8 +46,9 @@ def zero_traffic_contradiction(night: Night) -> list[Finding]:
     numbers = {id(event): n for n, event in warned}
     found = []
     for broker, lines in grouped((e for _, e in warned), lambda e: e.broker or "").items():
+        onset = _Onset(broker, lines[0].time, numbers[id(lines[0])])
         said = f"The shedder warned of it {len(lines)} time(s): overloaded, and no bundles."
-        found.append(_finding((broker, lines[0].time, numbers[id(lines[0])]), said, lines, {}))
+        found.append(_finding(onset, said, lines, {}))
     known = {finding.brokers[0] for finding in found}
     for broker, reports in night.reports.items():
         if broker in known:
@@ -49,7 +59,7 @@ def zero_traffic_contradiction(night: Night) -> list[Finding]:
         if at is not None:
             usage = float(np.asarray(used)[at])
             said = f"It reported {percent(usage)} and no traffic, and went on so."
-            found.append(_finding((broker, reports.times[at], 0), said, [], {"usage": usage}))
+            found.append(_finding(_Onset(broker, reports.times[at], 0), said, [], {"usage": usage}))
     return found
 
 
@@ -70,23 +80,20 @@ def _run(is_odd: list[bool], times: tuple[datetime, ...], end: datetime | None) 
     return None
 
 
-def _finding(
-    where: tuple[str, datetime, int], said: str, lines: list[Event], numbers: dict[str, float]
-) -> Finding:
-    broker, time, number = where
+def _finding(onset: _Onset, said: str, lines: list[Event], numbers: dict[str, float]) -> Finding:
     return Finding(
         code="zero-traffic-contradiction",
         severity="medium",
-        time=time,
-        round=number,
-        title=f"{broker} is hot without traffic",
+        time=onset.time,
+        round=onset.round,
+        title=f"{onset.broker} is hot without traffic",
         text=said,
         better="a host that belongs to the broker alone",
         advice=(
             "Look for another program on that host, and at loadBalancer…ResourceWeight: a "
             "resource that others use should not count."
         ),
-        brokers=(broker,),
+        brokers=(onset.broker,),
         evidence=tuple(lines[:5]),
         numbers={"warnings": len(lines), **numbers},
     )

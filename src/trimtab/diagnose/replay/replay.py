@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 
 from trimtab.diagnose.replay.busy_leader import looks, unloading
-from trimtab.diagnose.replay.leader_averages import LeaderAverages
-from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.replay.missed_writes import Gap, heard, missed_writes
 from trimtab.diagnose.replay.round_columns import chosen, hits, states
@@ -25,6 +22,9 @@ from trimtab.diagnose.replay.stored import StoredAverages, StoredReports
 from trimtab.diagnose.store_source import is_logged
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader import load_data
+from trimtab.pulsar.leader.averages import LeaderAverages
+from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import LostRoundError
 from trimtab.pulsar.place import PlacerEntry, placer
 from trimtab.pulsar.scores import weighted_usage

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import starmap
 
 from trimtab.explanation.lint.conf import shown
 from trimtab.explanation.lint.rule import Finding, Severity
@@ -28,20 +29,19 @@ def told(
         explains: tell why it bites, and the evidence, as well.
     """
     for finding in findings:
-        place = paint(f"{located(finding.place)}:", None)
+        place = paint(f"{located(*finding.place)}:", None)
         severity = paint(f"{finding.severity.value}:", finding.severity)
         yield f"{place} {finding.code} {severity} {finding.message}"
         if finding.also:
-            yield from _paragraph("also", ", ".join(map(located, finding.also)))
+            yield from _paragraph("also", ", ".join(starmap(located, finding.also)))
         if explains:
             yield from _paragraph("why", finding.why)
             yield from _paragraph("evidence", ", ".join(map(cited, finding.evidence)))
         yield from _paragraph("instead", finding.instead)
 
 
-def located(place: tuple[str, int | None]) -> str:
+def located(source: str, line: int | None) -> str:
     """Write a place as editors know it: file:line, the file alone where nothing is written."""
-    source, line = place
     return shown(source, 200) if line is None else f"{shown(source, 200)}:{line}"
 
 

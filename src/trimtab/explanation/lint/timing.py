@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from trimtab.explanation.lint.conf import EXTENSIBLE, Conf
 from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.pulsar.model import MINUTE_S
 
 _INTERVAL = "loadBalancerSheddingIntervalMinutes"
 _GRACE = "loadBalancerSheddingGracePeriodMinutes"
@@ -20,7 +21,6 @@ _POINTS = {
     "ThresholdShedder": "loadBalancerBrokerThresholdShedderPercentage",
     "AvgShedder": "loadBalancerAvgShedderLowThreshold",
 }
-_MINUTE_S = 60
 
 
 def _grace_lapses(conf: Conf) -> Iterator[Found]:
@@ -40,10 +40,10 @@ def _stale_inputs(conf: Conf) -> Iterator[Found]:
     interval = conf.number(_INTERVAL)
     if not conf.shedder or interval is None:
         return
-    for key, unit_s, what in ((_STATS, 1, "traffic"), (_HOST, _MINUTE_S, "CPU and network")):
+    for key, unit_s, what in ((_STATS, 1, "traffic"), (_HOST, MINUTE_S, "CPU and network")):
         value = conf.number(key)
-        if value is not None and value * unit_s > max(1, interval) * _MINUTE_S:
-            rounds = value * unit_s / (max(1, interval) * _MINUTE_S)
+        if value is not None and value * unit_s > max(1, interval) * MINUTE_S:
+            rounds = value * unit_s / (max(1, interval) * MINUTE_S)
             yield Found(
                 f"{conf.told(key)}, and a round every {interval:g} min: {rounds:.3g} rounds "
                 f"go by the same {what}",
@@ -89,14 +89,14 @@ def _outdated(conf: Conf) -> Iterator[Found]:
     age, longest = conf.number(_TTL), conf.number(_REPORT_MAX)
     if conf.manager != EXTENSIBLE or age is None or longest is None:
         return
-    if age <= longest * _MINUTE_S:
+    if age <= longest * MINUTE_S:
         yield Found(
             f"{conf.told(_TTL)}, and {conf.told(_REPORT_MAX)}: load data of a quiet broker are "
-            f"{longest * _MINUTE_S:g} s old before they are written again, and ignored from "
+            f"{longest * MINUTE_S:g} s old before they are written again, and ignored from "
             f"{age:g} s on",
             conf.at(_TTL, _REPORT_MAX),
             _TTL,
-            f"{_TTL}={int(2 * longest * _MINUTE_S)}",
+            f"{_TTL}={int(2 * longest * MINUTE_S)}",
         )
 
 

@@ -8,8 +8,6 @@ from scipy.ndimage import median_filter
 
 from trimtab.pulsar.model import Floats
 
-#: s: a load report is the mean of so much, and so is the usage that outcomes speak of.
-MINUTE_S = 60.0
 #: s either side of a sample that its level looks at.
 REACH_S = 150.0
 

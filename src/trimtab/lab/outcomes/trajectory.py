@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.lab.outcomes.best_spread import best_spread
-from trimtab.lab.outcomes.level import MINUTE_S, level, minute_means
+from trimtab.lab.outcomes.level import level, minute_means
 from trimtab.lab.simulate.world import Moves, Run
-from trimtab.pulsar.model import Flags, Floats, Ints
+from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
 #: s between the samples of a trajectory, if the ticks of a run allow it.
 SAMPLE_S = 15.0

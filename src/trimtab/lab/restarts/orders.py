@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,10 +16,10 @@ from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.world import Event, Kind, Run
+from trimtab.pulsar.model import MINUTE_S
 
 #: Before the first restart, so that the leader knows its brokers.
 _BEFORE_S = 300.0
-_MINUTE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,13 @@ class Foretold:
         return tuple(each.broker for each in self.restarts)
 
 
+class Order(NamedTuple):
+    """An order of brokers, and the rule that it follows."""
+
+    rule: str
+    brokers: Sequence[str]
+
+
 def orders(now: ClusterNow, leader: str | None) -> Mapping[str, tuple[str, ...]]:
     """List the orders that are worth a try.
 
@@ -79,7 +87,7 @@ def orders(now: ClusterNow, leader: str | None) -> Mapping[str, tuple[str, ...]]
 
 def foretold(
     now: ClusterNow,
-    order: tuple[str, Sequence[str]],
+    order: Order,
     timing: Timing,
     balancer: Balancer,
     seeds: Sequence[int],
@@ -88,7 +96,7 @@ def foretold(
 
     Args:
         now: the cluster as it stands.
-        order: its rule, and the brokers in it.
+        order: in which brokers are restarted.
         timing: how they are restarted.
         balancer: who sheds and who places meanwhile.
         seeds: of the noise around the traffic; at least one.
@@ -100,27 +108,26 @@ def foretold(
     Properties:
         The same arguments give the same result.
     """
-    rule, brokers = order
     names = sorted(now.usage_percent)
     events: list[Event] = []
-    for number, broker in enumerate(brokers):
+    for number, broker in enumerate(order.brokers):
         leaves_s, subject = _BEFORE_S + number * timing.every_s, (names.index(broker),)
         events.append(Event(leaves_s, Kind.LEAVE, subject))
         events.append(Event(leaves_s + timing.down_s, Kind.JOIN, subject))
     events.sort(key=lambda event: event.time_s)
-    end_s = _BEFORE_S + len(brokers) * timing.every_s
+    end_s = _BEFORE_S + len(order.brokers) * timing.every_s
     runs = [
         simulated(standing_world(now, tuple(events), end_s, seed), balancer, Parameters())
         for seed in seeds
     ]
-    bounds = [_BEFORE_S + number * timing.every_s for number in range(len(brokers) + 1)]
+    bounds = [_BEFORE_S + number * timing.every_s for number in range(len(order.brokers) + 1)]
     peaks = [[_peak(run, from_s, to_s) for from_s, to_s in pairwise(bounds)] for run in runs]
     restarts = tuple(
         _restart(broker, [of_run[number] for of_run in peaks], names)
-        for number, broker in enumerate(brokers)
+        for number, broker in enumerate(order.brokers)
     )
     highest = [max(usage for usage, _ in of_run) for of_run in peaks]
-    return Foretold(rule, restarts, summary(highest), summary([_moves(run) for run in runs]))
+    return Foretold(order.rule, restarts, summary(highest), summary([_moves(run) for run in runs]))
 
 
 def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[str]) -> Restart:
@@ -130,7 +137,7 @@ def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[st
 
 def _peak(run: Run, from_s: float, to_s: float) -> tuple[float, int]:
     """Find the highest mean of a minute between two times, and whose it is."""
-    per_minute = max(1, round(_MINUTE_S / run.tick_s))
+    per_minute = max(1, round(MINUTE_S / run.tick_s))
     ticks = run.usage[round(from_s / run.tick_s) : round(to_s / run.tick_s)]
     whole = len(ticks) // per_minute * per_minute
     minutes = np.nan_to_num(ticks[:whole]).reshape(-1, per_minute, ticks.shape[1]).mean(axis=1)

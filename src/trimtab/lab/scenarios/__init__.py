@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import resources
-from pathlib import Path
 
 from trimtab.files.fields import expected_name
+from trimtab.files.whole_files import read_text
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.simulate.scenario import ScenarioError, scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
@@ -46,22 +46,12 @@ def found_scenario(name: str) -> Scenario:
         ScenarioError: there is none, or it is not one, or it expects what is no outcome.
     """
     if "/" in name or name.endswith(_SUFFIX):
-        return checked_outcomes(scenario(_text(name), name))
+        return checked_outcomes(scenario(read_text(name, ScenarioError), name))
     known = ALIASES.get(name, name)
     if known not in built_in():
         expected = expected_name(name, [*built_in(), *ALIASES], "one that trimtab brings")
         raise ScenarioError(f"scenario {name!r}: expected {expected}, or the path of a file")
     return checked_outcomes(scenario(scenario_text(known), known))
-
-
-def _text(name: str) -> str:
-    """Read a file."""
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{name}: expected text in UTF-8: {error}") from error
-    except OSError as error:
-        raise ScenarioError(f"{name}: {error.strerror}") from error
 
 
 def checked_outcomes(read: Scenario) -> Scenario:

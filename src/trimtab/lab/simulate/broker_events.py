@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.lab.simulate.move import described, gap_s, lookup_gap_s, settled, unload_s
+from trimtab.lab.simulate.move import Moment, described, gap_s, lookup_gap_s, settled, unload_s
 from trimtab.lab.simulate.placement import Chosen
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Exit, Flush, Handover, Lookup, Round, SessionEnd
@@ -169,7 +169,7 @@ def _unload(simulation: Simulation, time_s: float, event: Event) -> None:
             continue
         gap = max(gap_s(simulation), unload_s(simulation, source))
         due = Handover(bundle, source, target, gap)
-        move = described(simulation, due, Chosen(target, is_fallback=False), (time_s, -1))
+        move = described(simulation, due, Chosen(target, is_fallback=False), Moment(time_s, -1))
         settled(simulation, [move])
         simulation.timetable.enter(time_s, replace(due, move=move))
 

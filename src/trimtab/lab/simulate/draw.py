@@ -14,8 +14,7 @@ from trimtab.lab.simulate.draw_owners import drawn_owners
 from trimtab.lab.simulate.draw_scale import fitted, scaled, works
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.world import World
-
-_MINUTE_S = 60.0
+from trimtab.pulsar.model import MINUTE_S
 
 
 def drawn(scenario: Scenario, seed: int) -> World:
@@ -54,7 +53,7 @@ def drawn(scenario: Scenario, seed: int) -> World:
         bundles=bundles,
         changes=drawn_changes(scenario, given, delay_s, streams[3]),
         events=events(scenario, works(bundles, scenario.parameters.physics)),
-        duration_s=scenario.run.minutes * _MINUTE_S,
-        event_s=scenario.run.event_at_min * _MINUTE_S,
+        duration_s=scenario.run.minutes * MINUTE_S,
+        event_s=scenario.run.event_at_min * MINUTE_S,
         seed=seed,
     )

@@ -11,9 +11,8 @@ from trimtab.lab.simulate.draw_bundles import Drawn
 from trimtab.lab.simulate.draw_scale import works
 from trimtab.lab.simulate.scenario_tables import Bursts, Scenario, TrafficChange
 from trimtab.lab.simulate.world import Change
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 
-_MINUTE_S = 60.0
 #: Steps in which traffic rises when it begins.
 _STEPS = 5
 #: A burst multiplies traffic so many times at most.
@@ -47,7 +46,7 @@ def drawn_changes(
 
 def _beginnings(scenario: Scenario, owner: Ints, delay_s: Floats) -> Iterator[Change]:
     """Keep bundles silent until their traffic begins, and let it rise."""
-    begins = scenario.traffic.from_min * _MINUTE_S + delay_s[owner]
+    begins = scenario.traffic.from_min * MINUTE_S + delay_s[owner]
     step_s = scenario.traffic.ramp_s / _STEPS
     for time in np.unique(begins[begins > 0]):
         bundles = np.flatnonzero(begins == time)
@@ -74,12 +73,12 @@ def _traffic(
 
         yield Change(
             bundles=np.flatnonzero(share == part),
-            from_s=event.at_min * _MINUTE_S,
-            to_s=math.inf if event.until_min is None else event.until_min * _MINUTE_S,
+            from_s=event.at_min * MINUTE_S,
+            to_s=math.inf if event.until_min is None else event.until_min * MINUTE_S,
             factor_in=mixed(event.factor),
             factor_out=mixed(event.factor * event.factor_out),
-            ramp_s=event.ramp_min * _MINUTE_S,
-            period_s=event.period_min * _MINUTE_S,
+            ramp_s=event.ramp_min * MINUTE_S,
+            period_s=event.period_min * MINUTE_S,
             duty=event.duty,
             off_in=mixed(event.off_factor),
             off_out=mixed(event.off_factor * event.off_factor_out),
@@ -121,8 +120,8 @@ def _bursts(
         lasting_min = chance.uniform(*event.lasting_min)
         yield Change(
             bundles=bundles,
-            from_s=time_min * _MINUTE_S,
-            to_s=(time_min + lasting_min) * _MINUTE_S,
+            from_s=time_min * MINUTE_S,
+            to_s=(time_min + lasting_min) * MINUTE_S,
             factor_in=factor,
             factor_out=factor,
         )

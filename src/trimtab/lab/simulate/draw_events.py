@@ -19,9 +19,7 @@ from trimtab.lab.simulate.scenario_tables import (
     Split,
 )
 from trimtab.lab.simulate.world import Event, Kind
-from trimtab.pulsar.model import Floats
-
-_MINUTE_S = 60.0
+from trimtab.pulsar.model import MINUTE_S, Floats
 
 
 def events(scenario: Scenario, work: Floats) -> tuple[Event, ...]:
@@ -35,7 +33,7 @@ def events(scenario: Scenario, work: Floats) -> tuple[Event, ...]:
     """
     heaviest = iter(np.argsort(-work, kind="stable").tolist())
     members = [
-        Event(change.time_min * _MINUTE_S, change.kind, (change.broker,))
+        Event(change.time_min * MINUTE_S, change.kind, (change.broker,))
         for change in member_changes(scenario)
     ]
     others = [
@@ -52,11 +50,11 @@ def events(scenario: Scenario, work: Floats) -> tuple[Event, ...]:
 
 def _splits(split: Split, heaviest: Iterator[int]) -> Iterator[Event]:
     for i, bundle in enumerate(islice(heaviest, split.heaviest)):
-        yield Event((split.at_min + i * split.every_min) * _MINUTE_S, Kind.SPLIT, (bundle,))
+        yield Event((split.at_min + i * split.every_min) * MINUTE_S, Kind.SPLIT, (bundle,))
 
 
 def _events(happening: Happening, count: int) -> Iterator[Event]:
-    time_s = happening.at_min * _MINUTE_S
+    time_s = happening.at_min * MINUTE_S
     if isinstance(happening, LeaderChange):
         yield Event(time_s, Kind.LEADER)
     elif isinstance(happening, Shedding):
@@ -70,4 +68,4 @@ def _events(happening: Happening, count: int) -> Iterator[Event]:
         )
         yield Event(time_s, kind, brokers, value)
         if happening.until_min is not None:
-            yield Event(happening.until_min * _MINUTE_S, kind, brokers, undone)
+            yield Event(happening.until_min * MINUTE_S, kind, brokers, undone)

@@ -7,13 +7,12 @@ import numpy as np
 from trimtab.lab.simulate.scenario_keys import Span
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.world import Machines
-from trimtab.pulsar.model import Floats
+from trimtab.pulsar.model import MINUTE_S, Floats
 
 #: Cores of the machine whose capacity is 1, at speed 1.
 REFERENCE_CORES = 16.0
 #: bytes/s.
 _GBIT_PER_S = 1e9 / 8
-_MINUTE_S = 60.0
 _PORT = 8080
 
 
@@ -44,7 +43,7 @@ def drawn_machines(scenario: Scenario, chance: np.random.Generator) -> tuple[Mac
         spikes_per_hour=each("spikes_per_hour"),
         is_up=each("is_up") > 0,
     )
-    return machines, spans("traffic_delay_min") * _MINUTE_S
+    return machines, spans("traffic_delay_min") * MINUTE_S
 
 
 def _between(span: Span, count: int, chance: np.random.Generator) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.physics import Loaded, loaded
+from trimtab.lab.simulate.physics import Demand, Loaded, loaded
 from trimtab.lab.simulate.surroundings import Others, Wanted
 from trimtab.lab.simulate.traffic import Rows
 from trimtab.pulsar.model import Floats, Ints
@@ -76,9 +76,7 @@ class Flows:
         background = self.background.ticks(first, last) + cluster.extra
         np.maximum(background, self.background.least, out=background)
         np.minimum(background, 100.0, out=background)
-        brokers = loaded(
-            (wanted[0], wanted[1], wanted[2]), background, machines, self.parameters.physics
-        )
+        brokers = loaded(Demand(*wanted), background, machines, self.parameters.physics)
         brokers = _beside(brokers, self.background.network(first, last))
         asked = wanted[1] + wanted[2]
         return Flow(

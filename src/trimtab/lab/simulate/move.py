@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 from trimtab.lab.simulate.placement import Chosen
 from trimtab.lab.simulate.records import Move
@@ -34,16 +35,22 @@ def lookup_gap_s(simulation: Simulation) -> float:
     return float(simulation.random.uniform(*simulation.parameters.clients.lookup_gap_s))
 
 
-def described(
-    simulation: Simulation, at: Handover | Lookup, chosen: Chosen, when: tuple[float, int]
-) -> Move:
+class Moment(NamedTuple):
+    """When something is unloaded."""
+
+    time_s: float
+    #: Number of the round; -1 for none.
+    round: int
+
+
+def described(simulation: Simulation, at: Handover | Lookup, chosen: Chosen, when: Moment) -> Move:
     """Describe a move, with usage before and after it by the traffic of the last minute.
 
     Args:
         simulation: its last minute is changed, so that the next move finds this one done.
         at: what is moved; its source is -1 if it had no owner.
         chosen: where to.
-        when: s at which it begins, and number of the round; -1 for none.
+        when: it begins.
     """
     truth = simulation.truth()
     source, target = at.source, chosen.broker
@@ -51,8 +58,8 @@ def described(
     truth.move(at.bundle, source, target)
     after = _usage(truth.usage, source), float(truth.usage[target])
     return Move(
-        time_s=when[0],
-        round=when[1],
+        time_s=when.time_s,
+        round=when.round,
         bundle=at.bundle,
         source=source,
         target=target,
@@ -124,7 +131,7 @@ def look_up(simulation: Simulation, time_s: float, due: Lookup) -> None:
         simulation.records.count("unloads that came back")
     else:
         moved = Handover(due.bundle, due.source, chosen.broker, serve_s - due.since_s)
-        move = described(simulation, moved, chosen, (time_s, due.round))
+        move = described(simulation, moved, chosen, Moment(time_s, due.round))
         settled(simulation, [move])
         simulation.records.moves.append(move)
     cluster.give(due.bundle, chosen.broker, serve_s)

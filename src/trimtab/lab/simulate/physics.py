@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,13 +113,21 @@ class Loaded:
         return np.maximum(np.maximum(self.cpu, self.nic_in), self.nic_out)
 
 
-def loaded(
-    wanted: tuple[Array, Array, Array], background: Array, machines: Array, physics: Physics
-) -> Loaded:
+class Demand(NamedTuple):
+    """What would pass if there were room for it."""
+
+    #: Points of CPU.
+    work: Array
+    #: Bytes/s, published and dispatched.
+    bytes_in: Array
+    bytes_out: Array
+
+
+def loaded(wanted: Demand, background: Array, machines: Array, physics: Physics) -> Loaded:
     """Put traffic on brokers, and hold back what does not fit.
 
     Args:
-        wanted: work in points, bytes/s published and dispatched, of each broker.
+        wanted: of each broker.
         background: percent of CPU that other processes take.
         machines: (2, n_brokers) capacity, and bytes/s of the NIC.
         physics: what it costs.

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.simulate.leader import Leader
+from trimtab.lab.simulate.leading import Leading
 from trimtab.lab.simulate.strategies import Strategies
-from trimtab.pulsar.candidates.fewest import fewest
 from trimtab.pulsar.model import ClusterLoad, Floats, Ints
 from trimtab.pulsar.releases import release_order
 from trimtab.pulsar.scores import unweighted_usage, weighted_usage
@@ -39,7 +38,7 @@ class Placing:
         impl/ModularLoadManagerImpl.java selectBroker, selectBrokerForAssignment
     """
 
-    leader: Leader
+    leader: Leading
     strategies: Strategies
     settings: LoadManagerSettings
     weights: ResourceWeights
@@ -53,7 +52,8 @@ class Placing:
         Raises:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.
         """
-        everybody, candidates = self._candidates(bundle)
+        is_even = self.settings.distributes_evenly
+        everybody, candidates = self.leader.candidates(bundle, is_even)
         chosen = self._drawn(load, bundle, candidates)
         if chosen is not None and self._usage(load)[chosen[0]] > self.settings.overloaded_threshold:
             chosen = self._drawn(load, bundle, everybody) or chosen
@@ -66,16 +66,9 @@ class Placing:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.
         """
         name = self.leader.cluster.bundles.names[bundle]
-        placement = self.strategies.place(load, name, self._candidates(bundle)[1])
+        _, candidates = self.leader.candidates(bundle, self.settings.distributes_evenly)
+        placement = self.strategies.place(load, name, candidates)
         return tuple(self.leader.order[placement.best].tolist())
-
-    def _candidates(self, bundle: int) -> tuple[Ints, Ints]:
-        """List everybody, and whom even distribution leaves; positions in the load."""
-        leader = self.leader
-        everybody = leader.in_set
-        if not self.settings.distributes_evenly:
-            return everybody, everybody
-        return everybody, fewest(everybody, leader.by_namespace.beside(bundle)[leader.order])
 
     def _drawn(self, load: ClusterLoad, bundle: int, candidates: Ints) -> tuple[int, bool] | None:
         """Draw among those that the placer names; positions in the load."""

@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flow
 from trimtab.lab.simulate.world import Moves, Rounds, Run, World
-from trimtab.pulsar.model import Floats
-
-_MINUTE_S = 60.0
+from trimtab.pulsar.model import MINUTE_S, Floats
 
 
 @dataclass(slots=True)
@@ -88,7 +86,7 @@ class Records:
     @property
     def minute_ticks(self) -> int:
         """Ticks in a minute."""
-        return max(1, round(_MINUTE_S / self.tick_s))
+        return max(1, round(MINUTE_S / self.tick_s))
 
     def count(self, what: str, times: int = 1) -> None:
         """Count something that happened."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field, FieldError, expected_name, shown
+from trimtab.files.fields import Field, FieldError, expected_name, in_file, shown, toml_field
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.scenario_checks import checked
 from trimtab.lab.simulate.scenario_keys import read
@@ -51,17 +50,14 @@ def scenario(given: str | Mapping[str, Any], origin: str) -> Scenario:
         ScenarioError: it is not TOML; a key is missing, misspelt or takes something else;
             or what it says cannot be, such as a broker that leaves and is not there.
     """
+    if isinstance(given, str):
+        whole, comment = toml_field(given, origin, ScenarioError), question(given)
+    else:
+        whole, comment = Field(given), ""
     try:
-        value = tomllib.loads(given) if isinstance(given, str) else given
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError(f"{origin}: expected TOML: {error}") from error
-    try:
-        made = _scenario(Field(value), origin, question(given) if isinstance(given, str) else "")
-        return checked(made, Field(value))
+        return checked(_scenario(whole, origin, comment), whole)
     except FieldError as error:
-        path = "the file" if error.path == "the line" else error.path
-        message = f"{origin}: {path}: found {error.found}, expected {error.expected}"
-        raise ScenarioError(message) from error
+        raise ScenarioError(in_file(origin, error)) from error
 
 
 def question(text: str) -> str:

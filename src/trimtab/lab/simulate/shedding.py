@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.lab.simulate.move import described, gap_s, lookup_gap_s, settled, unload_s
+from trimtab.lab.simulate.move import Moment, described, gap_s, lookup_gap_s, settled, unload_s
 from trimtab.lab.simulate.placement import Chosen
 from trimtab.lab.simulate.records import Move, Seen
 from trimtab.lab.simulate.simulation import Simulation
@@ -50,7 +50,7 @@ def shed(simulation: Simulation, time_s: float) -> Seen:
     error, moves, end_s = "", list[Move](), time_s
     try:
         for unload in _walked(decision.unloads):
-            end_s = _unload(simulation, load, unload, (end_s, number), moves)
+            end_s = _unload(simulation, load, unload, Moment(end_s, number), moves)
     except (UnreportedCandidateError, NoCandidatesError) as thrown:
         error = type(thrown).__name__
     simulation.strategies.completed()
@@ -83,11 +83,11 @@ def _unload(
     simulation: Simulation,
     load: ClusterLoad,
     unload: Unload,
-    now: tuple[float, int],
+    now: Moment,
     moves: list[Move],
 ) -> float:
     """Choose where a bundle goes, and unload it; return when the leader goes on."""
-    (time_s, number), records = now, simulation.records
+    time_s, records = now.time_s, simulation.records
     bundle = simulation.bundle_at[unload.bundle]
     source = simulation.broker_at[unload.source]
     if not simulation.chooses_before_unload:
@@ -112,20 +112,20 @@ def _unload(
         return time_s + took_s
     # The owner serves it no more as soon as it begins to unload.
     due = Handover(bundle, owner, chosen.broker, max(gap_s(simulation), took_s))
-    moves.append(described(simulation, due, chosen, (time_s, number)))
+    moves.append(described(simulation, due, chosen, now))
     simulation.timetable.enter(time_s, replace(due, move=moves[-1]))
     return time_s + took_s
 
 
-def _unload_for_lookup(simulation: Simulation, bundle: int, now: tuple[float, int]) -> float:
+def _unload_for_lookup(simulation: Simulation, bundle: int, now: Moment) -> float:
     """Unload a bundle and let the next lookup decide, as releases before 3.0.7 do."""
-    time_s, number = now
+    time_s = now.time_s
     owner = int(simulation.cluster.owner[bundle])
     took_s = _waited_s(simulation, owner) if owner >= 0 else 0.0
     simulation.records.count("unloads")
     simulation.leader.unloaded(bundle, time_s + took_s)
     if owner >= 0 and simulation.cluster.is_up[owner]:
-        lookup = Lookup(bundle, owner, time_s, lookup_gap_s(simulation), number)
+        lookup = Lookup(bundle, owner, time_s, lookup_gap_s(simulation), now.round)
         simulation.timetable.enter(time_s + took_s, lookup)
     return time_s + took_s
 

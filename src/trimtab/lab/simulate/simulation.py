@@ -11,6 +11,7 @@ from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows
 from trimtab.lab.simulate.forecast import Foreseen
 from trimtab.lab.simulate.leader import Leader
+from trimtab.lab.simulate.leading import Leading
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.placement import Placing
@@ -24,13 +25,11 @@ from trimtab.lab.simulate.truth import LastMinute, last_minute
 from trimtab.lab.simulate.windows import Counted, Windows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.leader import load_data
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 from trimtab.pulsar.settings import check_intervals, load_manager_settings
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
 from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
-
-_MINUTE_S = 60.0
 
 
 @dataclass(slots=True)
@@ -52,7 +51,7 @@ class Simulation:
     foreseen: Foreseen = field(init=False)
     windows: Windows = field(init=False)
     reports: Reports = field(init=False)
-    leader: Leader = field(init=False)
+    leader: Leading = field(init=False)
     strategies: Strategies = field(init=False)
     placing: Placing = field(init=False)
     records: Records = field(init=False)
@@ -103,7 +102,7 @@ class Simulation:
         self.cluster = Cluster(world.machines, world.bundles)
         met = self.meet(bare, parameters, splits)
         self.flows = Flows(self.cluster, met.traffic, met.background, parameters)
-        host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * _MINUTE_S
+        host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
         lengths = (host_s, self.settings.stats_interval_s, self.settings.report_interval_s_min)
         ticks = Lengths(*(max(1, round(length / tick_s)) for length in lengths))
         self.windows = Windows(self.cluster, self.flows, met.phases, ticks)
@@ -111,12 +110,13 @@ class Simulation:
         self.reports = Reports(
             gate(self.settings, weights, release, measuring), len(world.machines.names)
         )
-        self.leader = Leader(
+        leader = Leader(
             self.cluster, self.reports, measuring, release, self.strategies.needs_averages
         )
         until_s = world.bundles.grace_until_s
         grace_s = self.settings.grace_period_s
-        self.leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        self.leader = leader
         self.placing = Placing(
             self.leader, self.strategies, self.settings, weights, generator(world.seed, "draws")
         )
@@ -135,7 +135,7 @@ class Simulation:
         self.bundle_at = {name: i for i, name in enumerate(world.bundles.names)}
         self.broker_at = {name: i for i, name in enumerate(world.machines.names)}
         self.killed_s = np.full(len(world.machines.names), np.nan)
-        minute = max(1, round(_MINUTE_S / self.parameters.measuring.tick_s))
+        minute = max(1, round(MINUTE_S / self.parameters.measuring.tick_s))
         self._background = np.zeros((minute, len(world.machines.names)))
         self.foreseen = Foreseen(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
 

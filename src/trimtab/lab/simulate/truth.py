@@ -8,7 +8,7 @@ import numpy as np
 
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.physics import loaded
+from trimtab.lab.simulate.physics import Demand, loaded
 from trimtab.lab.simulate.traffic import Rows
 from trimtab.pulsar.model import Floats, Ints
 
@@ -48,9 +48,8 @@ class LastMinute:
         self.usage[changed] = self._usage(changed)
 
     def _usage(self, brokers: Ints) -> Floats:
-        wanted = tuple(array[brokers] for array in self.brokers)
         load = loaded(
-            (wanted[0], wanted[1], wanted[2]),
+            Demand(*(array[brokers] for array in self.brokers)),
             self.background[brokers],
             self.machines[:, brokers],
             self.physics,

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from trimtab.files.fields import expected_name
 from trimtab.lab.simulate.scenario_checks import NONE
 from trimtab.lab.simulate.scenario_tables import Expectation, Scenario
-
-_MINUTE_S = 60.0
+from trimtab.pulsar.model import MINUTE_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +87,8 @@ def window_s(scenario: Scenario, expectation: Expectation) -> tuple[float, float
     """Return between which times an expectation is to hold, s."""
     from_min, until_min = expectation.from_min, expectation.until_min
     return (
-        (scenario.run.event_at_min if from_min is None else from_min) * _MINUTE_S,
-        (scenario.run.minutes if until_min is None else until_min) * _MINUTE_S,
+        (scenario.run.event_at_min if from_min is None else from_min) * MINUTE_S,
+        (scenario.run.minutes if until_min is None else until_min) * MINUTE_S,
     )
 
 
@@ -131,8 +130,8 @@ def _verdict(
 def _unfit(found: Measured, expectation: Expectation, shedder: str | None, until_s: float) -> str:
     """Return why nothing may be concluded of a run; nothing if something may."""
     name = expectation.outcome
-    if found.is_cut or found.simulated_s <= until_s - _MINUTE_S:
-        return f"a run cut short at minute {found.simulated_s / _MINUTE_S:g}"
+    if found.is_cut or found.simulated_s <= until_s - MINUTE_S:
+        return f"a run cut short at minute {found.simulated_s / MINUTE_S:g}"
     if shedder is not None and not found.n_rounds:
         return "no round of shedding in that time"
     if name not in found.outcomes:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab.lab.restarts.orders import Foretold, Timing, foretold, orders
+from trimtab.lab.restarts.orders import Foretold, Order, Timing, foretold, orders
 from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.live.apply.live import each_of
@@ -63,7 +63,7 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
     try:
         balancer = _balancer(settings, cluster.admin.release)
         forecasts = [
-            foretold(now, order, timing, balancer, range(n_seeds))
+            foretold(now, Order(*order), timing, balancer, range(n_seeds))
             for order in orders(now, leader).items()
         ]
     except (LookupError, SettingError) as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from trimtab.live.control.drain import BrokerState, Frame
 from trimtab.live.control.plan import Expected, Interval, Plan, PlannedMove
@@ -68,13 +69,28 @@ def levelling(
         bundle, source, destination = best
         cost = left[source].pop(bundle)
         traffic = brokers[source].bundles[bundle]
-        before = usage[source], usage[destination]
-        usage[source], usage[destination] = before[0] - cost, before[1] + cost
-        after = usage[source], usage[destination]
-        moves.append(_move(best, traffic, (before, after), wish.tolerance))
+        before = _Usages(usage[source], usage[destination])
+        after = _Usages(before.source - cost, before.destination + cost)
+        usage[source], usage[destination] = after
+        moves.append(_move(best, traffic, before, after, wish.tolerance))
         highest.append(max(usage.values()))
         lowest.append(min(usage.values()))
     return Levelled(frame.around(tuple(moves)), tuple(highest), tuple(lowest))
+
+
+class _Best(NamedTuple):
+    """The best move."""
+
+    bundle: str
+    source: str
+    destination: str
+
+
+class _Usages(NamedTuple):
+    """Percent that both brokers of a move stand at."""
+
+    source: float
+    destination: float
 
 
 def _costs(state: BrokerState) -> dict[str, float]:
@@ -92,7 +108,7 @@ def _best(
     left: Mapping[str, Mapping[str, float]],
     takers: Collection[str],
     gain_min: float,
-) -> tuple[str, str, str] | None:
+) -> _Best | None:
     """Find bundle, source and destination of the best move; None if none gains enough."""
     source = max(usage, key=lambda name: (usage[name], name))
     possible = [name for name in usage if name in takers and name != source]
@@ -105,29 +121,27 @@ def _best(
         return max(usage[source] - cost, usage[destination] + cost)
 
     bundle = min(left[source], key=lambda name: (higher(name), name))
-    return (bundle, source, destination) if usage[source] - higher(bundle) >= gain_min else None
+    return (
+        _Best(bundle, source, destination) if usage[source] - higher(bundle) >= gain_min else None
+    )
 
 
 def _move(
-    best: tuple[str, str, str],
-    traffic: float,
-    usages: tuple[tuple[float, float], tuple[float, float]],
-    tolerance: float,
+    move: _Best, traffic: float, before: _Usages, after: _Usages, tolerance: float
 ) -> PlannedMove:
-    bundle, source, destination = best
-    before, after = usages
-    doubt = _COST_DOUBT * (before[0] - after[0])
+    doubt = _COST_DOUBT * (before.source - after.source)
     return PlannedMove(
-        bundle=bundle,
-        source=source,
-        destination=destination,
+        bundle=move.bundle,
+        source=move.source,
+        destination=move.destination,
         reason=(
-            f"{source} stands highest at {before[0]:.0f} %, {destination} lowest at "
-            f"{before[1]:.0f} %; then they stand at about {after[0]:.0f} and {after[1]:.0f} %"
+            f"{move.source} stands highest at {before.source:.0f} %, {move.destination} lowest at "
+            f"{before.destination:.0f} %; then they stand at about {after.source:.0f} and "
+            f"{after.destination:.0f} %"
         ),
         traffic_bytes_s=traffic,
-        before=Expected(_around(before[0], tolerance), _around(before[1], tolerance)),
-        after=Expected(_around(after[0], tolerance + doubt), _around(after[1], tolerance + doubt)),
+        before=Expected(*(_around(usage, tolerance) for usage in before)),
+        after=Expected(*(_around(usage, tolerance + doubt) for usage in after)),
     )
 
 

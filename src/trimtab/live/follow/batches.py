@@ -28,7 +28,7 @@ from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import BOOKS, MARKER
 from trimtab.ingest.worker import CLASSES
 from trimtab.live.follow.places import FIRST_PART
-from trimtab.live.follow.stage import STAGED, stage
+from trimtab.live.follow.stage import STAGED, Staging, stage
 from trimtab.pulsar.settings import ResourceWeights
 
 #: In the books, written when tables are begun.
@@ -136,7 +136,7 @@ class Batches:
             shutil.rmtree(self.books / "staged", ignore_errors=True)
             folder = self.books / "staged" / f"{batch}-{secrets.token_hex(4)}"
             folder.mkdir(parents=True)
-            what = self.begun["cluster"], batch, weights
+            what = Staging(self.begun["cluster"], batch, weights)
             told = frame.mapInArrow(partial(stage, folder, what), STAGED).collect()
             write_whole(record, json.dumps(_recorded(batch, folder.name, told)))
         return self.finish(batch)

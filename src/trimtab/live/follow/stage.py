@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -40,8 +40,16 @@ _STAGED = pa.schema(
 _GROUP_ROWS = 1 << 16
 
 
+class Staging(NamedTuple):
+    """Rows of a batch of which cluster are staged, and what weighs a broker's resources."""
+
+    cluster: str
+    batch: int
+    weights: ResourceWeights
+
+
 def stage(
-    folder: Path, what: tuple[str, int, ResourceWeights], batches: Iterable[pa.RecordBatch]
+    folder: Path, what: Staging, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Write the rows of one partition, a file for each place that has any.
 
@@ -50,10 +58,9 @@ def stage(
 
     Args:
         folder: for files that are not to be seen yet.
-        what: name of the cluster, number of the batch, and what weighs a broker's resources.
+        what: is staged.
         batches: rows of `source.SCHEMA`.
     """
-    cluster, batch, weights = what
     context = TaskContext.get()
     task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     waiting: dict[tuple[str, str], list[pa.Table]] = {}
@@ -66,8 +73,8 @@ def stage(
                 facts += _lines(row)
                 continue
             rows = moved(unpacked(row["rows"]), row["before"])
-            facts += facts_of(row["tab"], rows, weights)
-            for place, share in placed(cluster, row["tab"], rows):
+            facts += facts_of(row["tab"], rows, what.weights)
+            for place, share in placed(what.cluster, row["tab"], rows):
                 waiting.setdefault((place, row["tab"]), []).append(share)
     if facts:
         table = pa.Table.from_pylist(facts, FACTS)
@@ -76,7 +83,7 @@ def stage(
         rows = pa.concat_tables(shares)
         name = f"{task}-{attempt}-{i}"
         pq.write_table(rows, folder / name, compression="zstd", row_group_size=_GROUP_ROWS)
-        part = f"{place}/{part_name(batch, task)}"
+        part = f"{place}/{part_name(what.batch, task)}"
         told.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
     yield pa.RecordBatch.from_pylist(told, _STAGED)
 

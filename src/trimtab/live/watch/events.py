@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from trimtab.diagnose.night import Event
-from trimtab.diagnose.replay.leader_averages import METRICS, Average
-from trimtab.diagnose.replay.leader_view import Report
 from trimtab.diagnose.replay.replay import OWNED, REPORT, STORED
 from trimtab.live.watch.nouns import Row
+from trimtab.pulsar.leader.averages import Average
+from trimtab.pulsar.leader.time_average import METRICS
+from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 #: (time, what, thing): an event of `replay`.

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_load import broker_load
 from trimtab.diagnose.replay.replay import Replaying
 from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.model import ClusterLoad, NoCandidatesError, UnreportedCandidateError
 from trimtab.pulsar.place import PlacerEntry, placer
 

@@ -190,7 +190,7 @@ def any_sequence(
         release=version,
         conf=conf,
         ignored=ignored,
-        rounds=tuple(_round(item, order, (name, version)) for item, order in rounds),
+        rounds=tuple(_round(item, order, name, version) for item, order in rounds),
     )
 
 
@@ -244,9 +244,8 @@ def _order_place(orders: Field | None, index: int) -> Field:
     return given[index] if index < len(given) else Field({})
 
 
-def _round(item: Field, order: Field, strategy: tuple[str, str]) -> Round:
+def _round(item: Field, order: Field, name: str, release: str) -> Round:
     """Read a round of a strategy in a release."""
-    name, release = strategy
     found = item.members((), _ROUND)
     sheds = "shed" in found and found["shed"].flag()
     if sheds and shedder(name, release) is None:

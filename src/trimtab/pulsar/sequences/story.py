@@ -175,8 +175,9 @@ def _traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
 
 
 def _bundle_traffic(load: ClusterLoad, bundle: int) -> str:
+    traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
-        rate = float(load.bundle_rate_in[bundle] + load.bundle_rate_out[bundle])
-        carried = float(load.bundle_throughput_in[bundle] + load.bundle_throughput_out[bundle])
+        rate = float(traffic.rate_in[bundle] + traffic.rate_out[bundle])
+        carried = float(traffic.throughput_in[bundle] + traffic.throughput_out[bundle])
     told = [messages(rate)] * (rate != 0) + [mebibytes(carried)] * (carried != 0)
     return ", ".join(told) or "no traffic"

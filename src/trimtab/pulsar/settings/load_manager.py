@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.releases import release_order
 from trimtab.pulsar.settings.reader import Reader, SettingError
-
-_MINUTE_S = 60.0
 
 #: After which something is done again.
 _INTERVALS = (
@@ -72,16 +71,16 @@ def load_manager_settings(conf: Mapping[str, str], release: str) -> LoadManagerS
     return LoadManagerSettings(
         is_enabled=read.flag("loadBalancerEnabled"),
         is_shedding_enabled=read.flag("loadBalancerSheddingEnabled"),
-        shedding_interval_s=read.number("loadBalancerSheddingIntervalMinutes") * _MINUTE_S,
-        grace_period_s=read.number("loadBalancerSheddingGracePeriodMinutes") * _MINUTE_S,
+        shedding_interval_s=read.number("loadBalancerSheddingIntervalMinutes") * MINUTE_S,
+        grace_period_s=read.number("loadBalancerSheddingGracePeriodMinutes") * MINUTE_S,
         distributes_evenly=read.flag("loadBalancerDistributeBundlesEvenlyEnabled", before=True),
         overloaded_threshold=read.percent("loadBalancerBrokerOverloadedThresholdPercentage"),
         report_threshold=read.percent("loadBalancerReportUpdateThresholdPercentage"),
         report_interval_s_min=read.number("loadBalancerReportUpdateMinIntervalMillis") / 1000.0,
-        report_interval_s_max=read.number("loadBalancerReportUpdateMaxIntervalMinutes") * _MINUTE_S,
+        report_interval_s_max=read.number("loadBalancerReportUpdateMaxIntervalMinutes") * MINUTE_S,
         stats_interval_s=read.number("statsUpdateFrequencyInSecs"),
         averages_interval_s=read.number("loadBalancerResourceQuotaUpdateIntervalMinutes")
-        * _MINUTE_S,
+        * MINUTE_S,
         bundles_stored_max=_bundles_stored_max(read),
         shedding_strategy=_strategy(read.text("loadBalancerLoadSheddingStrategy")),
         placement_strategy=_strategy(

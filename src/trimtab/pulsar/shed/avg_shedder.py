@@ -331,12 +331,12 @@ def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple
     """Take each hotter broker's bundles, heaviest first, as far as they fit."""
     if not ripe:
         return ()
-    owner = load.bundle_broker
+    owner, traffic = load.bundle_broker, load.bundle_traffic()
     with np.errstate(all="ignore"):
         weight = np.where(
             shares.by_rate[owner],
-            load.bundle_rate_in + load.bundle_rate_out,
-            load.bundle_throughput_in + load.bundle_throughput_out,
+            traffic.rate_in + traffic.rate_out,
+            traffic.throughput_in + traffic.throughput_out,
         )
         is_asked = load.bundle_is_sheddable & shares.is_enough[owner] & (weight > 0)
     pool = np.flatnonzero(is_asked)

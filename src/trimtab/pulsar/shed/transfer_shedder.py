@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -123,8 +123,11 @@ def transfer_shedder_rules(settings: TransferShedderSettings) -> Iterator[str]:
         yield "bundles are unloaded, and placed anew"
 
 
-#: The most loaded broker and the least loaded.
-_Pair: TypeAlias = tuple[int, int]
+class _Pair(NamedTuple):
+    """The most loaded broker and the least loaded."""
+
+    high: int
+    low: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +163,7 @@ def _shed(
     )
     walked = np.flatnonzero(load.has_load_data)
     order = walked[ascending(load.usage[walked])]
-    pair = int(order[-1]), int(order[0])
+    pair = _Pair(int(order[-1]), int(order[0]))
     round_ = _Round(load, settings, form)
     hits = 0 if round_.cause(pair, statistics) is None else hits + 1
     if hits <= settings.hits:
@@ -217,7 +220,7 @@ class _Round:
         share = math.nan if math.isnan(target) else min(0.5, max(0.0, target / 2.0))
         if self.form.is_underloaded(self.load, pair, statistics.average, share):
             return Reason.UNDERLOADED
-        most = float(self.load.usage[pair[0]])
+        most = float(self.load.usage[pair.high])
         is_over = most > self.settings.overloaded_threshold
         return Reason.OVERLOADED if is_over and most > statistics.average + target else None
 
@@ -226,7 +229,7 @@ class _Round:
         done: list[Transfer] = []
         low, high, relieved = 0, order.size - 1, 0
         while relieved < self.settings.brokers_max and low < high:
-            pair = int(order[high]), int(order[low])
+            pair = _Pair(int(order[high]), int(order[low]))
             cause = self.cause(pair, statistics)
             if cause is None:
                 break
@@ -247,9 +250,9 @@ class _Round:
     def transfer(self, pair: _Pair, cause: Reason) -> Transfer:
         """Choose what moves between two brokers."""
         most, least = (float(self.load.usage[i]) for i in pair)
-        offload = _divided(self.throughput(pair[0]) * ((most - least) / 2), most)
+        offload = _divided(self.throughput(pair.high) * ((most - least) / 2), most)
         exchange = _Exchange(self, pair, offload)
-        bundles = self.bundles(pair[0])
+        bundles = self.bundles(pair.high)
         refusal: Reason | None = Reason.NO_LOAD_DATA
         if len(bundles) == 1:
             refusal = Reason.SOLE_BUNDLE
@@ -296,7 +299,7 @@ class _Exchange:
     def __init__(self, round_: _Round, pair: _Pair, offload: float) -> None:
         """Begin with nothing."""
         self.round = round_
-        self.source, self.target = pair
+        self.source, self.target = pair.high, pair.low
         self.offload = offload
         self.lost = self.gained = 0.0
         self.unloads: list[Unload] = []
@@ -351,15 +354,14 @@ class _Exchange:
 
 def _far_below(load: ExtensibleLoad, pair: _Pair, average: float, share: float) -> bool:
     """Compare usage with the mean, and smoothed throughput with that of the most loaded."""
-    high, low = pair
     smoothed = load.throughput_smoothed
-    is_low_usage = float(load.usage[low]) < average * share
-    return is_low_usage or float(smoothed[low]) < float(smoothed[high]) * share
+    is_low_usage = float(load.usage[pair.low]) < average * share
+    return is_low_usage or float(smoothed[pair.low]) < float(smoothed[pair.high]) * share
 
 
 def _without_traffic(load: ExtensibleLoad, pair: _Pair, average: float, share: float) -> bool:
     """Compare usage with the mean, and smoothed throughput with nothing."""
-    low = pair[1]
+    low = pair.low
     is_low_usage = float(load.usage[low]) < average * share
     return is_low_usage or float(load.throughput_smoothed[low]) < _NO_TRAFFIC
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -179,8 +179,13 @@ class _Extremes:
     low: int | None = None
 
 
-#: One thing by rate, one by throughput.
-_Pair: TypeAlias = tuple[_Extremes, _Extremes]
+class _Pair(NamedTuple):
+    """The extremes by rate, and those by throughput."""
+
+    rate: _Extremes
+    throughput: _Extremes
+
+
 _Ints: TypeAlias = tuple[int, int]
 
 
@@ -198,7 +203,7 @@ def _shed(
     load: ClusterLoad, extremes: _Pair, settings: UniformLoadShedderSettings, form: _Form
 ) -> Decision:
     """Relieve the highest broker, if it is too high."""
-    extremes = (_guarded(extremes[_RATE]), _guarded(extremes[_THROUGHPUT]))
+    extremes = _Pair(*map(_guarded, extremes))
     hit = _first_hit(extremes, settings)
     scores = _broker_traffic(load)[hit or _RATE]
     reasons = [Reason.BALANCED] * len(load.brokers)
@@ -214,7 +219,7 @@ def _shed(
         is_several = int(load.bundle_count[high]) > 1
         is_worth = form.is_worth(budgets, settings, hit)
         if is_several and is_worth:
-            room = (budgets[hit], form.slack[hit], settings.bundles_max)
+            room = _Room(budgets[hit], form.slack[hit], settings.bundles_max)
             unloads = _fitting(load, high, _bundle_traffic(load)[hit], room)
         if low is not None:
             reasons[low] = Reason.UNDERLOADED
@@ -227,7 +232,7 @@ def _shed(
 def _separate_extremes(load: ClusterLoad) -> _Pair:
     """Find the highest and lowest by rate, and again by throughput."""
     rates, throughputs = _broker_traffic(load)
-    return _extremes(rates), _extremes(throughputs)
+    return _Pair(_extremes(rates), _extremes(throughputs))
 
 
 def _extremes(traffic: Floats) -> _Extremes:
@@ -253,7 +258,7 @@ def _joint_extremes(load: ClusterLoad, brokers: Sequence[int]) -> _Pair:
             top, high = (rate, throughput), i
         if rate < bottom[_RATE] or throughput < bottom[_THROUGHPUT]:
             bottom, low = (rate, throughput), i
-    return (
+    return _Pair(
         _Extremes(top[_RATE], bottom[_RATE], high, low),
         _Extremes(top[_THROUGHPUT], bottom[_THROUGHPUT], high, low),
     )
@@ -296,18 +301,24 @@ def _by_either_floor(budgets: _Ints, settings: UniformLoadShedderSettings, hit: 
     return budgets[_RATE] >= settings.rate_min or budgets[_THROUGHPUT] >= settings.throughput_min
 
 
-def _fitting(
-    load: ClusterLoad, broker: int, traffic: Floats, room: tuple[int, int, int | None]
-) -> tuple[Unload, ...]:
+class _Room(NamedTuple):
+    """How much a broker is to give up, by how much a bundle may exceed it, and in how many."""
+
+    left: int
+    slack: int
+    bundles_max: int | None
+
+
+def _fitting(load: ClusterLoad, broker: int, traffic: Floats, room: _Room) -> tuple[Unload, ...]:
     """Take a broker's bundles, heaviest first, as far as they fit into what is left."""
-    left, slack, most = room
+    left = room.left
     pool = np.flatnonzero(load.bundle_is_sheddable & (load.bundle_broker == broker))
     pool = pool[descending(traffic[pool])]
     taken: list[Unload] = []
     for i, value in zip(pool.tolist(), traffic[pool].tolist(), strict=True):
-        if most is not None and len(taken) >= most:
+        if room.bundles_max is not None and len(taken) >= room.bundles_max:
             break
-        if value <= _wrapped(left + slack):
+        if value <= _wrapped(left + room.slack):
             taken.append(Unload(load.brokers[broker], load.bundles[i]))
             left += _int32(-value)  # wraps, too, but not before it is compared
     return tuple(taken)
@@ -330,10 +341,11 @@ def _broker_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
 
 def _bundle_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
     """Add what goes in and out of each bundle by its averages: messages/s, bytes/s."""
+    traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
         return (
-            load.bundle_rate_in + load.bundle_rate_out,
-            load.bundle_throughput_in + load.bundle_throughput_out,
+            traffic.rate_in + traffic.rate_out,
+            traffic.throughput_in + traffic.throughput_out,
         )
 
 

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from trimtab.files.fields import Field
-from trimtab.files.version import __version__
-from trimtab.files.whole_files import write_whole
 from trimtab.lab.scenarios.expectations import judged
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.report.comparison import render_comparison
 from trimtab.report.contenders import figure
-from trimtab.trials.compare.comparison import COST, GAIN, Row, StrategyKey, comparison, strategy_key
+from trimtab.trials.compare.comparison import COST, GAIN, comparison
 from trimtab.trials.sweep.grid import TIME_LIMIT_S, Grid
-from trimtab.trials.sweep.pipeline import Plan, Start, sweep
 from trimtab.trials.sweep.simulation import plan_of, scenarios_of
-from trimtab.trials.sweep.strategies import JOINT, Strategy, asked_settings, strategies, usual
-from trimtab.trials.sweep.task import NOBODY, Status, settings_text
+from trimtab.trials.sweep.strategies import Strategy, asked_settings, strategies, usual
+from trimtab.trials.sweep.task import NOBODY, Row, Status, StrategyKey, settings_text
+from trimtab.trials.trial import Document, Form, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,66 +61,15 @@ class Question:
         chosen = [each for pair in named for each in strategies(pair, asked, settings)]
         return Grid(
             scenarios=self.scenarios,
-            strategies=tuple({_spelt(each): each for each in chosen}.values()),
+            strategies=tuple({each.key(""): each for each in chosen}.values()),
             seeds=tuple(range(self.n_seeds)),
             time_limit_s=self.time_limit_s,
             origin="compare",
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Comparing:
-    """A question that can be answered: everything in it is there."""
-
-    plan: Plan
-    #: As rows know them, the baseline first.
-    strategies: tuple[StrategyKey, ...]
-    #: By name, in the order to be shown.
-    scenarios: Mapping[str, Scenario]
-    command: str
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What was written, and what it says."""
-
-    page: Path
-    comparison: Path
-    document: Mapping[str, Any]
-
-    @property
-    def has_runs(self) -> bool:
-        """Say whether a run came to its end."""
-        return any(each["runs"] for _, each in self._strategies())
-
-    @property
-    def has_failed(self) -> bool:
-        """Say whether an expectation is not met that is not known to fail."""
-        return any(_failed(each) for _, each in self._strategies())
-
-    def lines(self) -> Iterator[str]:
-        """Tell the two measures of the picture, a line a strategy, and what is not met."""
-        scenario = ""
-        for name, each in self._strategies():
-            if name != scenario:
-                scenario = name
-                yield f"{name}: median minutes to balance, unloads"
-            minutes, unloads = (_median(each, measure) for measure in (GAIN, COST))
-            conf = "".join(f" {key}={value}" for key, value in each["settings"].items())
-            mark = "*" if each["is_on_frontier"] else " "
-            failed = f", {len(each['failures'])} runs failed" if each["failures"] else ""
-            yield f"{mark} {minutes:>7} {unloads:>7}  {each['label']}{conf}{failed}"
-            for verdict in _failed(each):
-                yield f"  not met: {verdict['expected']}; found {verdict['found']}"
-
-    def _strategies(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
-        for scenario in self.document["scenarios"]:
-            for each in scenario["strategies"]:
-                yield scenario["name"], each
-
-
-def planned(question: Question) -> Comparing:
-    """Plan the runs of a question.
+def planned(question: Question) -> Trial:
+    """Return the comparison that a question asks for.
 
     Raises:
         FieldError: there is no such strategy, release or key.
@@ -132,58 +79,53 @@ def planned(question: Question) -> Comparing:
     scenarios = scenarios_of(question.scenarios, Path())
     releases = {name: scenario.run.release for name, scenario in scenarios.items()}
     grid = question.grid(frozenset(releases.values()))
-    return Comparing(
+    strategies = _keys(grid.strategies, releases)
+    return Trial(
         plan=plan_of(grid, scenarios),
-        strategies=_keys(grid.strategies, releases),
-        scenarios=scenarios,
         command=question.command,
+        form=COMPARISON,
+        document=partial(_document, scenarios, strategies),
     )
 
 
-def compare(start: Start, comparing: Comparing, output: Path, *, anew: bool = False) -> Compared:
-    """Compare strategies on scenarios.
-
-    Writes `comparison.html`, `comparison.json` and the tables of a sweep into the output
-    folder; runs that an earlier start has done are not done again.
-
-    Args:
-        start: starts Spark; called only if runs are missing.
-        comparing: what is compared with what.
-        output: folder to write into; made if need be.
-        anew: throw away what the folder holds of an earlier sweep.
-
-    Raises:
-        SweepError: the folder cannot be used.
-        JavaError: there is no Java for Spark.
-        SparkError: Spark failed.
-    """
-    swept = sweep(start, comparing.plan, output, anew=anew)
-    rows = swept.outcomes.to_pylist()
-    questions = {name: scenario.question for name, scenario in comparing.scenarios.items()}
-    found = comparison(rows, comparing.strategies, questions)
-    for each in found["scenarios"]:
-        _judge(comparing.scenarios[each["name"]], each, rows)
-    document = {"trimtab": __version__, "command": comparing.command, **found}
-    text = json.dumps(document, indent=1, allow_nan=False, ensure_ascii=False)
-    return Compared(
-        page=write_whole(output / "comparison.html", render_comparison(document)),
-        comparison=write_whole(output / "comparison.json", text + "\n"),
-        document=document,
-    )
+def lines(document: Document) -> Iterator[str]:
+    """Return the two measures of the picture, a line a strategy, and what is not met."""
+    for scenario in document["scenarios"]:
+        if scenario["strategies"]:
+            yield f"{scenario['name']}: median minutes to balance, unloads"
+        for each in scenario["strategies"]:
+            minutes, unloads = (_median(each, measure) for measure in (GAIN, COST))
+            conf = "".join(f" {key}={value}" for key, value in each["settings"].items())
+            mark = "*" if each["is_on_frontier"] else " "
+            failed = f", {len(each['failures'])} runs failed" if each["failures"] else ""
+            yield f"{mark} {minutes:>7} {unloads:>7}  {each['label']}{conf}{failed}"
+            for verdict in _failed(each):
+                yield f"  not met: {verdict['expected']}; found {verdict['found']}"
 
 
-def _spelt(strategy: Strategy) -> tuple[str, ...]:
-    pair = f"{strategy.shedder}{JOINT}{strategy.placement}"
-    return pair, strategy.release or "", settings_text(strategy.settings)
+def _is_good(document: Document) -> bool:
+    """Return whether a run ended well, and all is met that is not known to fail."""
+    strategies = [each for scenario in document["scenarios"] for each in scenario["strategies"]]
+    return any(each["runs"] for each in strategies) and not any(map(_failed, strategies))
+
+
+COMPARISON = Form("comparison", render_comparison, lines, _is_good)
+
+
+def _document(
+    scenarios: Mapping[str, Scenario], strategies: Sequence[StrategyKey], rows: Sequence[Row]
+) -> dict[str, Any]:
+    """Return the comparison of strategies, the first being the baseline, on scenarios."""
+    questions = {name: scenario.question for name, scenario in scenarios.items()}
+    document = comparison(rows, strategies, questions)
+    for each in document["scenarios"]:
+        _judge(scenarios[each["name"]], each, rows)
+    return document
 
 
 def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[StrategyKey, ...]:
     """List strategies as rows know them, in their order; one without a release has several."""
-    keys = [
-        (each.shedder, each.placement, each.release or release, settings_text(each.settings))
-        for each in chosen
-        for release in dict.fromkeys(releases.values())
-    ]
+    keys = (each.key(release) for each in chosen for release in releases.values())
     return tuple(dict.fromkeys(keys))
 
 
@@ -201,7 +143,7 @@ def _judge(scenario: Scenario, shown: dict[str, Any], rows: Sequence[Row]) -> No
             for row in rows
             if is_its_own
             and row["scenario"] == shown["name"]
-            and strategy_key(row) == (*key, settings_text({}))
+            and StrategyKey.of(row) == (*key, settings_text({}))
         ]
         given = judged(scenario, shedder, each["placement"], runs) if runs else ()
         each["expectations"] = [

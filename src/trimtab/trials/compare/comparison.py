@@ -15,21 +15,18 @@ from typing import Any, TypeAlias
 
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.outcomes.intervals import Interval, interval, paired
+from trimtab.trials.sweep.task import Row, Status, StrategyKey, json_number
 
-#: One row of the outcomes table.
-Row: TypeAlias = Mapping[str, Any]
-#: Shedder, placer, release and settings, as in a row.
-StrategyKey: TypeAlias = tuple[str, str, str, str]
 #: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
 Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
+
+#: A number → as JSON has it.
+Spelt: TypeAlias = Callable[[float], float | str | None]
 
 #: The two measures of the picture: what balance costs, and when it is there.
 COST = "unloads"
 GAIN = "time_to_balance_min"
 
-#: Status of a run that did not fail.
-OK = "ok"
-_NOBODY = "none"
 #: Share of such intervals that hold the truth.
 CONFIDENCE = 0.95
 
@@ -72,25 +69,6 @@ def comparison(
     }
 
 
-def strategy_key(row: Row) -> StrategyKey:
-    """Give what a row is a run of, besides its scenario and its seed."""
-    return row["shedder"], row["placement"], row["release"], row["settings"]
-
-
-def label(key: StrategyKey) -> str:
-    """Name a strategy for a person, without its release and settings.
-
-    >>> label(("AvgShedder", "AvgShedder", "4.0", "{}"))
-    'AvgShedder'
-    >>> label(("none", "LeastLongTermMessageRate", "4.0", "{}"))
-    'no shedding'
-    """
-    shedder, placement, *_ = key
-    if shedder == _NOBODY:
-        return "no shedding"
-    return shedder if shedder == placement else f"{shedder} + {placement}"
-
-
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
     """Say of which points no other is smaller in one number and not larger in the other.
 
@@ -121,26 +99,57 @@ def strategy_document(
         baseline: its runs by seed; only seeds on which neither failed are compared.
         measures: asked of the runs that did not fail, in order of their seeds.
     """
-    fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == OK}
-    shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == OK]
-    shedder, placement, release, settings = key
+    fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == Status.OK}
+    shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == Status.OK]
     return {
-        "label": label(key),
-        "shedder": shedder,
-        "placement": placement,
-        "release": release,
-        "settings": json.loads(settings),
+        "label": key.label,
+        "shedder": key.shedder,
+        "placement": key.placement,
+        "release": key.release,
+        "settings": json.loads(key.settings),
         "runs": len(fine),
         "failures": [
             {"seed": seed, "status": row["status"], "error": row["error"]}
             for seed, row in sorted(runs.items())
-            if row["status"] != OK
+            if row["status"] != Status.OK
         ],
         "measures": measures(
             list(fine.values()),
             [baseline[seed] for seed in shared],
             [fine[seed] for seed in shared],
         ),
+    }
+
+
+def beside(shown: Sequence[dict[str, Any]], cost: str, gain: str) -> list[dict[str, Any]]:
+    """Return strategies with who is the baseline, the first, and who on the frontier."""
+    points = [(estimate(each, cost), estimate(each, gain)) for each in shown]
+    return [
+        {**each, "is_baseline": place == 0, "is_on_frontier": is_on}
+        for place, (each, is_on) in enumerate(zip(shown, frontier(points), strict=True))
+    ]
+
+
+def interval_document(found: Interval, spelt: Spelt = json_number) -> dict[str, Any]:
+    """Return an interval as JSON has it."""
+    return {
+        "estimate": spelt(found.estimate),
+        "low": spelt(found.low),
+        "high": spelt(found.high),
+        "count": found.count,
+    }
+
+
+def difference_document(
+    before: Sequence[float], after: Sequence[float], spelt: Spelt = json_number
+) -> dict[str, Any]:
+    """Return the difference of the baseline's values and ours, seed by seed, as JSON has it."""
+    found = paired(before, after, confidence=CONFIDENCE)
+    return {
+        "median": interval_document(found.median, spelt),
+        "smaller": found.smaller,
+        "equal": found.equal,
+        "larger": found.larger,
     }
 
 
@@ -158,24 +167,15 @@ def _scenario(
     name: str, question: str, rows: Sequence[Row], strategies: Sequence[StrategyKey]
 ) -> dict[str, Any]:
     """Compare the strategies of one scenario."""
-    there = {strategy_key(row) for row in rows}
+    there = {StrategyKey.of(row) for row in rows}
     of_strategy = {
-        key: {row["seed"]: row for row in rows if strategy_key(row) == key}
+        key: {row["seed"]: row for row in rows if StrategyKey.of(row) == key}
         for key in strategies
         if key in there
     }
     baseline = next(iter(of_strategy.values()), {})
     shown = [strategy_document(key, runs, baseline, _measures) for key, runs in of_strategy.items()]
-    points = [tuple(estimate(each, measure) for measure in (COST, GAIN)) for each in shown]
-    on_frontier = frontier([(cost, gain) for cost, gain in points])
-    return {
-        "name": name,
-        "question": question,
-        "strategies": [
-            {**each, "is_baseline": place == 0, "is_on_frontier": on_frontier[place]}
-            for place, each in enumerate(shown)
-        ],
-    }
+    return {"name": name, "question": question, "strategies": beside(shown, COST, GAIN)}
 
 
 def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
@@ -189,32 +189,8 @@ def _measure(
     values: Sequence[float], before: Sequence[float], after: Sequence[float]
 ) -> dict[str, Any]:
     """Sum up one measure; `before` and `after` are the baseline's and ours, seed by seed."""
-    found = paired(before, after, confidence=CONFIDENCE)
     return {
-        "median": _told(interval(values, confidence=CONFIDENCE)),
+        "median": interval_document(interval(values, confidence=CONFIDENCE)),
         "never": sum(map(math.isinf, values)),
-        "difference": {
-            "median": _told(found.median),
-            "smaller": found.smaller,
-            "equal": found.equal,
-            "larger": found.larger,
-        },
+        "difference": difference_document(before, after),
     }
-
-
-def _told(found: Interval) -> dict[str, Any]:
-    return {
-        "estimate": _json(found.estimate),
-        "low": _json(found.low),
-        "high": _json(found.high),
-        "count": found.count,
-    }
-
-
-def _json(value: float) -> float | str | None:
-    """Spell a number as JSON can: it has no infinity."""
-    if math.isnan(value):
-        return None
-    if math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return value

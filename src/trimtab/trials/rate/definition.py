@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field, FieldError, expected_name
+from trimtab.files.fields import Field, FieldError, expected_name, in_file, toml_field
+from trimtab.files.whole_files import read_text
 from trimtab.lab.scenarios import built_in
 from trimtab.lab.simulate.scenario_keys import (
     AT_LEAST_0,
@@ -141,15 +141,11 @@ def rating(text: str, name: str) -> Rating:
         RatingError: it is not TOML; a key is missing, misspelt or takes something else; or it
             speaks of a dimension or a strategy that it does not have.
     """
+    whole = toml_field(text, name, RatingError)
     try:
-        return _rating(Field(tomllib.loads(text)))
-    except tomllib.TOMLDecodeError as error:
-        raise RatingError(f"{name}: expected TOML: {error}") from error
+        return _rating(whole)
     except FieldError as error:
-        path = "the file" if error.path == "the line" else error.path
-        raise RatingError(
-            f"{name}: {path}: found {error.found}, expected {error.expected}"
-        ) from error
+        raise RatingError(in_file(name, error)) from error
 
 
 def read_rating(path: Path) -> Rating:
@@ -158,12 +154,7 @@ def read_rating(path: Path) -> Rating:
     Raises:
         RatingError: the file cannot be read, or is none.
     """
-    try:
-        return rating(path.read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError as error:
-        raise RatingError(f"{path}: expected text in UTF-8: {error}") from error
-    except OSError as error:
-        raise RatingError(f"{path}: {error.strerror}") from error
+    return rating(read_text(path, RatingError), str(path))
 
 
 def _rating(given: Field) -> Rating:

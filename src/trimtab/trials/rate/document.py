@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating
 from trimtab.trials.rate.rated import Rated, Word
 from trimtab.trials.rate.statistics import STATISTICS
 from trimtab.trials.reproduce.numbers import MEANINGS
-from trimtab.trials.sweep.task import Task
+from trimtab.trials.sweep.task import Task, json_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +84,9 @@ def _cell(
     return {
         "word": str(found.rated.word),
         "is_sure": found.rated.is_sure,
-        "estimate": _json(found.rated.interval.estimate),
-        "low": _json(found.rated.interval.low),
-        "high": _json(found.rated.interval.high),
+        "estimate": json_number(found.rated.interval.estimate),
+        "low": json_number(found.rated.interval.low),
+        "high": json_number(found.rated.interval.high),
         "published": None if said is None else {"word": said.word, "says": said.says},
         "rows": {
             "scenarios": list(found.of.scenarios),
@@ -124,9 +123,3 @@ def _disagreement(strategy: str, dimension: Dimension, cell: Mapping[str, Any]) 
             f"{measured}; {published['word']} would be {needed}."
         ),
     }
-
-
-def _json(value: float) -> float | str | None:
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else "Infinity"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from trimtab.lab.simulate.world import Run
+from trimtab.pulsar.model import MINUTE_S
 from trimtab.trials.record.documents import lines
 from trimtab.trials.record.files import Files, iso
 from trimtab.trials.record.scribe import Scribe
 
-_MINUTE_S = 60.0
 # Rows that are written at a time.
 _ROWS = 10_000
 
@@ -111,7 +111,7 @@ def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
 
 def _traffic(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
     """Tell of what clients wanted, a row a minute."""
-    ticks = max(1, round(_MINUTE_S / run.tick_s))
+    ticks = max(1, round(MINUTE_S / run.tick_s))
     starts = np.arange(0, run.offered.size, ticks)
     sums = (np.add.reduceat(column, starts) for column in (run.offered, run.served, run.lost))
     for start, offered, served, lost in zip(

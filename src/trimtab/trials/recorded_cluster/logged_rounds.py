@@ -14,7 +14,8 @@ from trimtab.trials.recorded_cluster.names import Names
 def logged_rounds(
     document: Mapping[str, Any],
     replayed: Sequence[Mapping[str, Any]],
-    names: tuple[Names, Names],
+    brokers: Names,
+    bundles: Names,
     interval_s: float,
 ) -> tuple[Round, ...]:
     """List the rounds that were logged, and the silent ones that were decided again.
@@ -22,10 +23,10 @@ def logged_rounds(
     Args:
         document: findings.json.
         replayed: rows of `replayed_rounds`.
-        names: of brokers and of bundles.
+        brokers: their names.
+        bundles: likewise.
         interval_s: the shedding interval.
     """
-    brokers, bundles = names
     logged = document["round_list"]
     unloads: dict[int, list[Mapping[str, Any]]] = {row["round"]: [] for row in logged}
     for unload in document["unloads"]:

@@ -11,10 +11,10 @@ from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
 from trimtab.lab.reconstruct.evidence import Told
 from trimtab.lab.simulate.balancer import Balancer
+from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.settings.reader import Reader
 from trimtab.trials.recorded_cluster.reading import is_empty, read, rows
 
-_MINUTE_S = 60.0
 # Pulsar's default; the key is not one of the load balancer.
 _WRITE_QUORUM = "managedLedgerDefaultWriteQuorum"
 _LOAD_MANAGER = "loadManagerClassName"
@@ -90,7 +90,7 @@ def _measured(ran: Deployment) -> Measured:
     reader = Reader(ran.conf, ran.release)
     quorum = ran.conf.get(_WRITE_QUORUM, "").strip()
     return Measured(
-        host_s=reader.number("loadBalancerHostUsageCheckIntervalMinutes") * _MINUTE_S,
+        host_s=reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S,
         stats_s=ran.manager.stats_interval_s,
         write_quorum=float(quorum) if quorum.isdigit() else 2.0,
     )

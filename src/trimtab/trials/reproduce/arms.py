@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.files.fields import Field, FieldError, expected_name
+from trimtab.files.fields import Field, FieldError, expected_name, in_file
 from trimtab.lab.scenarios import ALIASES, built_in, scenario_text
 from trimtab.lab.simulate.scenario import ScenarioError, question, scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
-from trimtab.trials.reproduce.definition import Definition, DefinitionError, Variant, told
+from trimtab.trials.reproduce.definition import Definition, DefinitionError, Variant
 from trimtab.trials.sweep.strategies import Strategy, axes, strategies
-from trimtab.trials.sweep.task import Task, settings_text
+from trimtab.trials.sweep.task import Task
 
 #: What the first arm is called: the experiment as it was published, as far as is known.
 AS_PUBLISHED = "as published"
@@ -34,14 +34,7 @@ class Arm:
 
     def task(self, seed: int) -> Task:
         """Give the task that runs it with a seed."""
-        return Task(
-            self.scenario_name,
-            self.strategy.shedder,
-            self.strategy.placement,
-            self.strategy.release or self.scenario.run.release,
-            settings_text(self.strategy.settings),
-            seed,
-        )
+        return Task(self.scenario_name, *self.strategy.key(self.scenario.run.release), seed)
 
 
 def arms(of: Definition) -> tuple[Arm, ...]:
@@ -80,7 +73,7 @@ def _arm(of: Definition, variant: Variant, where: tuple[str | int, ...]) -> Arm:
         strategy = _strategy(of, variant)
         strategy.check(strategy.release or found.run.release)
     except FieldError as error:
-        raise told(of.name, error) from error
+        raise DefinitionError(in_file(of.name, error)) from error
     except ScenarioError as error:
         raise DefinitionError(f"{of.name}: {variant.name}: {error}") from error
     if variant.changes is not None:

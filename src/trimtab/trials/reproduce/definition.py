@@ -5,11 +5,10 @@ Definitions are TOML files, read and checked as scenarios are.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass
 
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field, FieldError
+from trimtab.files.fields import Field, FieldError, in_file, toml_field
 from trimtab.lab.simulate.scenario_keys import TABLE, TEXT, key, maybe, read
 from trimtab.trials.reproduce.published import Published
 
@@ -68,18 +67,11 @@ def definition(text: str, name: str) -> Definition:
     Raises:
         DefinitionError: it is not TOML; or a key is missing, misspelt or takes something else.
     """
+    whole = toml_field(text, name, DefinitionError)
     try:
-        return _definition(Field(tomllib.loads(text)), name)
-    except tomllib.TOMLDecodeError as error:
-        raise DefinitionError(f"{name}: expected TOML: {error}") from error
+        return _definition(whole, name)
     except FieldError as error:
-        raise told(name, error) from error
-
-
-def told(name: str, error: FieldError) -> DefinitionError:
-    """Say of which file an error is."""
-    path = "the file" if error.path == "the line" else error.path
-    return DefinitionError(f"{name}: {path}: found {error.found}, expected {error.expected}")
+        raise DefinitionError(in_file(name, error)) from error
 
 
 def _definition(given: Field, name: str) -> Definition:

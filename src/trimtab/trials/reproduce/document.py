@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from trimtab.lab.simulate.scenario_keys import Span
 from trimtab.report.contenders import figure
-from trimtab.trials.compare.comparison import label
 from trimtab.trials.reproduce.arms import Arm
 from trimtab.trials.reproduce.definition import Definition
 from trimtab.trials.reproduce.numbers import value_of
@@ -17,10 +15,7 @@ from trimtab.trials.reproduce.published import RULES, Published
 from trimtab.trials.reproduce.verdict import Agreement, Outcome, Taken, Verdict, typical, verdict
 from trimtab.trials.reproduce.verdict import Arm as Held
 from trimtab.trials.reproduce.verdict import arm as held
-from trimtab.trials.sweep.task import Status, Task
-
-#: One row of the outcomes table.
-Row: TypeAlias = Mapping[str, Any]
+from trimtab.trials.sweep.task import Row, Status, Task, json_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +83,7 @@ def _experiment(found: Judged) -> dict[str, Any]:
         "source": head.source,
         "remark": head.remark,
         "scenario": head.scenario,
-        "strategy": label((task.shedder, task.placement, task.release, task.settings)),
+        "strategy": first.strategy.key(task.release).label,
         "release": task.release,
         "settings": dict(first.strategy.settings),
         "verdict": {
@@ -113,7 +108,7 @@ def _published(found: Published) -> dict[str, Any]:
         "value": list(found.value),
         "or_more": found.or_more,
         "says": found.says,
-        "accepted": [_json(end) for end in _from_zero(found.limits())],
+        "accepted": [json_number(end) for end in _from_zero(found.limits())],
         "because": found.because or None,
     }
 
@@ -142,9 +137,9 @@ def _arm(of: Arm, rows: Sequence[Row], against: Held) -> dict[str, Any]:
 
 def _taken(found: Taken) -> dict[str, Any]:
     return {
-        "median": _json(found.summary.median),
-        "p10": _json(found.summary.p10),
-        "p90": _json(found.summary.p90),
+        "median": json_number(found.summary.median),
+        "p10": json_number(found.summary.p10),
+        "p90": json_number(found.summary.p90),
         "count": found.summary.count,
         "within": found.n_within,
         "agreement": str(found.agreement),
@@ -170,13 +165,14 @@ def _sentence(found: Judged) -> str:
 
 
 def _instead(published: Published, taken: Taken) -> str:
-    low, high = (figure(_json(end)) for end in published.value)
+    low, high = (figure(json_number(end)) for end in published.value)
     expected = low if low == high else f"{low} to {high}"
     more = " or more" if published.or_more else ""
     if not taken.summary.count:
         return f"{published.title} is not there to be measured, and {expected}{more} was published"
     ours, *ends = (
-        figure(_json(each)) for each in (taken.summary.median, taken.summary.p10, taken.summary.p90)
+        figure(json_number(each))
+        for each in (taken.summary.median, taken.summary.p10, taken.summary.p90)
     )
     return f"{published.title} is {ours} ({' to '.join(ends)}) and not {expected}{more}"
 
@@ -193,9 +189,3 @@ def _fine(rows: Sequence[Row]) -> list[Row]:
 def _from_zero(limits: Span) -> Span:
     """Nothing that was published can be below 0."""
     return max(0.0, limits[0]), limits[1]
-
-
-def _json(value: float) -> float | str | None:
-    if math.isnan(value):
-        return None
-    return value if math.isfinite(value) else "Infinity"

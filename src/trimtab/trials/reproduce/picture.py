@@ -10,14 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.lab.outcomes import trajectory
-from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.draw import drawn
-from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats
 from trimtab.trials.reproduce.arms import Arm
 from trimtab.trials.reproduce.published import Published
-from trimtab.trials.sweep.task import NOBODY
+from trimtab.trials.sweep.simulation import Simulation
 
 #: Minutes before the event that are shown.
 _BEFORE_MIN = 5.0
@@ -43,7 +40,7 @@ def picture(arm: Arm, seed: int, published: Iterable[Published]) -> dict[str, An
         Usage over time of each broker (or quantiles of all), unloads by round, and the times
         that were published; minutes are since the event.
     """
-    run = _run(arm, seed)
+    run = Simulation({arm.scenario_name: arm.scenario}).run(arm.task(seed))
     found = trajectory(run)
     minutes = (np.arange(len(found.usage)) + 1) * found.step_s / 60 - run.world.event_s / 60
     shown = np.flatnonzero(minutes >= -_BEFORE_MIN)
@@ -63,17 +60,6 @@ def picture(arm: Arm, seed: int, published: Iterable[Published]) -> dict[str, An
             if each.number in _TIMES
         ],
     }
-
-
-def _run(arm: Arm, seed: int) -> Run:
-    task, scenario = arm.task(seed), arm.scenario
-    balancer = Balancer(
-        shedder=None if task.shedder == NOBODY else task.shedder,
-        placer=task.placement,
-        release=task.release,
-        conf={**scenario.settings, **arm.strategy.settings},
-    )
-    return simulated(drawn(scenario, seed), balancer, scenario.parameters)
 
 
 def _series(

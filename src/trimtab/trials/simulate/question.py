@@ -18,11 +18,8 @@ from trimtab.pulsar.place import PLACERS, placer
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.pulsar.settings import SettingError, setting
 from trimtab.pulsar.shed import SHEDDERS, shedder
-
-#: Stands for nobody shedding.
-NOBODY = "none"
-#: The placer where none is named and the shedder is none itself: Pulsar's default for long.
-USUAL_PLACER = "LeastLongTermMessageRate"
+from trimtab.trials.sweep.strategies import USUAL_PLACER
+from trimtab.trials.sweep.task import NOBODY
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ from trimtab.lab.simulate.verdicts import Verdict, verdicts
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.needed import needed
 from trimtab.trials.simulate.question import Experiment
+from trimtab.trials.sweep.task import json_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,32 +91,32 @@ def document(found: Result) -> dict[str, Any]:
         "is_cut": run.is_cut,
         "command": experiment.command,
         "version": __version__,
-        "outcomes": {name: number(value) for name, value in found.outcomes.items()},
+        "outcomes": {name: _number(value) for name, value in found.outcomes.items()},
         "needed_unloads": None
         if found.needed is None
-        else {"count": number(found.needed.moves), "is_exact": found.needed.is_exact},
+        else {"count": _number(found.needed.moves), "is_exact": found.needed.is_exact},
         "expectations": [_expectation(found, verdict) for verdict in found.verdicts],
         "rounds": [
             {
-                "time_s": number(time_s),
-                "duration_s": number(run.rounds.duration_s[i]),
+                "time_s": _number(time_s),
+                "duration_s": _number(run.rounds.duration_s[i]),
                 "planned": int(run.rounds.planned[i]),
                 "moved": int(run.rounds.moved[i]),
-                "average": number(run.rounds.average[i]),
+                "average": _number(run.rounds.average[i]),
                 "error": run.rounds.error[i] or None,
             }
             for i, time_s in enumerate(run.rounds.time_s.tolist())
         ],
         "moves": [
             {
-                "time_s": number(run.moves.time_s[i]),
+                "time_s": _number(run.moves.time_s[i]),
                 "round": int(run.moves.round[i]) if run.moves.round[i] >= 0 else None,
                 "bundle": bundles[bundle],
                 "source": names[run.moves.source[i]] if run.moves.source[i] >= 0 else None,
                 "target": names[run.moves.target[i]] if run.moves.target[i] >= 0 else None,
             }
             | {
-                name: number(getattr(run.moves, name)[i])
+                name: _number(getattr(run.moves, name)[i])
                 for name in ("source_before", "target_before", "source_end", "target_end", "mean")
             }
             for i, bundle in enumerate(run.moves.bundle.tolist())
@@ -125,15 +125,9 @@ def document(found: Result) -> dict[str, Any]:
     }
 
 
-def number(value: float) -> float | str | None:
-    """Write a number as JSON has it.
-
-    >>> [number(1.5), number(float("inf")), number(float("nan"))]
-    [1.5, 'Infinity', None]
-    """
-    if math.isnan(value):
-        return None
-    return float(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+def _number(value: float) -> float | str | None:
+    """Return a number of an array, of whatever kind, as JSON has it."""
+    return json_number(float(value))
 
 
 def _expectation(found: Result, verdict: Verdict) -> dict[str, Any]:

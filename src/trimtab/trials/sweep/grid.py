@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field, FieldError
+from trimtab.files.fields import Field, FieldError, toml_field
+from trimtab.files.whole_files import read_text
 from trimtab.trials.sweep.strategies import Strategy, strategies
-from trimtab.trials.sweep.task import Task, settings_text
+from trimtab.trials.sweep.task import StrategyKey, Task
 
 #: s that a run may take where the grid says nothing.
 TIME_LIMIT_S = 600.0
@@ -49,19 +49,18 @@ class Grid:
             GridError: a release has no such strategy, or no such key.
         """
         return frozenset(
-            self._task(scenario, strategy, seed, strategy.release or release)
+            Task(scenario, *self._key(strategy, release), seed)
             for scenario, release in releases.items()
             for strategy in self.strategies
             for seed in self.seeds
         )
 
-    def _task(self, scenario: str, strategy: Strategy, seed: int, release: str) -> Task:
+    def _key(self, strategy: Strategy, release: str) -> StrategyKey:
         try:
-            strategy.check(release)
+            strategy.check(strategy.release or release)
         except FieldError as error:
             raise GridError(f"{self.origin}: {error}") from error
-        settings = settings_text(strategy.settings)
-        return Task(scenario, strategy.shedder, strategy.placement, release, settings, seed)
+        return strategy.key(release)
 
 
 def grid(text: str, origin: str) -> Grid:
@@ -74,10 +73,9 @@ def grid(text: str, origin: str) -> Grid:
     Raises:
         GridError: it is not TOML; or a key is missing, misspelt or takes something else.
     """
+    whole = toml_field(text, origin, GridError)
     try:
-        return _grid(Field(tomllib.loads(text)), origin)
-    except tomllib.TOMLDecodeError as error:
-        raise GridError(f"{origin}: expected TOML: {error}") from error
+        return _grid(whole, origin)
     except FieldError as error:
         raise GridError(f"{origin}: {error}") from error
 
@@ -88,12 +86,7 @@ def read_grid(path: Path) -> Grid:
     Raises:
         GridError: the file cannot be read, or is no grid.
     """
-    try:
-        return grid(path.read_text(encoding="utf-8"), str(path))
-    except UnicodeDecodeError as error:
-        raise GridError(f"{path}: expected text in UTF-8: {error}") from error
-    except OSError as error:
-        raise GridError(f"{path}: {error.strerror}") from error
+    return grid(read_text(path, GridError), str(path))
 
 
 def seeds(given: Field) -> tuple[int, ...]:

@@ -160,7 +160,7 @@ def _mark(folder: Path, basis: Mapping[str, str]) -> None:
 
 def _tasks(rows: pa.Table) -> Iterator[Task]:
     for row in rows.select(_KEY).to_pylist():
-        yield Task(**row)
+        yield Task.of(row)
 
 
 def _write(path: Path, table: pa.Table) -> None:

@@ -19,7 +19,7 @@ from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.scenario import ScenarioError
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.world import Run
-from trimtab.trials.sweep.grid import Grid
+from trimtab.trials.sweep.grid import TIME_LIMIT_S, Grid
 from trimtab.trials.sweep.pipeline import Plan
 from trimtab.trials.sweep.task import NOBODY, Ran, Task
 
@@ -37,16 +37,25 @@ class Simulation:
 
     def __call__(self, task: Task) -> Ran:
         """Draw the scenario, simulate it and measure what came of it."""
-        asked = self.scenarios[task.scenario]
-        balancer = Balancer(
+        run = self.run(task)
+        take = self.numbers or partial(
+            expected_numbers, self.scenarios[task.scenario], self._balancer(task)
+        )
+        return Ran(outcomes(run), run.is_cut, take(run))
+
+    def run(self, task: Task) -> Run:
+        """Return the run of a task."""
+        scenario = self.scenarios[task.scenario]
+        return simulated(drawn(scenario, task.seed), self._balancer(task), scenario.parameters)
+
+    def _balancer(self, task: Task) -> Balancer:
+        settings = self.scenarios[task.scenario].settings
+        return Balancer(
             shedder=None if task.shedder == NOBODY else task.shedder,
             placer=task.placement,
             release=task.release,
-            conf={**asked.settings, **json.loads(task.settings)},
+            conf={**settings, **json.loads(task.settings)},
         )
-        run = simulated(drawn(asked, task.seed), balancer, asked.parameters)
-        take = self.numbers or partial(expected_numbers, asked, balancer)
-        return Ran(outcomes(run), run.is_cut, take(run))
 
 
 def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
@@ -79,12 +88,15 @@ def plan_of(grid: Grid, scenarios: Mapping[str, Scenario]) -> Plan:
         GridError: a release has no such strategy, or no such key.
     """
     releases = {name: scenario.run.release for name, scenario in scenarios.items()}
-    return Plan(
-        tasks=grid.tasks(releases),
-        work=Simulation(scenarios),
-        basis={f"scenario {name}": scenario_digest(each) for name, each in scenarios.items()},
-        time_limit_s=grid.time_limit_s,
-    )
+    return simulation_plan(grid.tasks(releases), Simulation(scenarios), grid.time_limit_s)
+
+
+def simulation_plan(
+    tasks: Iterable[Task], work: Simulation, time_limit_s: float = TIME_LIMIT_S
+) -> Plan:
+    """Return the plan of simulations, which rests on their scenarios."""
+    basis = {f"scenario {name}": scenario_digest(each) for name, each in work.scenarios.items()}
+    return Plan(frozenset(tasks), work, basis, time_limit_s)
 
 
 def scenario_digest(scenario: Scenario) -> str:

@@ -15,7 +15,7 @@ from trimtab.pulsar.place import PLACERS, placer
 from trimtab.pulsar.sequences.sequences import conf_text, known_release
 from trimtab.pulsar.settings import SettingError, setting
 from trimtab.pulsar.shed import SHEDDERS, shedder
-from trimtab.trials.sweep.task import NOBODY
+from trimtab.trials.sweep.task import NOBODY, StrategyKey, settings_text
 
 #: Joins a shedder and its placer.
 JOINT = "+"
@@ -63,6 +63,11 @@ class Strategy:
         for name in self.settings:
             if KEYS[name].default(release) is None:
                 raise self._lacks(release, name)
+
+    def key(self, release: str) -> StrategyKey:
+        """Return it as rows know it, in a release if it has none of its own."""
+        settings = settings_text(self.settings)
+        return StrategyKey(self.shedder, self.placement, self.release or release, settings)
 
     def _lacks(self, release: str, name: str) -> FieldError:
         return FieldError(self.where.path, name, f"something that Pulsar {release} has")

@@ -4,13 +4,50 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import astuple, dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+#: One row of the outcomes table.
+Row: TypeAlias = Mapping[str, Any]
 
 #: Stands where no class sheds.
 NOBODY = "none"
+
+
+class StrategyKey(NamedTuple):
+    """What a row is a run of, besides its scenario and its seed."""
+
+    #: Simple name of Pulsar's class, or `NOBODY`.
+    shedder: str
+    #: Simple name of Pulsar's class.
+    placement: str
+    #: A Pulsar release or release line.
+    release: str
+    #: broker.conf's keys that depart from the release's defaults, as `settings_text` has it.
+    settings: str
+
+    @staticmethod
+    def of(row: Row) -> StrategyKey:
+        """Return the strategy whose row it is."""
+        return StrategyKey(*(row[name] for name in StrategyKey._fields))
+
+    @property
+    def label(self) -> str:
+        """Return its name for a person, without release and settings.
+
+        >>> StrategyKey("AvgShedder", "AvgShedder", "4.0", "{}").label
+        'AvgShedder'
+        >>> StrategyKey("none", "LeastLongTermMessageRate", "4.0", "{}").label
+        'no shedding'
+        """
+        if self.shedder == NOBODY:
+            return "no shedding"
+        if self.shedder == self.placement:
+            return self.shedder
+        return f"{self.shedder} + {self.placement}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -22,16 +59,18 @@ class Task:
 
     #: Name of the scenario.
     scenario: str
-    #: Simple name of Pulsar's class, or `NOBODY`.
+    #: As in `StrategyKey`.
     shedder: str
-    #: Simple name of Pulsar's class.
     placement: str
-    #: A Pulsar release or release line.
     release: str
-    #: broker.conf's keys that depart from the release's defaults, as `settings_text` has it.
     settings: str
     #: With the scenario it fixes everything random, so that strategies meet the same luck.
     seed: int
+
+    @staticmethod
+    def of(row: Row) -> Task:
+        """Return the task whose row it is."""
+        return Task(**{name: row[name] for name in Task.__slots__})
 
 
 class Status(StrEnum):
@@ -70,6 +109,19 @@ def settings_text(settings: Mapping[str, str]) -> str:
     '{"a": "1", "b": "2"}'
     """
     return json.dumps(dict(sorted(settings.items())))
+
+
+def json_number(value: float) -> float | str | None:
+    """Return a number as JSON can spell it: it has no infinity, and what is not known is null.
+
+    >>> json_number(0.5), json_number(float("nan")), json_number(float("inf"))
+    (0.5, None, 'Infinity')
+    """
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
 
 
 def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,19 +11,18 @@ from typing import Any
 from pyspark import SparkContext
 
 from trimtab.files.version import __version__
-from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
-from trimtab.trials.compare.comparison import CONFIDENCE, StrategyKey
+from trimtab.trials.compare.comparison import CONFIDENCE
 from trimtab.trials.recorded_cluster import Recorded
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.sweep.grid import TIME_LIMIT_S
 from trimtab.trials.sweep.pipeline import Plan, sweep
-from trimtab.trials.sweep.strategies import Strategy
-from trimtab.trials.sweep.task import Task, settings_text
+from trimtab.trials.sweep.task import StrategyKey, Task
+from trimtab.trials.trial import Document, Form, Result, written
 from trimtab.trials.what_if.changes import changes
 from trimtab.trials.what_if.costs_told import costs_told
 from trimtab.trials.what_if.fidelity import fidelity
@@ -73,37 +71,18 @@ class Posed:
     plan: Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """What was written, and what it says."""
+def _is_good(document: Document) -> bool:
+    """Return whether the replay reproduced what happened, and a run came to its end."""
+    has_runs = any(each["runs"] for each in document["strategies"])
+    return bool(document["fidelity"]["is_trusted"]) and has_runs
 
-    page: Path
-    comparison: Path
-    document: Mapping[str, Any]
 
-    @property
-    def is_trusted(self) -> bool:
-        """Say whether the replay reproduced what happened, so that anything may be ranked."""
-        return bool(self.document["fidelity"]["is_trusted"])
-
-    @property
-    def has_failed(self) -> bool:
-        """Return whether nothing may be ranked."""
-        return not self.is_trusted
-
-    @property
-    def has_runs(self) -> bool:
-        """Say whether a run came to its end."""
-        return any(each["runs"] for each in self.document["strategies"])
-
-    def lines(self) -> Iterator[str]:
-        """Tell it."""
-        yield from lines(self.document)
+WHAT_IF = Form("comparison", render_what_if, lines, _is_good)
 
 
 def what_if(
     spark: SparkContext, recording: Recording, question: Question, output: Path, *, anew: bool
-) -> Answered:
+) -> Result:
     """Replay a recording under other strategies.
 
     Writes `comparison.html`, `comparison.json` and the tables of a sweep into the output
@@ -125,14 +104,8 @@ def what_if(
         SparkError: Spark failed.
     """
     cluster, document = reconstructed(spark, recording)
-    answer = answered(spark, posed(cluster, document, question), output, anew=anew)
-    output.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(answer, indent=1, allow_nan=False, ensure_ascii=False)
-    return Answered(
-        page=write_whole(output / "comparison.html", render_what_if(answer)),
-        comparison=write_whole(output / "comparison.json", text + "\n"),
-        document=answer,
-    )
+    asked = posed(cluster, document, question)
+    return written(answered(spark, asked, output, anew=anew), WHAT_IF, output)
 
 
 def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) -> Posed:
@@ -172,7 +145,7 @@ def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) ->
         "measures": [{"name": name, **asdict(each)} for name, each in SHOWN.items()],
     }
     replay = Replay(rebuilt, balancer.conf, drawn[: question.n_seeds])
-    keys = tuple(_key(each, balancer) for each in (steered, *chosen))
+    keys = tuple(each.key(balancer.release) for each in (steered, *chosen))
     return Posed(head, keys, _plan(str(document["recording"]), keys, replay, question))
 
 
@@ -192,11 +165,6 @@ def _balancer(cluster: Recorded) -> Balancer:
     ran = cluster.balancer
     shedder = ran.shedder if cluster.is_shedding else None
     return Balancer(shedder, ran.placer, ran.release, ran.conf)
-
-
-def _key(strategy: Strategy, balancer: Balancer) -> StrategyKey:
-    release = strategy.release or balancer.release
-    return strategy.shedder, strategy.placement, release, settings_text(strategy.settings)
 
 
 def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, question: Question) -> Plan:

@@ -11,13 +11,12 @@ from pathlib import Path
 from trimtab.files.fields import FieldError
 from trimtab.ingest import open_recording
 from trimtab.ingest.archives import ARCHIVES
-from trimtab.trials.compare.compare import Compared as ComparedScenarios
-from trimtab.trials.compare.compare import Question, compare, planned
+from trimtab.trials.compare.compare import Question, planned
 from trimtab.trials.compare.contenders import Compared, contenders
 from trimtab.trials.sweep.pipeline import Start
-from trimtab.trials.what_if.command import Answered as ReplayedRecording
+from trimtab.trials.trial import Result, run
+from trimtab.trials.what_if.command import WHAT_IF, what_if
 from trimtab.trials.what_if.command import Question as RecordingQuestion
-from trimtab.trials.what_if.command import what_if
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +70,7 @@ def recording_of(given: Sequence[str], baseline: str | None) -> Path | None:
     return Path(given[0])
 
 
-def contest(
-    start: Start, asked: Contest, output: Path, *, anew: bool
-) -> ComparedScenarios | ReplayedRecording:
+def contest(start: Start, asked: Contest, output: Path, *, anew: bool) -> Result:
     """Compare strategies, and return what was written.
 
     Args:
@@ -83,7 +80,7 @@ def contest(
         anew: throw away what the folder holds of an earlier sweep.
 
     Raises:
-        TrimtabError: as `compare` and `what_if`.
+        TrimtabError: as `run` and `what_if`.
     """
     recording = recording_of(asked.scenarios, asked.baseline)
     if recording is not None:
@@ -107,14 +104,15 @@ def contest(
         time_limit_s=asked.time_limit,
         command=asked.command(output),
     )
-    return compare(start, planned(question), output, anew=anew)
+    return run(start, planned(question), output, anew=anew)
 
 
-def compared(found: ComparedScenarios | ReplayedRecording) -> Compared:
+def compared(result: Result) -> Compared:
     """Return what a comparison says, as plain values."""
-    document = found.document
-    if isinstance(found, ReplayedRecording):
+    document = result.document
+    if result.form is WHAT_IF:
         listed = contenders(document["recording"], document["strategies"])
-        return Compared(listed, found.is_trusted, found.page, document)
+        is_trusted = bool(document["fidelity"]["is_trusted"])
+        return Compared(listed, is_trusted, result.page, document)
     each = (contenders(it["name"], it["strategies"]) for it in document["scenarios"])
-    return Compared(tuple(chain.from_iterable(each)), None, found.page, document)
+    return Compared(tuple(chain.from_iterable(each)), None, result.page, document)

@@ -7,18 +7,16 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trimtab.lab.outcomes.intervals import paired, summary
+from trimtab.lab.outcomes.intervals import Interval, summary
 from trimtab.trials.compare.comparison import (
-    CONFIDENCE,
-    OK,
-    Row,
-    StrategyKey,
+    beside,
+    difference_document,
     estimate,
-    frontier,
+    interval_document,
     number,
     strategy_document,
-    strategy_key,
 )
+from trimtab.trials.sweep.task import Row, Status, StrategyKey
 from trimtab.trials.what_if.measures import SHOWN
 
 #: The two measures of the picture: what balance costs, and how good it is.
@@ -43,7 +41,9 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
     Properties:
         The order of the rows decides nothing.
     """
-    of = {key: {row["seed"]: row for row in rows if strategy_key(row) == key} for key in strategies}
+    of = {
+        key: {row["seed"]: row for row in rows if StrategyKey.of(row) == key} for key in strategies
+    }
     before = of[strategies[0]]
     alike = _alike(of)
     shown = [
@@ -51,11 +51,7 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
         | {"alike": [json.loads(each[3]) for each in same]}
         for key, same in alike.items()
     ]
-    points = [(estimate(each, COST), estimate(each, GAIN)) for each in shown]
-    listed = [
-        {**each, "is_baseline": place == 0, "is_on_frontier": is_on}
-        for place, (each, is_on) in enumerate(zip(shown, frontier(points), strict=True))
-    ]
+    listed = beside(shown, COST, GAIN)
     return [listed[0], *sorted(listed[1:], key=_by_spread)]
 
 
@@ -78,7 +74,7 @@ def _are_equal(one: Mapping[int, Row], other: Mapping[int, Row]) -> bool:
     """Say whether runs came to the same on every seed; such as failed never did."""
     if not one or one.keys() != other.keys():
         return False
-    is_fine = all(row["status"] == OK for runs in (one, other) for row in runs.values())
+    is_fine = all(row["status"] == Status.OK for runs in (one, other) for row in runs.values())
     # Text makes two numbers that are not known equal.
     return is_fine and all(repr(_numbers(one[seed])) == repr(_numbers(other[seed])) for seed in one)
 
@@ -103,26 +99,11 @@ def _measure(
     values: Sequence[float], before: Sequence[float], after: Sequence[float]
 ) -> dict[str, Any]:
     """Sum up one measure; `before` and `after` are the real strategy's and ours, by seed."""
-    found, beside = summary(values), paired(before, after, confidence=CONFIDENCE)
-    middle = beside.median
+    found = summary(values)
+    median = Interval(found.median, found.p10, found.p90, found.count)
     return {
-        "median": {
-            "estimate": _known(found.median),
-            "low": _known(found.p10),
-            "high": _known(found.p90),
-            "count": found.count,
-        },
-        "difference": {
-            "median": {
-                "estimate": _known(middle.estimate),
-                "low": _known(middle.low),
-                "high": _known(middle.high),
-                "count": middle.count,
-            },
-            "smaller": beside.smaller,
-            "equal": beside.equal,
-            "larger": beside.larger,
-        },
+        "median": interval_document(median, _known),
+        "difference": difference_document(before, after, _known),
     }
 
 

@@ -17,7 +17,7 @@ from trimtab.trials.sweep.strategies import (
     strategies,
     usual,
 )
-from trimtab.trials.sweep.task import NOBODY, settings_text
+from trimtab.trials.sweep.task import NOBODY
 
 #: What is tried of each shedder where nobody says what: a key that decides when it sheds, and
 #: values from eager to patient.  Its recorded settings are tried in any case.
@@ -58,8 +58,8 @@ def variants(
         _refuse_uncovered(name)
         for each in _of_pair(name, asked, settings, balancer):
             each.check(each.release or balancer.release)
-            found[_spelt(each, balancer)] = each
-    found.pop(_spelt(real(balancer), balancer), None)
+            found[each.key(balancer.release)] = each
+    found.pop(real(balancer).key(balancer.release), None)
     return tuple(found.values())
 
 
@@ -108,8 +108,3 @@ def _differs(balancer: Balancer, key: str, value: str) -> bool:
     if KEYS[key].default(release) is None:
         return False
     return setting(balancer.conf, key, release) != setting({key: value}, key, release)
-
-
-def _spelt(each: Strategy, balancer: Balancer) -> tuple[str, ...]:
-    release = each.release or balancer.release
-    return each.shedder, each.placement, release, settings_text(each.settings)

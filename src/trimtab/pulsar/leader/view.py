@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.diagnose.replay.laid_out import Listed, Told, Walked, listed
-from trimtab.diagnose.replay.leader_averages import Average, LeaderAverages
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.leader.bundle_averages import DEFAULT_STATS
+from trimtab.pulsar.leader.averages import Average, LeaderAverages
+from trimtab.pulsar.leader.layout import BrokerColumns, Listed, Walked, listed
+from trimtab.pulsar.leader.preallocations import PreallocatedBundles
+from trimtab.pulsar.leader.time_average import DEFAULT_STATS
 from trimtab.pulsar.map_order import concurrent_hash_map_order, hash_map_order
 from trimtab.pulsar.model import Floats, Ints
 
@@ -36,15 +37,6 @@ class Report:
     samples: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """A bundle's averages as they were when it was given away, or forgotten since."""
-
-    number: int
-    #: Long-term averages, messages/s in and out.
-    long_rates: tuple[float, float]
-
-
 @dataclass(slots=True)
 class LeaderView:
     """The leader's maps, as far as strategies read them.
@@ -61,12 +53,10 @@ class LeaderView:
 
     averages: LeaderAverages = field(default_factory=LeaderAverages)
     recently_unloaded: dict[str, float] = field(default_factory=dict)
-    #: Broker → bundles given to it at lookups since, with their averages (Pulsar:
-    #: `BrokerData.preallocatedBundleData`).
-    given: dict[str, dict[str, Given]] = field(default_factory=dict)
+    preallocated: PreallocatedBundles = field(init=False)
     #: Bundles that the leader itself owns.
     own: set[str] = field(default_factory=set)
-    #: What `leader_load` laid out last, and of which bundles.
+    #: What `load` laid out last, and of which bundles.
     walked: tuple[int, Listed, Walked] | None = None
     _reports: dict[str, Report] = field(default_factory=dict)
     #: Row → brokers that report it, each with its place in their report.
@@ -85,13 +75,17 @@ class LeaderView:
     #: What `listed` and `measured` gave last.
     _listed: Listed | None = None
     _measured: Listed | None = None
-    _told: Told | None = None
-    #: Brokers that `order` has and whose reports are newer than what `told` gave last.
-    _retold: set[str] = field(default_factory=set)
+    _columns: BrokerColumns | None = None
+    #: Brokers that `order` has and whose reports are newer than what `broker_columns` gave last.
+    _rewritten: set[str] = field(default_factory=set)
     #: What `long_rates` gave last, and of which averages.
     _long: tuple[int, tuple[Floats, Floats]] | None = None
     #: Rows that several brokers report, turn by turn, with the samples of each turn.
     _turns: list[tuple[Ints, Floats]] | None = None
+
+    def __post_init__(self) -> None:
+        """Begin with nothing given to anybody."""
+        self.preallocated = PreallocatedBundles(self.averages)
 
     # -------------------------------------------------------------- what it hears
 
@@ -109,7 +103,7 @@ class LeaderView:
         notifications = 0
         for write in writes:
             if isinstance(write, str):
-                notifications += 2 if self._remove(write) else 0
+                notifications += 2 if self.remove(write) else 0
             else:
                 notifications += 1 if write.broker in self._reports else 2
                 self.put(write)
@@ -120,7 +114,7 @@ class LeaderView:
         """Have a broker's report without looking at it yet."""
         broker, before = report.broker, self._reports.get(report.broker)
         if before is None:
-            self._order = self._set_order = self._told = None
+            self._order = self._set_order = self._columns = None
         if before is None or before.measured != report.measured:
             self._let_go(broker, () if before is None else before.measured)
             self._measured_rows[broker] = self.averages.rows(report.measured)
@@ -130,8 +124,17 @@ class LeaderView:
             self._listed_rows[broker] = self.averages.rows(report.bundles)
         self.averages.tell(self._measured_rows[broker], report.samples)
         self._reports[broker] = report
-        self._retold.add(broker)
+        self._rewritten.add(broker)
         self._turns = None if self._doubled else self._turns
+
+    def remove(self, broker: str) -> bool:
+        """Drop a broker's report without looking at the others; return whether there was one."""
+        self.preallocated.by_broker.pop(broker, None)
+        report = self._reports.pop(broker, None)
+        if report is not None:
+            self._order = self._set_order = self._listed = self._columns = None
+            self._let_go(broker, report.measured)
+        return report is not None
 
     def drop(self, broker: str) -> None:
         """Take the news that a broker has gone."""
@@ -147,14 +150,15 @@ class LeaderView:
             self._meet_reported()
         # Nothing is fed to these, so they may go first.
         for bundle in self._unreported:
-            if bundle in self.averages.known:
+            if bundle in self.averages.bundles.known:
                 self._forget(bundle)
         self._unreported.clear()
         self.averages.feed()
         if self._doubled:
             self._feed_doubled()
-        if self.given:
-            self._take_back()
+        if given := self.preallocated.by_broker:
+            reported = {it: set(self._reports[it].bundles) for it in given if it in self._reports}
+            self.preallocated.take_back(self.own, reported)
 
     def store(self, bundles: tuple[str, ...], averages: Average) -> None:
         """Set bundles' averages to what the leader itself wrote to the metadata store."""
@@ -188,17 +192,17 @@ class LeaderView:
                         report.samples[at],
                     )
                 )
-        if bundle in self.averages.known:
+        if bundle in self.averages.bundles.known:
             self._forget(bundle)
 
     def start(self) -> None:
         """Begin as the leader's process did: with the averages that were in the store."""
-        for bundle in self.averages.known if self.given else ():
-            self._keep_given(bundle)
+        for bundle in self.averages.bundles.known if self.preallocated.by_broker else ():
+            self.preallocated.keep(bundle)
         self.averages.start()
-        known = self.averages.known
+        known = self.averages.bundles.known
         reported = {row for row, holders in self._holders.items() if holders}
-        self._unmet = {row for row in reported if not self.averages.is_known[row]}
+        self._unmet = {row for row in reported if not self.averages.bundles.is_known[row]}
         self._unreported = {bundle for bundle, row in known.items() if row not in reported}
         self.recompute()
 
@@ -208,7 +212,7 @@ class LeaderView:
 
     def give(self, bundle: str, broker: str) -> None:
         """Take the news that a lookup gave a bundle to a broker."""
-        self.given.setdefault(broker, {})[bundle] = self._given(self.meet(bundle))
+        self.preallocated.give(bundle, self.meet(bundle), broker)
 
     # -------------------------------------------------------------- what it shows
 
@@ -243,15 +247,15 @@ class LeaderView:
             self._measured = listed([self._measured_rows[broker] for broker in self.order()])
         return self._measured
 
-    def told(self) -> Told:
+    def broker_columns(self) -> BrokerColumns:
         """Return what the brokers say of themselves."""
-        if self._told is None:
-            self._told = self._said(self.order())
-        elif self._retold:
-            at = [self.rank()[broker] for broker in self._retold]
-            self._told = self._told.but(at, self._said(self._retold))
-        self._retold.clear()
-        return self._told
+        if self._columns is None:
+            self._columns = self._laid_out(self.order())
+        elif self._rewritten:
+            at = [self.rank()[broker] for broker in self._rewritten]
+            self._columns = self._columns.but(at, self._laid_out(self._rewritten))
+        self._rewritten.clear()
+        return self._columns
 
     def long_rates(self) -> tuple[Floats, Floats] | tuple[None, None]:
         """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`).
@@ -263,7 +267,7 @@ class LeaderView:
             return None, None
         if self._long is None or self._long[0] != averages.version:
             measured = self.measured()
-            is_known = averages.is_known[measured.rows]
+            is_known = averages.bundles.is_known[measured.rows]
             long = averages.of(measured.rows).long
             rates = (np.where(is_known, long[:, i], DEFAULT_STATS[i]) for i in range(2))
             # It adds one after the other, as the Java does; without any broker they are
@@ -284,10 +288,10 @@ class LeaderView:
             impl/LoadManagerShared.java removeMostServicingBrokersForNamespace; 4.0.8
         """
         listed, brokers = self.listed(), self.order()
-        members = self.averages.of_namespace(wanted)
+        members = self.averages.bundles.of_namespace(wanted)
         counts = np.bincount(listed.brokers[members[listed.rows]], minlength=len(brokers))
         place = self.rank()
-        for broker, bundles in self.given.items():
+        for broker, bundles in self.preallocated.by_broker.items():
             if broker in place:
                 new = set(bundles) - set(self._reports[broker].bundles)
                 counts[place[broker]] += sum(namespace(bundle) == wanted for bundle in new)
@@ -296,23 +300,15 @@ class LeaderView:
 
     # -------------------------------------------------------------- how it keeps it
 
-    def _said(self, brokers: Collection[str]) -> Told:
+    def _laid_out(self, brokers: Collection[str]) -> BrokerColumns:
         """Lay out what some brokers say of themselves, in their order."""
         reports = [self._reports[broker] for broker in brokers]
-        return Told(
+        return BrokerColumns(
             usage=np.array([report.usage for report in reports]).reshape(-1, 5),
             limit=np.array([report.limit for report in reports]).reshape(-1, 5),
             totals=np.array([report.totals for report in reports]).reshape(-1, 4),
             bundles=np.array([len(report.bundles) for report in reports], np.int64),
         )
-
-    def _remove(self, broker: str) -> bool:
-        self.given.pop(broker, None)
-        report = self._reports.pop(broker, None)
-        if report is not None:
-            self._order = self._set_order = self._listed = self._told = None
-            self._let_go(broker, report.measured)
-        return report is not None
 
     def _let_go(self, broker: str, measured: tuple[str, ...]) -> None:
         """Have a broker report no bundle any more."""
@@ -340,7 +336,7 @@ class LeaderView:
             self._unreported.discard(bundle)
             if len(holders) > 1:
                 self._doubled.add(row)
-            if bundle not in self.averages.known:
+            if bundle not in self.averages.bundles.known:
                 self._unmet.add(row)
 
     def _meet_reported(self) -> None:
@@ -372,26 +368,5 @@ class LeaderView:
             self.averages.feed_rows(rows, samples)
 
     def _forget(self, bundle: str) -> None:
-        self._keep_given(bundle)
+        self.preallocated.keep(bundle)
         self.averages.forget(bundle)
-
-    def _keep_given(self, bundle: str) -> None:
-        """Let whoever was given averages keep the numbers that they have now."""
-        for bundles in self.given.values():
-            if bundle in bundles:
-                now = self._given(self.averages.known[bundle])
-                if bundles[bundle].number == now.number:
-                    bundles[bundle] = now
-
-    def _given(self, row: int) -> Given:
-        average = self.averages.of(np.array([row]))
-        rate_in, rate_out = average.long[0, :2].tolist()
-        return Given(int(average.number[0]), (rate_in, rate_out))
-
-    def _take_back(self) -> None:
-        for broker, bundles in list(self.given.items()):
-            reported = self._reports[broker].bundles if broker in self._reports else ()
-            for bundle in bundles.keys() - (self.own - set(reported)):
-                del bundles[bundle]
-            if not bundles:
-                del self.given[broker]

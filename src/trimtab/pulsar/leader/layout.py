@@ -36,7 +36,7 @@ class Walked:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BrokerColumns:
     """What the brokers' reports say of themselves, in `LeaderView.order`."""
 
     #: (n_brokers, 5) usage and limit, columns RESOURCES.
@@ -47,9 +47,11 @@ class Told:
     #: (n_brokers,) how many they have.
     bundles: Ints
 
-    def but(self, at: Sequence[int], new: Told) -> Told:
+    def but(self, at: Sequence[int], new: BrokerColumns) -> BrokerColumns:
         """Return the same, but for what some brokers say anew."""
-        after = Told(self.usage.copy(), self.limit.copy(), self.totals.copy(), self.bundles.copy())
+        after = BrokerColumns(
+            self.usage.copy(), self.limit.copy(), self.totals.copy(), self.bundles.copy()
+        )
         after.usage[at], after.limit[at] = new.usage, new.limit
         after.totals[at], after.bundles[at] = new.totals, new.bundles
         return after

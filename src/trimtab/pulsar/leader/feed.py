@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.diagnose.replay.waiting import Told
-from trimtab.pulsar.leader.bundle_averages import averaged
+from trimtab.pulsar.leader.samples import Samples
+from trimtab.pulsar.leader.time_average import averaged
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # Feedings after which those at rest are left out: to look costs as much as to feed thrice.
@@ -25,7 +25,7 @@ class Turn:
     times: Ints
 
 
-def turns(new: Told, since: Ints, until: int) -> Iterator[Turn]:
+def turns(new: Samples, since: Ints, until: int) -> Iterator[Turn]:
     """Lay out what rows are fed: their first sample, then their second.
 
     Args:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from trimtab.diagnose.replay.feeding import Turn, are_at_rest, feed, turns
-from trimtab.diagnose.replay.waiting import Told, Waiting
-from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.leader.bundle_averages import (
+from trimtab.pulsar.leader.feed import Turn, are_at_rest, feed, turns
+from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.samples import Samples, Waiting
+from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
     LONG_SAMPLES,
     SHORT_SAMPLES,
     averaged,
 )
-from trimtab.pulsar.map_order import spreads
 from trimtab.pulsar.model import BundleData, Flags, Floats, Ints
 
-#: The four numbers averaged for each bundle.
-METRICS = ("rate_in", "rate_out", "throughput_in", "throughput_out")
 #: Samples that wait at most, if nobody looks: some 15 MB.
 _WAITING_MAX = 1 << 18
 # Feedings that wait while a few rows alone are fed: more, and it is as well to feed all.
@@ -64,12 +60,11 @@ class _Columns:
     short_samples: Ints = field(init=False)
     long_samples: Ints = field(init=False)
     topics: Floats = field(init=False)
-    numbers: Ints = field(init=False)
 
     def __post_init__(self) -> None:
         """Fill it with Pulsar's defaults."""
         self.short, self.long = np.tile(np.array(DEFAULT_STATS)[:, None], (2, 1, self.size))
-        self.short_samples, self.long_samples, self.numbers = np.zeros((3, self.size), np.int64)
+        self.short_samples, self.long_samples = np.zeros((2, self.size), np.int64)
         self.topics = np.zeros(self.size)
 
     def enlarged(self, size: int) -> _Columns:
@@ -80,11 +75,11 @@ class _Columns:
             self.short_samples,
             self.long_samples,
         )
-        larger.topics[rows], larger.numbers[rows] = self.topics, self.numbers
+        larger.topics[rows] = self.topics
         return larger
 
     def put(self, rows: Ints, averages: Average) -> None:
-        """Set rows, but for their numbers."""
+        """Set rows."""
         self.short[:, rows], self.long[:, rows] = averages.short.T, averages.long.T
         self.short_samples[rows] = averages.short_samples
         self.long_samples[rows] = averages.long_samples
@@ -106,28 +101,13 @@ class LeaderAverages:
     #: The averages of a thousand samples are kept too; without them they are NaN.  Few
     #: strategies read them, and to feed them is as much work as to feed the short ones.
     keeps_long: bool = True
-    #: Bundle → row.
-    at: dict[str, int] = field(default_factory=dict)
-    #: (n_rows,) bundle of each row.
-    names: NDArray[np.object_] = field(default_factory=lambda: np.zeros(0, np.object_))
-    #: Bundles that are known, in the order in which they were met → row.
-    known: dict[str, int] = field(default_factory=dict)
+    bundles: KnownBundles = field(default_factory=KnownBundles)
     #: Bundles with averages in the metadata store, in the order in which they got them → row.
     stored: dict[str, int] = field(default_factory=dict)
-    #: Objects made so far.
-    made: int = 0
     #: Grows whenever anything changes.
     version: int = 0
-    #: Grows whenever a bundle is met or forgotten.
-    known_version: int = 0
-    #: (n_rows,) is known, and the hash of the name as Java's maps spread it.
-    is_known: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
-    spread: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    #: (n_rows,) reports that give numbers of it, and which namespace it is of.
+    #: (n_rows,) reports that give numbers of it.
     reported: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    _namespace: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    _namespaces: dict[str, int] = field(default_factory=dict)
-    _system: Flags = field(default_factory=lambda: np.zeros(0, np.bool_))
     _now: _Columns = field(default_factory=lambda: _Columns(0))
     _store: _Columns = field(default_factory=lambda: _Columns(0))
     _shown: tuple[int, BundleData] | None = None
@@ -151,42 +131,16 @@ class LeaderAverages:
 
     def rows(self, bundles: Sequence[str]) -> Ints:
         """Return the rows of bundles; those not named before get new ones."""
-        at = self.at
-        found = list(map(at.get, bundles))
-        if None in found:
-            first = len(at)
-            new = list(dict.fromkeys(bundle for bundle in bundles if bundle not in at))
-            at.update(zip(new, range(first, first + len(new)), strict=True))
-            self._make_room(len(at))
-            self.names[first : len(at)] = new
-            self.spread[first : len(at)] = spreads(new)
-            for row, bundle in enumerate(new, first):
-                number = len(self._namespaces)
-                self._namespace[row] = self._namespaces.setdefault(namespace(bundle), number)
-            found = list(map(at.get, bundles))
-        return np.array(found, np.int64)
-
-    def named(self, rows: Ints) -> tuple[str, ...]:
-        """Return the bundles of some rows."""
-        return tuple(self.names.take(rows).tolist())
-
-    def of_namespace(self, name: str) -> Flags:
-        """Tell which rows are of a namespace, (n_rows,)."""
-        return np.asarray(self._namespace[: len(self.at)] == self._namespaces.get(name, -1))
-
-    def are_system(self, is_system: Callable[[str], bool]) -> Flags:
-        """Tell which rows are of Pulsar's own bundles, (n_rows,), asking once a row."""
-        new = self.names[self._system.size : len(self.at)].tolist()
-        if new:
-            told = np.array([is_system(bundle) for bundle in new])
-            self._system = np.append(self._system, told)
-        return self._system
+        rows = self.bundles.rows(bundles)
+        self._make_room(len(self.bundles.at))
+        return rows
 
     def meet(self, bundle: str) -> int:
         """Make averages of a bundle that is not known, of Pulsar's defaults; return its row."""
-        row = self.at[bundle] if bundle in self.at else int(self.rows([bundle])[0])
-        if bundle not in self.known:
-            self._know(bundle, row)
+        at = self.bundles.at
+        row = at[bundle] if bundle in at else int(self.rows([bundle])[0])
+        if bundle not in self.bundles.known:
+            self._know(np.array([row]))
             self._begin_anew(row)
             self._now.short[:, row] = self._now.long[:, row] = DEFAULT_STATS
             self._now.short_samples[row] = self._now.long_samples[row] = 0
@@ -195,12 +149,11 @@ class LeaderAverages:
 
     def forget(self, bundle: str) -> None:
         """Drop a bundle."""
-        row = self.known.pop(bundle)
-        self.is_known[row] = False
+        row = self.bundles.known[bundle]
+        self.bundles.forget(np.array([row]))
         # What waits to be fed to it nobody will ask for.
         self._begin_anew(row)
         self.version += 1
-        self.known_version += 1
 
     def report(self, rows: Ints, more: int) -> None:
         """Count that so many more reports give numbers of some rows, each named once."""
@@ -240,22 +193,16 @@ class LeaderAverages:
         self._store.put(rows, averages)
         self.stored.update(zip(bundles, rows.tolist(), strict=True))
         self._now.put(rows, averages)
-        for i in np.flatnonzero(~self.is_known[rows]).tolist():
-            if bundles[i] not in self.known:
-                self._know(bundles[i], int(rows[i]))
-        self.version += 1
+        new = dict.fromkeys(rows[~self.bundles.is_known[rows]].tolist())
+        self._know(np.array(list(new), np.int64))
         return rows
 
     def start(self) -> None:
         """Know what is in the metadata store, and nothing else."""
-        self._begin(np.arange(self.is_known.size))
-        self.is_known[:] = False
-        self.known = {}
-        self.known_version += 1
+        self._begin(np.arange(self.reported.size))
+        self.bundles.forget_all()
         self._now = self._store.enlarged(self._store.size)
-        for bundle, row in self.stored.items():
-            self._know(bundle, row)
-        self.version += 1
+        self._know(np.array(list(self.stored.values()), np.int64))
 
     def of(self, rows: Ints) -> Average:
         """Return the averages of some rows."""
@@ -267,7 +214,7 @@ class LeaderAverages:
             now.long_samples[rows],
             now.long.take(rows, axis=1).T if self.keeps_long else np.full((rows.size, 4), np.nan),
             now.topics[rows],
-            now.numbers[rows],
+            self.bundles.numbers[rows],
         )
 
     def short(self, rows: Ints) -> Floats:
@@ -280,7 +227,8 @@ class LeaderAverages:
         if not self.keeps_long:
             return None
         if self._shown is None or self._shown[0] != self.version:
-            known = self.of(np.fromiter(self.known.values(), np.int64, len(self.known)))
+            at = self.bundles.known
+            known = self.of(np.fromiter(at.values(), np.int64, len(at)))
             columns = (
                 known.short,
                 known.short_samples[:, None],
@@ -288,7 +236,7 @@ class LeaderAverages:
                 known.long_samples[:, None],
                 known.topics[:, None],
             )
-            rows = {bundle: i for i, bundle in enumerate(self.known)}
+            rows = {bundle: i for i, bundle in enumerate(at)}
             self._shown = self.version, BundleData(rows, known.number, np.hstack(columns))
         return self._shown[1]
 
@@ -328,7 +276,7 @@ class LeaderAverages:
         """Feed rows what waits for them; or all, if that is hardly more to do."""
         if self._settled == self._feedings or (rows is not None and rows.size == 0):
             return
-        is_few = rows is not None and rows.size < len(self.at) // 2
+        is_few = rows is not None and rows.size < len(self.bundles.at) // 2
         if is_few and self._feedings - self._settled <= _FEW_MAX:
             mine = np.zeros(self._fed.size, np.bool_)
             mine[rows] = self._fed[rows]
@@ -342,7 +290,7 @@ class LeaderAverages:
             self._look_for_rest(np.flatnonzero(touched))
         self._settled = self._feedings
 
-    def _bring(self, new: Told, until: int, which: Flags) -> None:
+    def _bring(self, new: Samples, until: int, which: Flags) -> None:
         """Bring some rows up to a number of feedings."""
         since = np.where(which, self._since, until)
         rows = np.flatnonzero(since < until)
@@ -375,26 +323,18 @@ class LeaderAverages:
             is_at_rest = are_at_rest(average.take(rows, axis=1), most, sample)
             moving[rows] = ~(is_at_rest & (samples[rows] == most))
 
-    def _know(self, bundle: str, row: int) -> None:
-        self.made += 1
-        self.known[bundle] = row
-        self.is_known[row] = True
-        self._now.numbers[row] = self.made
+    def _know(self, rows: Ints) -> None:
+        self.bundles.know(rows)
         self.version += 1
-        self.known_version += 1
 
     def _make_room(self, count: int) -> None:
-        if count <= self.is_known.size:
+        if count <= self.reported.size:
             return
-        size, held = max(16, 2 * count), self.is_known.size
+        size, held = max(16, 2 * count), self.reported.size
         self._now, self._store = self._now.enlarged(size), self._store.enlarged(size)
         more = size - held
         self._sample = np.pad(self._sample, ((0, 0), (0, more)))
-        self.names = np.pad(self.names, (0, more))
         self._since = np.pad(self._since, (0, more))
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))
-        self.is_known = np.pad(self.is_known, (0, more))
         self.reported = np.pad(self.reported, (0, more))
         self._fed = np.pad(self._fed, (0, more))
-        self._namespace = np.pad(self._namespace, (0, more))
-        self.spread = np.pad(self.spread, (0, more))

@@ -1,0 +1,64 @@
+"""What the commands that run trials share: where rows are kept, and what is printed in the end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from trimtab.cli.arguments import Command
+
+if TYPE_CHECKING:
+    from trimtab.trials.sweep.pipeline import Start
+    from trimtab.trials.trial import Result
+
+ROWS_KEPT = "Folder to write into; runs that it holds are not done again."
+
+
+def docs_option(shown: str) -> Callable[[Command], Command]:
+    """Return the option that says into which docs the result is written, too."""
+    folder = click.Path(path_type=Path, file_okay=False, exists=True)
+    return click.option("--docs", type=folder, help=shown)
+
+
+def spelt(
+    name: str, options: Mapping[str, object], output: Path, *, arguments: tuple[str, ...] = ()
+) -> str:
+    """Return the command line that asks the same again, on however many cores.
+
+    Args:
+        name: of the command.
+        options: with the value of each, or a tuple of values; what is None or blank is left out.
+        output: folder to write into.
+        arguments: of the command.
+    """
+    words = ["trimtab", name, *arguments]
+    for option, value in options.items():
+        given = value if isinstance(value, tuple) else (value,)
+        words += [word for each in given if each not in (None, "") for word in (option, str(each))]
+    return shlex.join([*words, "-o", str(output)])
+
+
+def sparked(cores: int, master: str | None) -> Start:
+    """Return what starts Spark once there is something to run."""
+    from trimtab.spark.session import opened_spark
+
+    return partial(opened_spark, "trimtab", cores=cores, master=master)
+
+
+def tell(result: Result, *, as_json: bool) -> None:
+    """Print the JSON, if it is asked for, or else the most of it and where the page is.
+
+    Ends with exit code 1 where the result is not good.
+    """
+    if as_json:
+        click.echo(result.json.read_text(encoding="utf-8"), nl=False)
+    else:
+        click.echo("\n".join([*result.lines(), f"Page: {result.page}"]))
+    if not result.is_good:
+        sys.exit(1)
