@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import subprocess
 import sys
@@ -28,9 +29,13 @@ IMPORT_S = 0.05
 
 def python(script: str, *arguments: str) -> Any:
     """Run a script in a process of its own, and return what it prints as JSON."""
+    # What this run's own Spark has set: without it workers take the first python3 on PATH.
+    ours = ("PYSPARK_PYTHON", "SPARK_HOME")
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
         cwd=ROOT,
+        env={key: value for key, value in os.environ.items() if key not in ours}
+        | {"SPARK_LOCAL_IP": "127.0.0.1"},
         capture_output=True,
         text=True,
         check=False,
