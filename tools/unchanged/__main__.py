@@ -6,8 +6,10 @@ python -m tools.unchanged compare BEFORE AFTER
 
 `write` runs the commands of a checkout, one at a time, and writes a line for each thing that they
 print or write: its digest and its name, `section/subject/artefact`.  RECORDING is a folder beside
-those of the checkout.  `--keep` keeps the artefacts themselves, for a diff.  `compare` prints the
-lines that differ, and exits with 1 if any does; what was left out of either file is left out.
+those of the checkout.  `--keep` keeps the artefacts themselves, for `diff -r` of two such folders.
+`--only` takes sections, or `section/subject` as in `simulate/S05`, and may come again; so may
+`--only-recording`.  `compare` prints the lines that differ, and exits with 1 if any does; of what
+one of the files was not asked for it says nothing.
 
 The package is driven by its command line alone, so its modules may have any names and places.
 To save the start of Python, commands of one section are forked from one process, which imports
@@ -104,10 +106,13 @@ def lines(commands: Commands, section: str, choice: Choice, keep: Path | None) -
 
 
 def write(asked: argparse.Namespace) -> int:
-    """Write the file of digests, and return 0."""
+    """Write the file of digests, and return 0; 2 where there is no such section."""
     choice = Choice(tuple(asked.only), tuple(asked.only_recording))
     checkout: Path = asked.checkout.resolve()
     known = recordings(checkout, asked.recordings)
+    if unknown := {it.partition("/")[0] for it in choice.only} - set(SECTIONS):
+        print(f"no such section: {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
+        return 2
     with asked.file.open("w", encoding="utf-8") as file:
         print(json.dumps(asdict(choice)), file=file)
         for section in filter(choice.has_any_of, SECTIONS):
