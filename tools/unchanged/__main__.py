@@ -16,7 +16,8 @@ To save the start of Python, commands of one section are forked from one process
 after each command what that one needed; so the first of each section starts cold.
 
 Replaced before a digest is taken: paths of the checkout, of the recording and of the output;
-trimtab's version; and `read_as` in accounting.json, which is a digest of the program.
+trimtab's version; `read_as` in accounting.json, which is a digest of the program; and the lines of
+a traceback but for the last.
 Left out: timings.parquet (seconds of each run) and sweep.json (a digest of the program).
 Not run: gather, plan, apply, drain, restart-plan, and watch but for what it prints offline, as
 they need a live cluster; --follow; --master.

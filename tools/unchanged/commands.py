@@ -71,6 +71,8 @@ class Commands:
             (re.escape(str(checkout)), "CHECKOUT"),
             (rf"(?<![\d.]){re.escape(version)}(?![\d.])", "VERSION"),
             (r'(?<="read_as": ")\w+', "PROGRAM"),
+            # Where in the program; what was raised stands in the line behind.
+            (r"(?<=\(most recent call last\):\n)(?: .*\n)+", ""),
         ]
 
     def close(self) -> None:
