@@ -44,7 +44,7 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class RestartForecast:
     """An order, and what comes of it."""
 
     #: By what it was put in order.
@@ -91,7 +91,7 @@ def foretold(
     timing: Timing,
     balancer: Balancer,
     seeds: Sequence[int],
-) -> Foretold:
+) -> RestartForecast:
     """Simulate a rolling restart.
 
     Args:
@@ -127,7 +127,9 @@ def foretold(
         for number, broker in enumerate(order.brokers)
     )
     highest = [max(usage for usage, _ in of_run) for of_run in peaks]
-    return Foretold(order.rule, restarts, summary(highest), summary([_moves(run) for run in runs]))
+    return RestartForecast(
+        order.rule, restarts, summary(highest), summary([_moves(run) for run in runs])
+    )
 
 
 def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[str]) -> Restart:

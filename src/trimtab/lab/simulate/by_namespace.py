@@ -11,7 +11,7 @@ from trimtab.lab.simulate.ahead import Ahead
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.model import Ints
 
 
@@ -24,7 +24,7 @@ class ByNamespace:
     """
 
     cluster: Cluster
-    bundles: KnownBundles
+    bundles: BundleRows
     listings: Listings
     ahead: Ahead
     #: Namespace → its bundles, once somebody has asked.

@@ -14,7 +14,7 @@ _NUMBERS = 1 << 16
 
 
 @dataclass(slots=True)
-class Foreseen:
+class Forecast:
     """Works flows out ahead, further each time that it was right, and anew when it was not.
 
     Properties:

@@ -18,7 +18,7 @@ from trimtab.lab.simulate.reports import Reports, Writes
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_order,
@@ -45,7 +45,7 @@ class Leader:
     #: The strategies ask for the averages of all bundles.
     shows_averages: bool
     #: Those that there are; their rows are their positions.
-    bundles: KnownBundles = field(init=False)
+    bundles: BundleRows = field(init=False)
     averages: Averages = field(init=False)
     listings: Listings = field(init=False)
     #: (n_bundles,) s at which it was unloaded last.
@@ -78,7 +78,7 @@ class Leader:
     def __post_init__(self) -> None:
         """Begin with the brokers that are up, which have written empty reports."""
         names = self.cluster.bundles.names
-        self.bundles = KnownBundles()
+        self.bundles = BundleRows()
         self.bundles.rows(names)
         self.averages = Averages(self.bundles)
         self.listings = Listings(len(names), self.averages)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.simulate.leading import Leading
+from trimtab.lab.simulate.leader_protocol import LeaderProtocol
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.model import ClusterLoad, Floats, Ints
 from trimtab.pulsar.releases import release_order
@@ -38,7 +38,7 @@ class Placing:
         impl/ModularLoadManagerImpl.java selectBroker, selectBrokerForAssignment
     """
 
-    leader: Leading
+    leader: LeaderProtocol
     strategies: Strategies
     settings: LoadManagerSettings
     weights: ResourceWeights

@@ -37,7 +37,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RoundRecord:
     """A round of shedding, as it happened."""
 
     number: int
@@ -70,7 +70,7 @@ class Records:
     capacity: NDArray[np.float32] = field(init=False)
     work: Floats = field(init=False)
     moves: list[Move] = field(default_factory=list)
-    rounds: list[Seen] = field(default_factory=list)
+    rounds: list[RoundRecord] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -148,7 +148,7 @@ def _moves(moves: list[Move]) -> Moves:
     return Moves(**columns)
 
 
-def _rounds(rounds: list[Seen], brokers: int) -> Rounds:
+def _rounds(rounds: list[RoundRecord], brokers: int) -> Rounds:
     """Turn rounds into arrays."""
     scores = np.array([seen.scores for seen in rounds], np.float32).reshape(-1, brokers)
     return Rounds(

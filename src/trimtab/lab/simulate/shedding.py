@@ -9,7 +9,7 @@ import numpy as np
 
 from trimtab.lab.simulate.move import Moment, described, gap_s, lookup_gap_s, settled, unload_s
 from trimtab.lab.simulate.placement import Chosen
-from trimtab.lab.simulate.records import Move, Seen
+from trimtab.lab.simulate.records import Move, RoundRecord
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Handover, Lookup
 from trimtab.pulsar.map_order import HashMapKeys
@@ -22,7 +22,7 @@ from trimtab.pulsar.model import (
 )
 
 
-def shed(simulation: Simulation, time_s: float) -> Seen:
+def shed(simulation: Simulation, time_s: float) -> RoundRecord:
     """Run one round.
 
     Quirks:
@@ -37,15 +37,15 @@ def shed(simulation: Simulation, time_s: float) -> Seen:
     number = len(records.rounds)
     scores = np.full(simulation.cluster.nobody, np.nan, np.float32)
     if simulation.strategies.shedder is None or not simulation.sheds:
-        return Seen(number, time_s, scores)
+        return RoundRecord(number, time_s, scores)
     if leader.order.size <= 1:
         records.count("rounds of a single broker")
-        return Seen(number, time_s, scores)
+        return RoundRecord(number, time_s, scores)
     load = leader.load(time_s - simulation.settings.grace_period_s)
     try:
         decision = simulation.strategies.shed(load)
     except LostRoundError as lost:
-        return Seen(number, time_s, scores, error=lost.throws)
+        return RoundRecord(number, time_s, scores, error=lost.throws)
     scores[leader.order] = decision.scores
     error, moves, end_s = "", list[Move](), time_s
     try:
@@ -56,7 +56,7 @@ def shed(simulation: Simulation, time_s: float) -> Seen:
     simulation.strategies.completed()
     if moves:
         settled(simulation, moves)
-    return Seen(
+    return RoundRecord(
         number=number,
         time_s=time_s,
         duration_s=end_s - time_s,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.leader.feed import Turn, are_at_rest, feed, turns
-from trimtab.pulsar.leader.known import KnownBundles
 from trimtab.pulsar.leader.samples import Samples, Waiting
 from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
@@ -101,7 +101,7 @@ class LeaderAverages:
     #: The averages of a thousand samples are kept too; without them they are NaN.  Few
     #: strategies read them, and to feed them is as much work as to feed the short ones.
     keeps_long: bool = True
-    bundles: KnownBundles = field(default_factory=KnownBundles)
+    bundles: BundleRows = field(default_factory=BundleRows)
     #: Bundles with averages in the metadata store, in the order in which they got them → row.
     stored: dict[str, int] = field(default_factory=dict)
     #: Grows whenever anything changes.

@@ -14,7 +14,7 @@ from trimtab.pulsar.model import Flags, Ints
 
 
 @dataclass(slots=True)
-class KnownBundles:
+class BundleRows:
     """Bundles, which have a row from when they are named first.
 
     The leader knows one from when its averages are made until they are forgotten; one that is
