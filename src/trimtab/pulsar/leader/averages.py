@@ -330,9 +330,9 @@ class LeaderAverages:
     def _make_room(self, count: int) -> None:
         if count <= self.reported.size:
             return
-        size, held = max(16, 2 * count), self.reported.size
+        size, old_size = max(16, 2 * count), self.reported.size
         self._now, self._store = self._now.enlarged(size), self._store.enlarged(size)
-        more = size - held
+        more = size - old_size
         self._sample = np.pad(self._sample, ((0, 0), (0, more)))
         self._since = np.pad(self._since, (0, more))
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))
