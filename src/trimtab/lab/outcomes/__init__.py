@@ -70,7 +70,7 @@ def outcomes(run: Run) -> dict[str, float]:
     return measured(trajectory(run))
 
 
-def measured(found: Trajectory) -> dict[str, float]:
+def measured(trajectory: Trajectory) -> dict[str, float]:
     """Take every measure of a trajectory.
 
     Returns:
@@ -79,7 +79,7 @@ def measured(found: Trajectory) -> dict[str, float]:
     Properties:
         The brokers' order and names decide nothing.
     """
-    if found.is_cut:
+    if trajectory.is_cut:
         return dict.fromkeys(MEASURES, np.nan)
-    since = aftermath(found)
+    since = aftermath(trajectory)
     return {name: measure.take(since) for name, measure in MEASURES.items()}

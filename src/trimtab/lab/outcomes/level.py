@@ -69,23 +69,23 @@ def level(usage: NDArray[np.float32], step_s: float) -> NDArray[np.float32]:
     """
     reach = max(1, round(REACH_S / step_s))
     series = np.ascontiguousarray(usage.T)
-    found = np.full(series.shape, np.nan, np.float32)
+    levels = np.full(series.shape, np.nan, np.float32)
     long: list[tuple[int, int, int]] = []
     for i, row in enumerate(series):
         edges = np.flatnonzero(np.diff(np.isnan(row), prepend=True, append=True))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             if end - start > 2 * reach:
-                found[i, start:end] = median_filter(row[start:end], size=2 * reach + 1)
+                levels[i, start:end] = median_filter(row[start:end], size=2 * reach + 1)
                 long.append((i, start, end))
             else:
-                found[i, start:end] = _short(row[start:end], reach)
+                levels[i, start:end] = _short(row[start:end], reach)
     if long:
         # Near an end the filter's padding would count samples twice.
         i, start, end = np.array(long).T[:, :, None]
         ahead = np.arange(2 * reach)
-        found[i, start + ahead[:reach]] = _ends(series[i, start + ahead], reach)
-        found[i, end - 1 - ahead[:reach]] = _ends(series[i, end - 1 - ahead], reach)
-    return found.T
+        levels[i, start + ahead[:reach]] = _ends(series[i, start + ahead], reach)
+        levels[i, end - 1 - ahead[:reach]] = _ends(series[i, end - 1 - ahead], reach)
+    return levels.T
 
 
 def _short(row: NDArray[np.float32], reach: int) -> NDArray[np.float32]:

@@ -103,8 +103,8 @@ def chosen(moves: Moves, which: Flags) -> Moves:
 
 def _by_sample(by_tick: Floats, ticks: int) -> Floats:
     n_samples = len(by_tick) // ticks
-    found: Floats = by_tick[: n_samples * ticks].reshape(n_samples, ticks).sum(axis=1)
-    return found
+    sums: Floats = by_tick[: n_samples * ticks].reshape(n_samples, ticks).sum(axis=1)
+    return sums
 
 
 def _best_by_sample(run: Run, n_samples: int, step_s: float) -> Floats:

@@ -36,7 +36,7 @@ def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
         host_s: length of a host's window.
         stats_s: length of a window of bundles.
     """
-    found = []
+    parts = []
     for broker in np.unique(reports.broker).tolist():
         mine = reports.broker == broker
         gone_s = reports.time_s[mine & reports.is_gone]
@@ -47,8 +47,8 @@ def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
             later = gone_s[gone_s > from_s]
             to_s = float(later[0]) if later.size else np.inf
             phases = _host_phase(reports, which, host_s), _stats_phase(reports, which, stats_s)
-            found.append(Life(broker, from_s, to_s, *phases))
-    return tuple(sorted(found, key=lambda life: (life.from_s, life.broker)))
+            parts.append(Life(broker, from_s, to_s, *phases))
+    return tuple(sorted(parts, key=lambda life: (life.from_s, life.broker)))
 
 
 def closed(life: Life, time_s: Floats, stats_s: float) -> Floats:

@@ -53,7 +53,7 @@ def traffic(
     """
     end_s = window_ends(lines, lives, stats_s)
     n_bundles = int(max(lines.bundle.max(initial=-1), owners.bundle.max(initial=-1))) + 1
-    found, told_s = np.zeros((at_s.size, n_bundles, 4)), np.zeros(n_bundles)
+    rates, told_s = np.zeros((at_s.size, n_bundles, 4)), np.zeros(n_bundles)
     order = np.lexsort((lines.time_s, end_s, lines.bundle))
     bounds = np.searchsorted(lines.bundle[order], np.arange(n_bundles + 1))
     for bundle in range(n_bundles):
@@ -68,8 +68,8 @@ def traffic(
             told_s[bundle] = float((windows[1] - windows[0]).sum())
             prompt_s = end_s[rows][lines.is_prompt[rows]]
             is_prompt = np.isin(end_s[kept], prompt_s)
-            found[:, bundle] = _joined(windows, lines.rates[kept], is_prompt, at_s)
-    return Wanted(found, told_s)
+            rates[:, bundle] = _joined(windows, lines.rates[kept], is_prompt, at_s)
+    return Wanted(rates, told_s)
 
 
 def window_ends(lines: Lines, lives: Sequence[Life], stats_s: float) -> Floats:

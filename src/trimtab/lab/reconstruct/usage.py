@@ -51,7 +51,7 @@ class Used:
     overhead: float
     #: (3, n_ticks, n_brokers) percent of CPU, NIC in and NIC out: what was told, and what
     #: is left of it beyond what the traffic costs.
-    told: Floats
+    usage: Floats
     others: Floats
     #: Ticks and broker of each window of a host that was told.
     spans: tuple[tuple[slice, int], ...]
@@ -81,12 +81,12 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
     network = _network(windows, bare, warm)
     overhead = network.costs[0] if network.costs[0] > 0 else 1.0
     modelled = np.concatenate((work_of(cpu.costs, carried.rates)[None], overhead * bare))
-    told = np.full(modelled.shape, np.nan)
+    usage = np.full(modelled.shape, np.nan)
     for span, broker, row in parts:
-        told[:, span, broker] = windows.usage[row][:, None]
+        usage[:, span, broker] = windows.usage[row][:, None]
     spans, well = (tuple((span, broker) for span, broker, _ in each) for each in (parts, warm))
-    others = left_over(told, modelled, spans, cpu.intercept)
-    return Used(cpu, network, overhead, told, others, spans, well)
+    others = left_over(usage, modelled, spans, cpu.intercept)
+    return Used(cpu, network, overhead, usage, others, spans, well)
 
 
 def work_of(costs: Sequence[float], rates: Floats) -> Floats:
@@ -96,24 +96,24 @@ def work_of(costs: Sequence[float], rates: Floats) -> Floats:
         costs: by messages/s, both ways together, and by bytes/s in and out.
         rates: (4, …) messages/s in and out, bytes/s in and out.
     """
-    found: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
-    return found
+    points: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
+    return points
 
 
 def left_over(
-    told: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
+    usage: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
 ) -> Floats:
     """Take from what was used what the traffic costs, (3, n_ticks, n_brokers).
 
     Args:
-        told: (3, n_ticks, n_brokers) percent; the same all through a window.
+        usage: (3, n_ticks, n_brokers) percent; the same all through a window.
         modelled: (3, n_ticks, n_brokers) percent that the traffic costs.
         spans: ticks and broker of each window.
         idle: percent of the CPU that is taken where nothing was told of a broker.
     """
-    others = np.full(told.shape, np.nan)
+    others = np.full(usage.shape, np.nan)
     for span, broker in spans:
-        left = told[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
+        left = usage[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
         others[:, span, broker] = left
     return _held(others, idle)
 

@@ -117,13 +117,13 @@ def _scale(bundles: Bundles, usage: Floats) -> Floats:
     c = physics.cpu_convexity
     known = np.where(np.isnan(usage), _BACKGROUND, np.minimum(usage, 100.0))
     wanted = np.maximum((np.sqrt(1 + 4 * c * known) - 1) / (2 * c) - _BACKGROUND, 0.0)
-    held = np.bincount(bundles.owner, weights=each, minlength=len(usage)).astype(np.float64)
-    scale = _ratio(wanted, held, 1.0)
+    burden = np.bincount(bundles.owner, weights=each, minlength=len(usage)).astype(np.float64)
+    scale = _ratio(wanted, burden, 1.0)
     return np.asarray(scale[bundles.owner], dtype=np.float64)
 
 
 def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
     """Divide; where there is nothing to divide by, take something usual."""
-    found = np.full(len(above), otherwise)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    ratios = np.full(len(above), otherwise)
+    np.divide(above, below, out=ratios, where=below > 0)
+    return ratios

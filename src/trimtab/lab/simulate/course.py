@@ -66,12 +66,12 @@ def held(simulation: Simulation, course: Course, until_s: float) -> Iterator[Loo
         until_s: when the simulation is let go; `run.going_on` may take over then.
     """
     begin(simulation, course.elected_s, course.leader)
-    told = heapq.merge(
+    entries = heapq.merge(
         ((time_s, 0, None) for time_s in course.round_s),
         ((move.time_s, 1, move) for move in course.moves),
         key=lambda entry: entry[:2],
     )
-    for time_s, _, move in told:
+    for time_s, _, move in entries:
         if time_s >= until_s:
             break
         _pass(simulation, time_s)

@@ -56,13 +56,13 @@ def drawn_bundles(scenario: Scenario, chance: np.random.Generator) -> Drawn:
 
 def _shares(parts: list[Drawn], sizes: list[int]) -> Mapping[str, Floats]:
     """Lay each task's shares out over all bundles."""
-    found = {name: np.zeros(sum(sizes)) for part in parts for name in part.shares}
+    shares = {name: np.zeros(sum(sizes)) for part in parts for name in part.shares}
     first = 0
     for part, size in zip(parts, sizes, strict=True):
         for name, share in part.shares.items():
-            found[name][first : first + size] = share
+            shares[name][first : first + size] = share
         first += size
-    return found
+    return shares
 
 
 def _drawn(group: BundleGroup, position: int, chance: np.random.Generator) -> Drawn:

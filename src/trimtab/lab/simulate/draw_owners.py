@@ -57,14 +57,14 @@ def _apart(lot: _Lot) -> Ints:
     if start.spread_percent is None and start.usage_percent_max >= 100.0:
         return _HOW[start.owners](lot)
     low, high = start.spread_percent or (0.0, 100.0)
-    seen = []
+    attempts = []
     for _ in range(DRAWS_MAX):
         owner = _HOW[start.owners](lot)
         usage = _usage(lot, owner)[lot.machines.is_up]
-        seen.append((float(np.ptp(usage)), float(usage.max())))
-        if low <= seen[-1][0] <= high and seen[-1][1] <= start.usage_percent_max:
+        attempts.append((float(np.ptp(usage)), float(usage.max())))
+        if low <= attempts[-1][0] <= high and attempts[-1][1] <= start.usage_percent_max:
             return owner
-    spreads, highest = zip(*seen, strict=True)
+    spreads, highest = zip(*attempts, strict=True)
     raise ScenarioError(
         f"{lot.scenario.origin}: start.spread_percent: found [{low:g}, {high:g}] and at most "
         f"{start.usage_percent_max:g}, expected what one of {DRAWS_MAX} draws has: they are "
@@ -82,8 +82,8 @@ def _may(scenario: Scenario, machines: Machines) -> Flags:
 
 
 def _usage(lot: _Lot, owner: Ints) -> Floats:
-    held = np.bincount(owner, lot.work, len(lot.machines.capacity)).astype(np.float64)
-    return usages(held, lot.machines, lot.scenario.parameters.physics)
+    burden = np.bincount(owner, lot.work, len(lot.machines.capacity)).astype(np.float64)
+    return usages(burden, lot.machines, lot.scenario.parameters.physics)
 
 
 # ------------------------------------------------------------------ ways
@@ -115,12 +115,12 @@ def _filled(
 ) -> Ints:
     """Pour bundles, the largest first, to where the level is lowest with it."""
     owner = np.full(len(size), -1, np.int64) if owner is None else owner
-    held = level + np.bincount(owner[owner >= 0], size[owner >= 0], len(level)) / width
+    heights = level + np.bincount(owner[owner >= 0], size[owner >= 0], len(level)) / width
     for i in np.argsort(-size, kind="stable"):
         if owner[i] < 0:
-            reached = np.where(lot.may[lot.drawn.table[i]], held + size[i] / width, np.inf)
+            reached = np.where(lot.may[lot.drawn.table[i]], heights + size[i] / width, np.inf)
             owner[i] = np.argmin(reached)
-            held[owner[i]] = reached[owner[i]]
+            heights[owner[i]] = reached[owner[i]]
     return owner
 
 

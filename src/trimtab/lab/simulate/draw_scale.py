@@ -27,9 +27,9 @@ def works(bundles: Bundles, physics: Physics) -> Floats:
     return np.asarray(each[0], dtype=np.float64)
 
 
-def usages(held: Floats, machines: Machines, physics: Physics) -> Floats:
+def usages(burden: Floats, machines: Machines, physics: Physics) -> Floats:
     """Return where CPUs stand, percent, that hold so much work of bundles."""
-    demand = cpu_demand(machines.background, held / machines.capacity, physics)
+    demand = cpu_demand(machines.background, burden / machines.capacity, physics)
     return np.minimum(demand, 100.0)
 
 

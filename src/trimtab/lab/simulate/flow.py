@@ -78,14 +78,14 @@ class Flows:
         np.minimum(background, 100.0, out=background)
         brokers = loaded(Demand(*wanted), background, machines, self.parameters.physics)
         brokers = _beside(brokers, self.background.network(first, last))
-        asked = wanted[1] + wanted[2]
+        bytes_wanted = wanted[1] + wanted[2]
         return Flow(
             first=first,
             brokers=_without(brokers, cluster),
             background=background,
             offered=rows.all_bytes[step] * tick_s,
-            served=(asked * brokers.passed).sum(axis=1) * tick_s,
-            lost=((asked * (1.0 - brokers.passed)).sum(axis=1) + unserved) * tick_s,
+            served=(bytes_wanted * brokers.passed).sum(axis=1) * tick_s,
+            lost=((bytes_wanted * (1.0 - brokers.passed)).sum(axis=1) + unserved) * tick_s,
             work=rows.all_work[step],
         )
 
@@ -119,11 +119,11 @@ class Flows:
         at = ticks, np.broadcast_to(cluster.server[bundles], share.shape)
         missing = np.zeros(step.size)
         for sums, array in zip(wanted, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
-            held = share * array[step][:, bundles]
-            np.subtract.at(sums, at, held)
+            backlog = share * array[step][:, bundles]
+            np.subtract.at(sums, at, backlog)
             np.maximum(sums, 0.0, out=sums)
             if array is not rows.work:
-                missing += held.sum(axis=1)
+                missing += backlog.sum(axis=1)
         return missing
 
 

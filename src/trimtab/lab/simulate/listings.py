@@ -148,7 +148,7 @@ class Listings:
 
     def all_formers(self) -> list[Former]:
         """List all of them, those of a bundle in the order in which they gave it up."""
-        return [former for found in self.formers.values() for former in found]
+        return [former for group in self.formers.values() for former in group]
 
     def _remove(self, former: Former) -> None:
         """Let a former owner say nothing more of its bundle."""

@@ -150,13 +150,13 @@ def _moves(moves: list[Move]) -> Moves:
 
 def _rounds(rounds: list[RoundRecord], brokers: int) -> Rounds:
     """Turn rounds into arrays."""
-    scores = np.array([seen.scores for seen in rounds], np.float32).reshape(-1, brokers)
+    scores = np.array([record.scores for record in rounds], np.float32).reshape(-1, brokers)
     return Rounds(
-        time_s=np.array([seen.time_s for seen in rounds], np.float64),
-        duration_s=np.array([seen.duration_s for seen in rounds], np.float64),
-        planned=np.array([seen.planned for seen in rounds], np.int64),
-        moved=np.array([seen.moved for seen in rounds], np.int64),
-        average=np.array([seen.average for seen in rounds], np.float64),
+        time_s=np.array([record.time_s for record in rounds], np.float64),
+        duration_s=np.array([record.duration_s for record in rounds], np.float64),
+        planned=np.array([record.planned for record in rounds], np.int64),
+        moved=np.array([record.moved for record in rounds], np.int64),
+        average=np.array([record.average for record in rounds], np.float64),
         scores=scores,
-        error=tuple(seen.error for seen in rounds),
+        error=tuple(record.error for record in rounds),
     )

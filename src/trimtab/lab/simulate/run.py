@@ -92,11 +92,11 @@ def going_on(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]
 
 def _round(simulation: Simulation, time_s: float) -> RoundRecord:
     """Run a round, and enter the next."""
-    seen = shed(simulation, time_s)
-    simulation.records.rounds.append(seen)
-    next_s = time_s + seen.duration_s + simulation.settings.shedding_interval_s
+    record = shed(simulation, time_s)
+    simulation.records.rounds.append(record)
+    next_s = time_s + record.duration_s + simulation.settings.shedding_interval_s
     simulation.timetable.enter(next_s, Round(simulation.term))
-    return seen
+    return record
 
 
 def do(simulation: Simulation, time_s: float, due: Due) -> None:

@@ -46,21 +46,21 @@ def key(kind: Kind[Value], meaning: str, *default: Value) -> Value:
         default: what it is if it is left out; without one it is needed.
     """
     metadata = {_KIND: kind, _MEANING: meaning}
-    made: Any = (
+    field: Any = (
         dataclasses.field(default=default[0], metadata=metadata)
         if default
         else dataclasses.field(metadata=metadata)
     )
-    taken: Value = made
-    return taken
+    value: Value = field
+    return value
 
 
-def read(table: type[Table], given: Field, *besides: str) -> Table:
+def read(table: type[Table], document: Field, *besides: str) -> Table:
     """Read a table.
 
     Args:
         table: a dataclass of keys.
-        given: what the file has.
+        document: what the file has.
         besides: keys that may stand there too and are read by somebody else.
 
     Raises:
@@ -68,13 +68,13 @@ def read(table: type[Table], given: Field, *besides: str) -> Table:
     """
     fields = {field.name: field for field in _fields(table)}
     needed = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
-    found = given.members(needed, [*fields, *besides])
-    taken = {
+    members = document.members(needed, [*fields, *besides])
+    values = {
         name: fields[name].metadata[_KIND].take(value)
-        for name, value in found.items()
+        for name, value in members.items()
         if name in fields
     }
-    return table(**taken)
+    return table(**values)
 
 
 def described(table: type[Any]) -> Iterator[tuple[str, str, str, str]]:
@@ -197,10 +197,10 @@ def one_of(choices: Iterable[str]) -> Kind[str]:
 def _number(field: Field, least: float, most: float, says: str) -> float:
     if not isinstance(field.value, int | float) or isinstance(field.value, bool):
         raise field.wrong(says)
-    found = field.number()
-    if not (math.isfinite(found) and least <= found <= most):
+    number = field.number()
+    if not (math.isfinite(number) and least <= number <= most):
         raise field.wrong(says)
-    return found
+    return number
 
 
 def _bounds(least: float, most: float) -> str:

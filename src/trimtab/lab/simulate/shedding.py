@@ -140,12 +140,12 @@ def _waited_s(simulation: Simulation, source: int) -> float:
     return min(took_s + first_s, simulation.unload_timeout_s)
 
 
-def _astray(simulation: Simulation, load: ClusterLoad, bundle: int, told: Chosen) -> Chosen:
+def _astray(simulation: Simulation, load: ClusterLoad, bundle: int, choice: Chosen) -> Chosen:
     """Let a few bundles go where another lookup finds them a place (apache/pulsar 24884)."""
     if simulation.random.random() >= simulation.parameters.clients.astray_share:
-        return told
-    found = simulation.placing.choose(load, bundle)
-    if found is None or found.broker == told.broker:
-        return told
+        return choice
+    other = simulation.placing.choose(load, bundle)
+    if other is None or other.broker == choice.broker:
+        return choice
     simulation.records.count("unloads gone astray")
-    return found
+    return other

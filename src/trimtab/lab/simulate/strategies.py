@@ -46,11 +46,11 @@ class Strategies:
             if self.shedder is None:
                 raise LookupError(f"{balancer.shedder} is not in {balancer.release}")
             self._shedder_settings = self.shedder.settings(balancer.conf, balancer.release)
-        found = placer(balancer.placer, balancer.release)
-        if found is None:
+        entry = placer(balancer.placer, balancer.release)
+        if entry is None:
             raise LookupError(f"{balancer.placer} is not in {balancer.release}")
-        self.placer = found
-        self._placer_settings = found.settings(balancer.conf, balancer.release)
+        self.placer = entry
+        self._placer_settings = entry.settings(balancer.conf, balancer.release)
         self.reset()
 
     @property
