@@ -15,7 +15,7 @@ from trimtab.trials.reproduce.published import RULES, Published
 from trimtab.trials.reproduce.verdict import Agreement, Outcome, Taken, Verdict, typical, verdict
 from trimtab.trials.reproduce.verdict import Arm as Held
 from trimtab.trials.reproduce.verdict import arm as held
-from trimtab.trials.sweep.task import Row, Status, Task, json_number
+from trimtab.trials.sweep.task import Row, Status, Task, failures, json_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +126,7 @@ def _arm(of: Arm, rows: Sequence[Row], against: Held) -> dict[str, Any]:
         "comes_out": against.comes_out,
         "runs": against.n_runs,
         "at_once": against.n_at_once,
-        "failures": [
-            {"seed": row["seed"], "status": row["status"], "error": row["error"]}
-            for row in rows
-            if row["status"] != Status.OK
-        ],
+        "failures": failures(rows),
         "numbers": [_taken(each) for each in against.taken],
     }
 
