@@ -33,7 +33,7 @@ def simulated(world: World, balancer: Balancer, parameters: Parameters) -> Run:
     return at_end(simulating(world, balancer, parameters))
 
 
-def at_end(rounds: Generator[Seen, bool | None, Run]) -> Run:
+def at_end(rounds: Generator[RoundRecord, bool | None, Run]) -> Run:
     """Return the run whose rounds these are, after all of them."""
     while True:
         try:
