@@ -62,7 +62,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def outcomes(run: Run) -> dict[str, float]:
-    """Take every measure of a simulated run.
+    """Return every measure of a simulated run.
 
     Returns:
         A number for each of `MEASURES`, in that order; NaN for all if the run was cut.
@@ -71,7 +71,7 @@ def outcomes(run: Run) -> dict[str, float]:
 
 
 def measured(trajectory: Trajectory) -> dict[str, float]:
-    """Take every measure of a trajectory.
+    """Return every measure of a trajectory.
 
     Returns:
         A number for each of `MEASURES`, in that order; NaN for all if it was cut.

@@ -161,6 +161,6 @@ def excess(series: Floats, best: Floats) -> Floats:
 
 
 def mean(values: Floats) -> float:
-    """Average what is known; NaN if nothing is."""
+    """Return the mean of what is known; NaN if nothing is."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else np.nan

@@ -15,7 +15,7 @@ REACH_S = 150.0
 def minute_means(
     usage: NDArray[np.float32], ticks_per_sample: int, samples_per_minute: int
 ) -> NDArray[np.float32]:
-    """Average each broker's usage over the last minute, at every sample.
+    """Return the mean of each broker's usage over the last minute, at every sample.
 
     Args:
         usage: (n_ticks, n_brokers), NaN while a broker is down.
@@ -40,7 +40,7 @@ def minute_means(
 
 
 def _trailing(values: Floats, length: int) -> Floats:
-    """Add up the last `length` rows at every row, as far as there are any."""
+    """Return the sum of the last `length` rows at every row, as far as there are any."""
     total = values.copy()
     for back in range(1, length):
         total[back:] += values[:-back]
@@ -89,11 +89,11 @@ def level(usage: NDArray[np.float32], step_s: float) -> NDArray[np.float32]:
 
 
 def _short(row: NDArray[np.float32], reach: int) -> NDArray[np.float32]:
-    """Take the medians of a life so short that each sample is near an end."""
+    """Return the medians of a life so short that each sample is near an end."""
     places = range(len(row))
     return np.array([np.median(row[max(0, i - reach) : i + reach + 1]) for i in places], np.float32)
 
 
 def _ends(rows: NDArray[np.float32], reach: int) -> NDArray[np.float32]:
-    """Take the medians of the first `reach` samples of many rows, end first."""
+    """Return the medians of the first `reach` samples of many rows, end first."""
     return np.stack([np.median(rows[:, : i + reach + 1], axis=1) for i in range(reach)], axis=1)

@@ -124,7 +124,7 @@ class _Counting:
         return float(np.sum(self.capacity * np.maximum(usage - self.background, 0.0)))
 
     def given_up(self, low: float) -> float:
-        """Count the moves that brokers above the band need."""
+        """Return how many moves the brokers above the band need."""
         high = low + self.bar
         if self._held(high) < self.work - _TOLERANCE:
             return np.inf
@@ -133,7 +133,7 @@ class _Counting:
         return sum(_moves_for(self.of_each[i], float(surplus[i])) for i in donors)
 
     def gotten(self, low: float) -> float:
-        """Count the moves that brokers below the band need."""
+        """Return how many moves the brokers below the band need."""
         if self._held(low) > self.work + _TOLERANCE:
             return np.inf
         wants = (low - self.usage) * self.capacity
@@ -141,7 +141,7 @@ class _Counting:
 
 
 def _moves_for(sums: Floats, amount: float) -> float:
-    """Count the largest bundles that make up an amount; infinite if all do not."""
+    """Return how many of the largest bundles make up an amount; infinite if all do not."""
     last = int(np.searchsorted(sums, amount - _TOLERANCE))
     return float(last + 1) if last < len(sums) else np.inf
 
@@ -155,7 +155,7 @@ def usages(placement: Placement) -> Floats:
 
 
 def _searched(placement: Placement, bar_points: float) -> Minimum:
-    """Search for the minimum.
+    """Return the minimum, found by a search.
 
     A variable for each bundle and each broker that does not own it: 1 if it goes there;
     and one for the lower end of the band in which all usages have to lie.

@@ -152,7 +152,7 @@ def returns(aftermath: Aftermath) -> float:
 
 
 def _is_above(one: Floats, other: Floats) -> Floats:
-    """Compare: 1 or 0, and NaN where either is not known."""
+    """Return 1 where the first is above the second, else 0; NaN where either is not known."""
     return np.where(np.isnan(one) | np.isnan(other), np.nan, one > other)
 
 
@@ -163,12 +163,12 @@ def _either(one: Floats, other: Floats) -> Floats:
 
 
 def _count(aftermath: Aftermath, verdicts: NDArray[np.float64]) -> float:
-    """Add up the verdicts of the unloads that count; NaN if one of them is open."""
+    """Return the sum of the verdicts of the unloads that count; NaN if one of them is open."""
     return float(verdicts[aftermath.counted].sum()) if len(aftermath.round_s) else np.nan
 
 
 def _count_ends(aftermath: Aftermath, brokers: Ints, verdicts: Floats) -> float:
-    """Add up verdicts, one for each broker and round."""
+    """Return the sum of verdicts, one for each broker and round."""
     if not len(aftermath.round_s):
         return np.nan
     pairs = np.stack([aftermath.shed.round[aftermath.counted], brokers[aftermath.counted]])

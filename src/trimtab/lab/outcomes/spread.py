@@ -46,7 +46,7 @@ def inner_spread(levels: NDArray[np.float32]) -> Floats:
 
 
 def _between(levels: NDArray[np.float32], low: float, high: float) -> Floats:
-    """Subtract a quantile from another, interpolated linearly; NaN sorts to the end."""
+    """Return one quantile less another, interpolated linearly; NaN sorts to the end."""
     ordered = np.sort(levels.astype(np.float64), axis=1)
     counts = (~np.isnan(ordered)).sum(axis=1)
     spreads = np.full(len(levels), np.nan)

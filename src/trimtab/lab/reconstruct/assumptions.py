@@ -92,7 +92,7 @@ def _bundles(evidence: Evidence, inference: Inference) -> Iterator[str]:
 
 
 def _moved(evidence: Evidence) -> int:
-    """Count the changes from one owner to another."""
+    """Return how many changes there were from one owner to another."""
     owners = evidence.owners
     count, last = 0, dict[int, int]()
     for bundle, broker in zip(owners.bundle.tolist(), owners.broker.tolist(), strict=True):

@@ -75,7 +75,7 @@ class Rebuilt:
 
 
 def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
-    """Rebuild what is told, from the first window of bundles up to the last report.
+    """Return the cluster rebuilt, from the first window of bundles up to the last report.
 
     Args:
         evidence: by a recording.
@@ -127,7 +127,7 @@ def _world(
     there: tuple[Machines, Bundles, float],
     seed: int,
 ) -> World:
-    """Put together what is there and what happens to it."""
+    """Return what is there and what happens to it."""
     machines, bundles, overhead = there
     return World(
         machines=dataclasses.replace(machines, nic=machines.nic / overhead),
@@ -143,14 +143,14 @@ def _world(
 def _surroundings(
     rates: Floats, size: Floats, usage: Used, begins: tuple[Begin, ...]
 ) -> RecordedSurroundings:
-    """Let bundles want what they wanted, at the cost that was fitted."""
+    """Return traffic as it was recorded, at the cost that was fitted."""
     work = work_of(usage.cpu.costs, np.stack((*rates, *(rates * size))))
     traffic = RecordedTraffic(rates[0], rates[1], work, size)
     return RecordedSurroundings(traffic, RecordedOthers(usage.others), begins)
 
 
 def _grid(evidence: Evidence, stats_s: float) -> Grid:
-    """Lay out ticks from the first window that is told of up to the last report.
+    """Return ticks from the first window that reports tell of up to the last report.
 
     If a leader was elected in that window, all begins with the election.
 
@@ -172,7 +172,7 @@ def _grid(evidence: Evidence, stats_s: float) -> Grid:
 
 
 def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) -> tuple[Life, ...]:
-    """Let brokers that were there when the first bundle was told of be so from the beginning."""
+    """Return lives of which those that had begun at the first report of a bundle begin at once."""
     return tuple(
         dataclasses.replace(life, from_s=from_s) if from_s < life.from_s <= first_s else life
         for life in lives
@@ -180,7 +180,7 @@ def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) ->
 
 
 def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
-    """Give bundles of which no report tells no traffic."""
+    """Return the traffic of all bundles; none for those of which no report tells."""
     missing = n_bundles - wanting.told_s.size
     rates = np.pad(wanting.rates, ((0, 0), (0, missing), (0, 0)))
     return rates, np.pad(wanting.told_s, (0, missing))
@@ -226,14 +226,14 @@ def _bundles(evidence: Evidence, wanted: Floats, owner: Ints) -> Bundles:
 
 
 def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
-    """Divide bytes by messages, (n_ticks, n_bundles); the usual size where there are none."""
+    """Return bytes a message, (n_ticks, n_bundles); the usual size where there are no messages."""
     messages, bytes_ = wanted[:, :, 0] + wanted[:, :, 1], wanted[:, :, 2] + wanted[:, :, 3]
     usual = np.broadcast_to(bundles.message_bytes, messages.shape).copy()
     return np.divide(bytes_, messages, out=usual, where=messages > _MESSAGES_MIN)
 
 
 def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begin, ...]:
-    """Put each life's phases on the ticks: a window closes with the tick that ends about then."""
+    """Return each life's phases in ticks: a window closes with the tick that ends about then."""
 
     def phase(time_s: float, length_s: float) -> int:
         if np.isnan(time_s):
@@ -256,7 +256,7 @@ def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begi
 
 
 def _near(phase_s: float, from_s: float, length_s: float) -> float:
-    """Find a time of that phase soon after the beginning."""
+    """Return a time of that phase soon after the beginning."""
     return from_s + (phase_s - from_s) % length_s
 
 
@@ -275,7 +275,7 @@ def _parameters(
 
 
 def _measuring(reports: Reports, tick_s: float) -> Measuring:
-    """Take the memory that brokers mostly used."""
+    """Return how brokers measure, with the memory that they mostly used."""
     percent = [
         100.0 * reports.usage[rows, i] / reports.limit[rows, i]
         for i in (1, 2)
@@ -291,7 +291,7 @@ def _measuring(reports: Reports, tick_s: float) -> Measuring:
 
 
 def _clients(evidence: Evidence, lives: Sequence[Life]) -> Clients:
-    """Take how long the leader waited for unloads, and how long sessions lasted, if told."""
+    """Return how long the leader waited for unloads, and how long sessions lasted, if recorded."""
     clients = Clients()
     session = session_s(evidence, lives)
     if session is not None:

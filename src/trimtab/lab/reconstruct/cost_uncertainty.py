@@ -50,7 +50,7 @@ def fitted_costs(rebuilt: Rebuilt) -> Costs:
 
 
 def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...]:
-    """Draw costs that the recording does not speak against.
+    """Return costs that the recording does not speak against, drawn at random.
 
     Blocks of a broker's windows are drawn with replacement, and fitted as the whole was.
 
@@ -84,7 +84,7 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
 
 
 def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
-    """Let traffic cost something else.
+    """Return the same cluster with other costs of its traffic.
 
     Properties:
         What brokers used while bundles were where they were stays what it was.
@@ -112,7 +112,7 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
 
 
 def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
-    """Say broker by broker what the fitted costs miss of the CPU."""
+    """Return what the fitted costs miss of the CPU, broker by broker."""
     cpu, _ = _windows(rebuilt)
     if len(cpu) < WINDOWS_MIN:
         return ()
@@ -146,7 +146,7 @@ def usage_error(rebuilt: Rebuilt) -> float:
 
 
 def _carried(rebuilt: Rebuilt) -> Carried:
-    """Add up what brokers really carried."""
+    """Return what brokers really carried."""
     traffic, machines = rebuilt.surroundings.traffic, rebuilt.world.machines
     rates = (traffic.rate_in, traffic.rate_out)
     both = (*rates, *(each * traffic.message_bytes for each in rates))
@@ -161,7 +161,7 @@ def _carried(rebuilt: Rebuilt) -> Carried:
 
 
 def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats]:
-    """List what the fit was made from.
+    """Return what the fit was made from.
 
     Returns:
         (n_windows, 4) messages/s, bytes/s in and out, and points of CPU; (n_windows, 2, 2)
@@ -184,7 +184,7 @@ def _brokers(rebuilt: Rebuilt) -> Ints:
 
 
 def _blocks(of: Ints) -> list[Ints]:
-    """Cut each broker's windows, which stand in order of time, into blocks."""
+    """Return each broker's windows, which stand in order of time, cut into blocks."""
     return [
         rows[at : at + BLOCK_WINDOWS]
         for broker in np.unique(of)

@@ -52,7 +52,7 @@ class Fit:
 
 
 def fitted(columns: Floats, usage: Floats, of: Ints | None = None) -> Fit:
-    """Fit what each column costs: least squares with no cost below 0.
+    """Return what each column costs: least squares with no cost below 0.
 
     Args:
         columns: (n_windows, n_columns) what was carried.
@@ -76,7 +76,7 @@ def fitted(columns: Floats, usage: Floats, of: Ints | None = None) -> Fit:
 
 
 def solved(columns: Floats, usage: Floats, of: Ints) -> Floats:
-    """Fit costs of at least 0, and an intercept of at least 0 for each group of windows.
+    """Return costs of at least 0, and an intercept of at least 0 for each group of windows.
 
     Args:
         columns: (n_windows, n_columns) what was carried.
@@ -102,7 +102,7 @@ def _missed(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> Floats:
 
 
 def _criterion(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> float:
-    """Weigh what a fit misses against its number of terms: less is better."""
+    """Return what a fit misses, weighed against its number of terms: less is better."""
     count = max(1.0, len(usage) / BLOCK_WINDOWS)
     error = float((_missed(terms, columns, usage, of) ** 2).mean())
     return count * float(np.log(error + _EXACT)) + terms.size * float(np.log(count))

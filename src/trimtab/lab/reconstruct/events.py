@@ -16,7 +16,7 @@ _GONE_S = 60.0
 
 
 def events(evidence: Evidence, lives: Sequence[Life], from_s: float) -> tuple[Event, ...]:
-    """List what people do to a cluster, in order of time, s from the beginning.
+    """Return what people do to a cluster, in order of time, s from the beginning.
 
     A broker joins with its first report.  It leaves, or is killed, when somebody is told
     to have done so; if nobody is, it leaves when it is seen to have gone.  Bundles that
@@ -52,7 +52,7 @@ def events(evidence: Evidence, lives: Sequence[Life], from_s: float) -> tuple[Ev
 
 
 def by_hand(evidence: Evidence, lives: Sequence[Life]) -> Ints:
-    """Find the changes of owners that somebody made by hand, (n,) positions in `owners`.
+    """Return the changes of owners that somebody made by hand, (n,) positions in `owners`.
 
     A bundle leaves a broker that lives on if the leader unloads it, or somebody else does.
     Nobody is taken to have, where the leader's unloads are not known.
@@ -88,13 +88,13 @@ def _lives_on(broker: int, time_s: float, evidence: Evidence, lives: Sequence[Li
 
 
 def stopped(broker: int, gone_s: float, stops: Sequence[Stop]) -> Stop | None:
-    """Find what ended a broker that was seen to have gone at some time."""
+    """Return what ended a broker that was seen to have gone at some time."""
     mine = [s for s in stops if s.broker == broker and 0 <= gone_s - s.time_s <= _GONE_S]
     return max(mine, key=lambda stop: stop.time_s, default=None)
 
 
 def ended_untold(evidence: Evidence, lives: Sequence[Life]) -> int:
-    """Count the lives that ended, and nobody is told to have ended them."""
+    """Return how many lives ended without a record of who ended them."""
     ends = [(life.broker, _end(life, lives)) for life in lives]
     return sum(
         end_s < np.inf and stopped(broker, end_s, evidence.stops) is None for broker, end_s in ends
@@ -102,7 +102,7 @@ def ended_untold(evidence: Evidence, lives: Sequence[Life]) -> int:
 
 
 def session_s(evidence: Evidence, lives: Sequence[Life]) -> tuple[float, float] | None:
-    """Say how long after a kill the broker was seen to have gone, least and most; None: no kill."""
+    """Return how long after a kill the broker was seen to go, least and most; None: no kill."""
     lengths_s = [
         end_s - stop.time_s
         for life in lives

@@ -39,7 +39,7 @@ def owners_at(owners: Owners, n_bundles: int, at_s: Floats) -> Ints:
 
 
 def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> HostWindows:
-    """List the windows of hosts, each with the usage that was told of it.
+    """Return the windows of hosts, each with the usage that was reported of it.
 
     Where reports do not tell when windows close they are laid from the first report on: the
     usage that is told is then of up to a window before.
@@ -75,7 +75,7 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
 
 
 def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
-    """Add up what the bundles of each broker have, (n_times, n_brokers)."""
+    """Return the sum of what each broker's bundles have, (n_times, n_brokers)."""
     n_times = len(values)
     index = np.where(owner >= 0, owner, n_brokers) + (n_brokers + 1) * np.arange(n_times)[:, None]
     sums = np.bincount(index.reshape(-1), values.reshape(-1), n_times * (n_brokers + 1))
@@ -83,7 +83,7 @@ def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
 
 
 def _percent(reports: Reports, row: int) -> Floats:
-    """Turn a report's usage of CPU, NIC in and NIC out into percent."""
+    """Return a report's usage of CPU, NIC in and NIC out, percent."""
     which = [0, 3, 4]
     percent: Floats = 100.0 * reports.usage[row, which] / reports.limit[row, which]
     return np.nan_to_num(percent)

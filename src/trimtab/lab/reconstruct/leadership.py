@@ -54,7 +54,7 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
 
 
 def _owners(rebuilt: Rebuilt, run: Run, owner: Ints, from_s: float) -> Ints:
-    """Follow who owned what: as it was up to a tick, and by the moves since."""
+    """Return who owned what: as it was up to a tick, and by the moves since."""
     tick_s, owners = rebuilt.grid.tick_s, rebuilt.owner.copy()
     first = min(int(from_s // tick_s), rebuilt.grid.n_ticks)
     owners[first:] = owner

@@ -34,7 +34,7 @@ class Wanted:
 def traffic(
     lines: Lines, owners: Owners, lives: Sequence[Life], stats_s: float, at_s: Floats
 ) -> Wanted:
-    """Work out what clients wanted of each bundle.
+    """Return what clients wanted of each bundle.
 
     A report tells the mean of the window that closed last before it.  Up to one that the
     broker wrote by itself rates stay as they were told last, and to any other a line leads;
@@ -109,7 +109,7 @@ def _windows(end_s: Floats, stats_s: float) -> Floats:
 
 
 def _joined(windows: Floats, rates: Floats, is_prompt: Flags, at_s: Floats) -> Floats:
-    """Hold each window's mean over it, and join windows, (n_times, 4).
+    """Return each window's mean over it, with lines between windows, (n_times, 4).
 
     A broker writes as soon as its load has changed, so up to a window that was written
     there had been no change; to one that somebody asked for, or before which a write was

@@ -25,7 +25,7 @@ class Split:
 
 
 def splits(bundles: Sequence[str]) -> tuple[Split, ...]:
-    """Find bundles whose range holds those of others: they were there before these.
+    """Return bundles whose range holds those of others: they were there before these.
 
     Of a piece that was split again both the whole and the piece are listed with the
     smaller pieces.

@@ -57,7 +57,7 @@ class RestartForecast:
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        """Name the brokers in order."""
+        """Return the brokers in order."""
         return tuple(each.broker for each in self.restarts)
 
 
@@ -69,7 +69,7 @@ class Order(NamedTuple):
 
 
 def orders(now: ClusterNow, leader: str | None) -> Mapping[str, tuple[str, ...]]:
-    """List the orders that are worth a try.
+    """Return the orders that are worth a try.
 
     Properties:
         Each has every broker once; who leads is the last, so that the lead changes hands
@@ -92,7 +92,7 @@ def foretold(
     balancer: Balancer,
     seeds: Sequence[int],
 ) -> RestartForecast:
-    """Simulate a rolling restart.
+    """Return what a simulation of a rolling restart comes to.
 
     Args:
         now: the cluster as it stands.
@@ -138,7 +138,7 @@ def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[st
 
 
 def _peak(run: Run, from_s: float, to_s: float) -> tuple[float, int]:
-    """Find the highest mean of a minute between two times, and whose it is."""
+    """Return the highest mean of a minute between two times, and whose it is."""
     per_minute = max(1, round(MINUTE_S / run.tick_s))
     ticks = run.usage[round(from_s / run.tick_s) : round(to_s / run.tick_s)]
     whole = len(ticks) // per_minute * per_minute

@@ -46,7 +46,7 @@ class ClusterNow:
 
 
 def standing_world(now: ClusterNow, events: tuple[Event, ...], end_s: float, seed: int) -> World:
-    """Make a world in which a cluster goes on as it stands.
+    """Return a world in which a cluster goes on as it stands.
 
     Args:
         now: the cluster.
@@ -123,7 +123,7 @@ def _scale(bundles: Bundles, usage: Floats) -> Floats:
 
 
 def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
-    """Divide; where there is nothing to divide by, take something usual."""
+    """Return the quotient; something usual where there is nothing to divide by."""
     ratios = np.full(len(above), otherwise)
     np.divide(above, below, out=ratios, where=below > 0)
     return ratios

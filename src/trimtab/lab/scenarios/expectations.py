@@ -28,7 +28,7 @@ _ROUNDS = "rounds"
 
 
 def measure(trajectory: Trajectory) -> Measure:
-    """Make a trajectory something that can be measured between any two times."""
+    """Return how to measure a trajectory between any two times."""
     end_s = len(trajectory.usage) * trajectory.step_s
 
     def measured_between(from_s: float, to_s: float) -> Measured:
@@ -44,7 +44,7 @@ def measure(trajectory: Trajectory) -> Measure:
 
 
 def expected_numbers(scenario: Scenario, balancer: Balancer, run: Run) -> dict[str, float]:
-    """Take the numbers by which a run can be judged later.
+    """Return the numbers by which a run can be judged later.
 
     Args:
         scenario: what expects.
@@ -78,7 +78,7 @@ def judged(
     placer: str,
     runs: Sequence[Mapping[str, float] | None],
 ) -> tuple[Verdict, ...]:
-    """Judge what a scenario expects of two strategies, by the numbers of their runs.
+    """Return verdicts on what a scenario expects of two strategies, by their runs' numbers.
 
     Args:
         scenario: what expects.
@@ -96,7 +96,7 @@ def judged(
 
 
 def _measure_of(numbers: Mapping[str, float] | None) -> Measure:
-    """Give back what was measured of a run, between the times for which it was."""
+    """Return what was measured of a run, between the times for which it was."""
 
     def measured_between(from_s: float, to_s: float) -> Measured:
         if numbers is None or SIMULATED_S not in numbers:
@@ -113,7 +113,7 @@ def _measure_of(numbers: Mapping[str, float] | None) -> Measure:
 
 
 def _part(trajectory: Trajectory, from_s: float, to_s: float) -> Trajectory | None:
-    """Cut out a part; a run that ended early, or was told to, is judged by whoever asked."""
+    """Return a part of a trajectory; None if the run ended before it."""
     end_s = len(trajectory.usage) * trajectory.step_s
     return between(trajectory, from_s, min(to_s, end_s)) if from_s < end_s else None
 
@@ -123,7 +123,7 @@ def _n_rounds(part: Trajectory | None, from_s: float) -> int:
 
 
 def _named(name: str, from_s: float, to_s: float) -> str:
-    """Name a number that is about a part of the time.
+    """Return the name of a number that is about a part of the time.
 
     >>> _named("unloads", 600.0, 7200.0)
     'unloads, 600 s to 7200 s'

@@ -124,7 +124,7 @@ class Averages:
 
 
 def throughput(rate: Floats, samples: Ints, message_bytes: Floats) -> Floats:
-    """Turn averages of rates into averages of throughput, bytes/s.
+    """Return averages of throughput, bytes/s, from averages of rates.
 
     A bundle's messages have one size, so these go together but for the defaults.
     """

@@ -66,7 +66,7 @@ class ByNamespace:
                 counts[broker] += times
 
     def _brokers(self, bundle: int, owner: int) -> Iterator[int]:
-        """Name the brokers on which a bundle counts."""
+        """Yield the brokers on which a bundle counts."""
         is_written = bool(self.listings.is_written[bundle])
         if is_written:
             yield owner
@@ -78,7 +78,7 @@ class ByNamespace:
             yield coming
 
     def _counted(self, name: str) -> Ints:
-        """Count a namespace."""
+        """Return a namespace's count on each broker."""
         if (members := self._members.get(name)) is None:
             members = self._members[name] = np.flatnonzero(self.bundles.of_namespace(name))
         cluster = self.cluster

@@ -55,7 +55,7 @@ class LookedOn:
 
 
 def held(simulation: Simulation, course: Course, until_s: float) -> Iterator[LookedOn]:
-    """Let time pass as it did, and say at each round what the leader would have done.
+    """Yield, at each round of a recorded course, what the leader would have done.
 
     The leader decides and remembers, but nothing is unloaded; who is looked up gets the
     owner that he got.
@@ -113,7 +113,7 @@ def _give(simulation: Simulation, move: Moved) -> None:
 
 
 def _looked_on(simulation: Simulation, time_s: float) -> LookedOn:
-    """Let the leader decide, and do nothing of it."""
+    """Return what the leader decides; nothing is unloaded."""
     leader, strategies = simulation.leader, simulation.strategies
     scores = np.full(simulation.cluster.nobody, np.nan)
     if strategies.shedder is None or leader.order.size <= 1:

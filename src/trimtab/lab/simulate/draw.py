@@ -18,7 +18,7 @@ from trimtab.pulsar.model import MINUTE_S
 
 
 def drawn(scenario: Scenario, seed: int) -> World:
-    """Draw a world.
+    """Return a world, drawn by its seed.
 
     Machines, bundles, owners and what happens are drawn from streams of their own, so a
     change of one table of a scenario leaves what is drawn for the others as it was.

@@ -61,7 +61,7 @@ class Flows:
         return self.traffic.sizes(tick // self.step_ticks, usual)
 
     def flow(self, rows: Rows, first: int, last: int) -> Flow:
-        """Work out what passes in the ticks from `first` up to `last`."""
+        """Return what passes in the ticks from `first` up to `last`."""
         cluster, tick_s = self.cluster, self.parameters.measuring.tick_s
         since = first // self.step_ticks
         rows = rows.part(since, (last - 1) // self.step_ticks + 1)
@@ -133,7 +133,7 @@ def served_share(serve_from_s: Floats, end_s: Floats, tick_s: float) -> Floats:
 
 
 def _beside(brokers: Loaded, network: Floats) -> Loaded:
-    """Add what other processes take of the NIC; it holds back no traffic."""
+    """Return the load with what other processes take of the NIC; it holds back no traffic."""
     if not network.any():
         return brokers
     into, out = np.clip(brokers.nic_in + network[0], 0, 100), brokers.nic_out + network[1]
@@ -141,7 +141,7 @@ def _beside(brokers: Loaded, network: Floats) -> Loaded:
 
 
 def _without(brokers: Loaded, cluster: Cluster) -> Loaded:
-    """Let brokers that are down carry nothing."""
+    """Return the load with nothing on brokers that are down."""
     if cluster.is_up.all():
         return brokers
     arrays = (brokers.cpu, brokers.nic_in, brokers.nic_out, brokers.passed)

@@ -54,7 +54,7 @@ def steps_ahead(n_bundles: int) -> int:
 
 
 def _part(flow: Flow, first: int, end: int) -> Flow:
-    """Take some ticks of a flow."""
+    """Return some ticks of a flow."""
     at = slice(first - flow.first, end - flow.first)
     brokers = flow.brokers
     return Flow(

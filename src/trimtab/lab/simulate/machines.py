@@ -53,7 +53,7 @@ class Background:
 
     @property
     def least(self) -> float:
-        """The least that other processes can take, percent."""
+        """Return the least that other processes can take, percent."""
         return 0.0
 
     def ticks(self, first: int, last: int) -> Floats:
@@ -91,7 +91,7 @@ class Background:
 
 
 def _drawn_spikes(world: World, physics: Physics) -> _Spikes:
-    """Draw all short loads of other processes at once."""
+    """Return all short loads of other processes, drawn at once."""
     random = generator(world.seed, "spikes")
     counts = random.poisson(world.machines.spikes_per_hour * world.duration_s / 3600.0)
     broker = np.repeat(np.arange(counts.size), counts)

@@ -54,7 +54,7 @@ class RecordedOthers:
 
     @property
     def least(self) -> float:
-        """The least that other processes can take, percent."""
+        """Return the least that other processes can take, percent."""
         return -100.0
 
     def ticks(self, first: int, last: int) -> Floats:

@@ -85,7 +85,7 @@ class Records:
 
     @property
     def minute_ticks(self) -> int:
-        """Ticks in a minute."""
+        """Return the ticks in a minute."""
         return max(1, round(MINUTE_S / self.tick_s))
 
     def count(self, what: str, times: int = 1) -> None:
@@ -105,7 +105,7 @@ class Records:
         self.capacity[minutes, up] = cluster.capacity[up]
 
     def run(self, ticks: int, is_cut: bool) -> Run:
-        """Put everything into arrays, as far as it got."""
+        """Return everything in arrays, as far as it got."""
         offered, served, lost = self.totals[:, :ticks]
         minutes = math.ceil(ticks / self.minute_ticks)
         work = np.add.reduceat(self.work[:ticks], np.arange(0, ticks, self.minute_ticks))
@@ -129,7 +129,7 @@ class Records:
 
 
 def _minute_means(values: NDArray[np.float32], ticks: int) -> NDArray[np.float32]:
-    """Average ticks over minutes, leaving out what is NaN; the last may be shorter."""
+    """Return means over minutes, leaving out what is NaN; the last may be shorter."""
     starts = np.arange(0, len(values), ticks)
     is_known = ~np.isnan(values)
     sums = np.add.reduceat(np.where(is_known, values, 0.0), starts, axis=0, dtype=np.float64)
@@ -138,7 +138,7 @@ def _minute_means(values: NDArray[np.float32], ticks: int) -> NDArray[np.float32
 
 
 def _moves(moves: list[Move]) -> Moves:
-    """Turn moves into arrays."""
+    """Return moves as arrays."""
     columns: dict[str, Any] = {}
     for column in fields(Moves):
         values = [getattr(move, column.name) for move in moves]
@@ -149,7 +149,7 @@ def _moves(moves: list[Move]) -> Moves:
 
 
 def _rounds(rounds: list[RoundRecord], brokers: int) -> Rounds:
-    """Turn rounds into arrays."""
+    """Return rounds as arrays."""
     scores = np.array([record.scores for record in rounds], np.float32).reshape(-1, brokers)
     return Rounds(
         time_s=np.array([record.time_s for record in rounds], np.float64),

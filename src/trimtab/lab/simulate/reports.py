@@ -209,7 +209,7 @@ class _Turns:
 
     @staticmethod
     def of(due: Ints) -> _Turns:
-        """Put in order what is due: bundle stats, usage, and a report for its age."""
+        """Return what is due, in order: bundle stats, usage, and a report for its age."""
         order = np.argsort(due, axis=0, kind="stable")
         tick = np.sort(due, axis=0)
         comes = tick < _NEVER
@@ -221,7 +221,7 @@ class _Turns:
 
 
 def _in_order(writes: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:
-    """Put writes in order of time, those of one tick in the order of the brokers."""
+    """Return writes in order of time, those of one tick in the order of the brokers."""
     if not writes:
         nothing = np.empty(0, np.int64)
         empty = np.empty((0, 3)), np.empty((0, 4))

@@ -40,7 +40,7 @@ class ScenarioError(TrimtabError, ValueError):
 
 
 def scenario(source: str | Mapping[str, Any], origin: str) -> Scenario:
-    """Read a scenario.
+    """Return the scenario that a text or a table describes.
 
     Args:
         source: the text of a file in TOML, or what was made of it.
@@ -61,7 +61,7 @@ def scenario(source: str | Mapping[str, Any], origin: str) -> Scenario:
 
 
 def question(text: str) -> str:
-    """Take the question of a scenario: the comment at the top, up to the first line without one."""
+    """Return a scenario's question: the comment at the top, up to the first line without one."""
     lines = []
     for line in text.splitlines():
         words = line.removeprefix("#").strip()
@@ -72,7 +72,7 @@ def question(text: str) -> str:
 
 
 def _scenario(document: Field, origin: str, question: str) -> Scenario:
-    """Read each table by itself."""
+    """Return a scenario, each table read by itself."""
     tables = document.members(_NEEDED, (*_OPTIONAL, *OVERRIDES))
     none, empty = Field([]), Field({})
     length = read(Length, tables["run"])
@@ -94,7 +94,7 @@ def _scenario(document: Field, origin: str, question: str) -> Scenario:
 
 
 def _event(table: Field) -> tuple[str, Happening]:
-    """Read an event as the table that its `what` calls for."""
+    """Return an event, read as the table that its `what` calls for."""
     what = dict(table.entries()).get("what")
     if what is None:
         raise FieldError(table.at("what").path, "nothing", expected_name("", HAPPENINGS))
@@ -104,7 +104,7 @@ def _event(table: Field) -> tuple[str, Happening]:
 
 
 def _settings(table: Field) -> Mapping[str, str]:
-    """Read keys of broker.conf as it would have them.
+    """Return keys of broker.conf as it would have them.
 
     Raises:
         FieldError: no release has the key, or it takes something else.

@@ -54,7 +54,7 @@ def checked(scenario: Scenario, document: Field) -> Scenario:
 
 
 def namespaces(group: BundleGroup, position: int) -> tuple[str, ...]:
-    """Name the namespaces of a table of bundles, which is the position-th."""
+    """Return the namespaces of a table of bundles, which is the position-th."""
     name = group.namespace or (f"public/default-{position}" if position else "public/default")
     if group.namespaces == 1:
         return (name,)
@@ -62,7 +62,7 @@ def namespaces(group: BundleGroup, position: int) -> tuple[str, ...]:
 
 
 def machines_up(scenario: Scenario) -> tuple[int, ...]:
-    """Name the machines that run from the beginning."""
+    """Return the machines that run from the beginning."""
     is_up = [group.is_up for group in scenario.machines for _ in range(group.count)]
     return tuple(i for i, up in enumerate(is_up) if up)
 
@@ -266,7 +266,7 @@ def _check_expectation(scenario: Scenario, expectation: Expectation, where: Fiel
 
 
 def _ranges(positions: Iterable[int]) -> str:
-    """Write positions shortly: 0 to 4, 7."""
+    """Return positions written shortly: 0 to 4, 7."""
     return ", ".join(
         f"{first} to {last}" if first < last else f"{first}" for first, last in _runs(positions)
     )

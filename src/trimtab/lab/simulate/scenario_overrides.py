@@ -14,7 +14,7 @@ Table = TypeVar("Table", Physics, Measuring, Clients)
 
 
 def overridden(parameters: Parameters, tables: Mapping[str, Field]) -> Parameters:
-    """Put a scenario's own values in the place of parameters.
+    """Return parameters with a scenario's own values in their place.
 
     Args:
         parameters: what holds otherwise.
@@ -30,7 +30,7 @@ def overridden(parameters: Parameters, tables: Mapping[str, Field]) -> Parameter
 
 
 def _overridden(table: Table, keys: Field) -> Table:
-    """Replace the fields of one table; each keeps the type that it has."""
+    """Return parameters with the fields of one table replaced; each keeps the type that it has."""
     known = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
     members = keys.members((), known)
     values: dict[str, Any] = {name: _like(known[name], value) for name, value in members.items()}
@@ -44,7 +44,7 @@ def _overridden(table: Table, keys: Field) -> Table:
 
 
 def _like(default: object, field: Field) -> object:
-    """Take a value of the type that a default has."""
+    """Return a value of the type that a default has."""
     if isinstance(default, bool):
         return field.flag()
     if isinstance(default, int):

@@ -69,7 +69,7 @@ def shed(simulation: Simulation, time_s: float) -> RoundRecord:
 
 
 def _walked(unloads: Iterable[Unload]) -> tuple[Unload, ...]:
-    """Order what is unloaded as the leader walks it: by source, in the order of a hash map."""
+    """Return unloads as the leader walks them: by source, in the order of a hash map."""
     groups: dict[str, list[Unload]] = {}
     for unload in unloads:
         groups.setdefault(unload.source, []).append(unload)
@@ -131,7 +131,7 @@ def _unload_for_lookup(simulation: Simulation, bundle: int, now: Moment) -> floa
 
 
 def _waited_s(simulation: Simulation, source: int) -> float:
-    """Draw how long the leader waits for an unload; for its first one, longer."""
+    """Return how long the leader waits for an unload; for its first one, longer."""
     took_s = unload_s(simulation, source)
     if simulation.unloaded_term == simulation.term:
         return took_s
@@ -141,7 +141,7 @@ def _waited_s(simulation: Simulation, source: int) -> float:
 
 
 def _astray(simulation: Simulation, load: ClusterLoad, bundle: int, choice: Chosen) -> Chosen:
-    """Let a few bundles go where another lookup finds them a place (apache/pulsar 24884)."""
+    """Return where a bundle goes; for a few, where another lookup puts it (apache/pulsar 24884)."""
     if simulation.random.random() >= simulation.parameters.clients.astray_share:
         return choice
     other = simulation.placing.choose(load, bundle)

@@ -193,7 +193,7 @@ class Simulation:
         self.tick, self._truth = end, None
 
     def _totals(self, counted: Counted, server: Ints) -> Floats:
-        """Add up what brokers counted, (n_brokers, 4), of bundles that they serve."""
+        """Return what brokers counted, (n_brokers, 4), of bundles that they serve."""
         size = self.cluster.message_bytes.take(counted.bundles)
         totals = np.empty((self.cluster.nobody, 4))
         for i, rate in enumerate((counted.rate_in, counted.rate_out)):

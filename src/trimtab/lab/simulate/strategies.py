@@ -55,12 +55,12 @@ class Strategies:
 
     @property
     def is_one(self) -> bool:
-        """Shedder and placer are one class, and so one object."""
+        """Return whether shedder and placer are one class, and so one object."""
         return self.balancer.shedder == self.balancer.placer
 
     @property
     def needs_averages(self) -> bool:
-        """One of them asks for the averages of all bundles."""
+        """Return whether one of them asks for the averages of all bundles."""
         return "AvgShedder" in (self.balancer.shedder, self.balancer.placer)
 
     def reset(self) -> None:
@@ -95,7 +95,7 @@ class Strategies:
             self._remember_shed(self.shedder.completed(self._shedder_memory))
 
     def place(self, load: ClusterLoad, bundle: str, candidates: Ints) -> Placement:
-        """Name the brokers among which one is drawn for a bundle.
+        """Return the brokers among which one is drawn for a bundle.
 
         Raises:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.

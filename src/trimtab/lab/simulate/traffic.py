@@ -44,7 +44,7 @@ class Rows:
         return (*of_bundles, self.all_bytes, self.all_work)
 
     def part(self, first: int, last: int) -> Rows:
-        """Take the steps from `first` up to `last`, which is not among them."""
+        """Return the steps from `first` up to `last`, which is not among them."""
         at = slice(first - self.first, last - self.first)
         return Rows(first, *(array[at] for array in self.arrays()))
 
@@ -145,7 +145,7 @@ class Traffic:
         self._known += count
 
     def _unsplit_rows(self, first: int, count: int) -> Rows:
-        """Work out some steps, before anything is split."""
+        """Return some steps, before anything is split."""
         bundles = self.world.bundles
         level = self._own.rows(count)
         level *= bundles.jitter.astype(np.float32)
@@ -200,7 +200,7 @@ def _factors(change: Change, time_s: Floats) -> tuple[Floats, Floats]:
 
 
 def _divided(rows: Rows, splits: Splits) -> Rows:
-    """Give each bundle its part of what the bundle that it came from has."""
+    """Return steps in which each bundle has its part of what the bundle that it came from has."""
     step = (rows.first + np.arange(len(rows.work)))[:, None]
     share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
     return Rows(

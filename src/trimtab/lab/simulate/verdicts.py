@@ -43,14 +43,14 @@ class Verdict:
 
     @property
     def is_failure(self) -> bool:
-        """It is not met, and the scenario does not know why."""
+        """Return whether it is not met, and the scenario does not know why."""
         return not self.is_met and not self.expectation.known
 
 
 def verdicts(
     scenario: Scenario, shedder: str | None, placer: str, runs: Sequence[Measure]
 ) -> tuple[Verdict, ...]:
-    """Judge what a scenario expects of two strategies.
+    """Return verdicts on what a scenario expects of two strategies.
 
     Nothing holds for want of cases: an expectation is not met without runs, without rounds
     in its time, by a run that was cut short, or by an outcome that is not a number.
