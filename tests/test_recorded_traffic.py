@@ -267,7 +267,7 @@ def test_whoever_carries_what_it_carried_uses_what_it_used() -> None:
     run = run_of(again, NOTHING_SHED, again.world.duration_s)
     compared = 0
     for span, broker in again.used.spans:
-        told = np.max(again.used.told[:, span.start, broker])
+        told = np.max(again.used.usage[:, span.start, broker])
         # While a bundle changes hands, nobody carries it for a moment.
         assert np.mean(run.usage[span, broker]) == pytest.approx(told, abs=0.5)
         compared += 1

@@ -35,7 +35,7 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
         Noticing the same averages twice changes nothing more.
         Entries that nothing can find any more are dropped.
     """
-    if averages is plans.seen:
+    if averages is plans.averages:
         return plans
     if averages is None or not plans.entries:
         return Plans(plans.entries, averages)
@@ -55,7 +55,7 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
 
 def destination(plans: Plans, bundle: str, keys: Keys) -> str | None:
     """Return where a bundle is to go; None if nothing is planned for it."""
-    (content,) = keys.contents(plans.seen, [bundle])
+    (content,) = keys.contents(plans.averages, [bundle])
     for plan in plans.entries.get(content, ()):
         if plan.content == content:
             return plan.broker
@@ -72,11 +72,13 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     if not pairs:
         return plans
     entries = _copied(plans.entries)
-    contents = keys.contents(plans.seen, [bundle for bundle, _ in pairs])
+    contents = keys.contents(plans.averages, [bundle for bundle, _ in pairs])
     for (bundle, broker), content in zip(pairs, contents, strict=True):
         group = list(entries.get(content, ()))
         at = next((i for i, plan in enumerate(group) if plan.content == content), len(group))
-        old = group[at : at + 1] or [Plan(bundle, _number(plans.seen, bundle), content, False, "")]
+        old = group[at : at + 1] or [
+            Plan(bundle, _number(plans.averages, bundle), content, False, "")
+        ]
         group[at : at + 1] = [replace(old[0], broker=broker)]
         entries[content] = tuple(group)
     return replace(plans, entries=entries)

@@ -161,7 +161,7 @@ class Plans:
     #: entries in the order of insertion.
     entries: Mapping[bytes, tuple[Plan, ...]] = field(default_factory=dict)
     #: The averages by which the keys were last brought up to date.
-    seen: BundleData | None = field(default=None, compare=False)
+    averages: BundleData | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ def summary(values: Sequence[float] | Floats) -> Summary:
         p10 <= median <= p90, and all within the range of the values.
         The same in whatever order the values stand.
     """
-    known = _known(values)
+    known = _numbers(values)
     p10, middle, p90 = (float(percentile(known, share)) for share in (0.1, 0.5, 0.9))
     return Summary(middle, p10, p90, len(known))
 
@@ -95,7 +95,7 @@ def interval(
         The same for values that all are alike, and as wide as nothing.
     """
     chosen = statistic or median
-    known = _known(values)
+    known = _numbers(values)
     n = len(known)
     if not n:
         return Interval(np.nan, np.nan, np.nan, 0)
@@ -177,6 +177,6 @@ def percentile(ordered: Floats, share: float) -> Floats:
     return np.asarray(np.where(below == above, below, between))
 
 
-def _known(values: Sequence[float] | Floats) -> Floats:
+def _numbers(values: Sequence[float] | Floats) -> Floats:
     array = np.asarray(values, np.float64)
     return np.sort(array[~np.isnan(array)])

@@ -65,7 +65,7 @@ def minimum_moves(placement: Placement, bar_points: float) -> Minimum:
     movable = int((placement.work > 0).sum())
     if movable * len(placement.capacity) > EXACT_SIZE_MAX:
         return Minimum(counted_moves(placement, bar_points), is_exact=False)
-    return _searched(placement, bar_points)
+    return _minimum(placement, bar_points)
 
 
 def counted_moves(placement: Placement, bar_points: float) -> float:
@@ -119,14 +119,14 @@ class _Counting:
             for size, end in zip(sizes, ends, strict=True)
         ]
 
-    def _held(self, usage: float) -> float:
+    def _work_up_to(self, usage: float) -> float:
         """Return the work that lifts every broker to a usage."""
         return float(np.sum(self.capacity * np.maximum(usage - self.background, 0.0)))
 
     def given_up(self, low: float) -> float:
         """Return how many moves the brokers above the band need."""
         high = low + self.bar
-        if self._held(high) < self.work - _TOLERANCE:
+        if self._work_up_to(high) < self.work - _TOLERANCE:
             return np.inf
         surplus = (self.usage - high) * self.capacity
         donors = np.flatnonzero(surplus > _TOLERANCE)
@@ -134,7 +134,7 @@ class _Counting:
 
     def gotten(self, low: float) -> float:
         """Return how many moves the brokers below the band need."""
-        if self._held(low) > self.work + _TOLERANCE:
+        if self._work_up_to(low) > self.work + _TOLERANCE:
             return np.inf
         wants = (low - self.usage) * self.capacity
         return sum(_moves_for(self.of_all, float(want)) for want in wants[wants > _TOLERANCE])
@@ -154,7 +154,7 @@ def usages(placement: Placement) -> Floats:
     return usage
 
 
-def _searched(placement: Placement, bar_points: float) -> Minimum:
+def _minimum(placement: Placement, bar_points: float) -> Minimum:
     """Return the minimum, found by a search.
 
     A variable for each bundle and each broker that does not own it: 1 if it goes there;

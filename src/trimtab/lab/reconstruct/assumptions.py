@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
-from trimtab.lab.reconstruct.events import ended_untold
+from trimtab.lab.reconstruct.events import unexplained_ends
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.usage import Used
@@ -67,7 +67,7 @@ def _brokers(evidence: Evidence, inference: Inference) -> Iterator[str]:
     for what, r_squared in (("CPU", usage.cpu.r_squared), ("NIC", usage.network.r_squared)):
         if np.isnan(r_squared):
             yield f"what traffic costs the {what}: nothing"
-    unknown = ended_untold(evidence, lives)
+    unknown = unexplained_ends(evidence, lives)
     if unknown:
         yield f"why {_many(unknown, 'broker')} went: stopped in good order"
 

@@ -93,7 +93,7 @@ def stopped(broker: int, gone_s: float, stops: Sequence[Stop]) -> Stop | None:
     return max(mine, key=lambda stop: stop.time_s, default=None)
 
 
-def ended_untold(evidence: Evidence, lives: Sequence[Life]) -> int:
+def unexplained_ends(evidence: Evidence, lives: Sequence[Life]) -> int:
     """Return how many lives ended without a record of who ended them."""
     ends = [(life.broker, _end(life, lives)) for life in lives]
     return sum(

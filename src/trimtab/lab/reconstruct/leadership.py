@@ -8,7 +8,7 @@ import numpy as np
 
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.course import held
+from trimtab.lab.simulate.course import rounds_of_course
 from trimtab.lab.simulate.run import at_end, going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Run
@@ -46,7 +46,7 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
     """
     world = replace(rebuilt.world, seed=seed)
     simulation = Simulation(world, balancer, rebuilt.parameters, rebuilt.surroundings)
-    for _ in held(simulation, rebuilt.course, from_s):
+    for _ in rounds_of_course(simulation, rebuilt.course, from_s):
         pass
     owner = simulation.cluster.owner.copy()
     run = at_end(going_on(simulation))

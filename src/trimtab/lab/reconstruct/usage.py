@@ -115,7 +115,7 @@ def left_over(
     for span, broker in spans:
         left = usage[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
         others[:, span, broker] = left
-    return _held(others, idle)
+    return _without_gaps(others, idle)
 
 
 def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
@@ -149,7 +149,7 @@ def _is_warm(windows: HostWindows, row: int, lives: Sequence[Life]) -> bool:
     return bool(windows.from_s[row] - max(begins, default=-np.inf) >= _COLD_S)
 
 
-def _held(others: Floats, idle: float) -> Floats:
+def _without_gaps(others: Floats, idle: float) -> Floats:
     """Return the array with gaps filled by the nearest value of the same broker."""
     filled = others.copy()
     nothing = (idle, 0.0, 0.0)

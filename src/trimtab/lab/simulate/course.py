@@ -54,7 +54,7 @@ class LookedOn:
     scores: Floats
 
 
-def held(simulation: Simulation, course: Course, until_s: float) -> Iterator[LookedOn]:
+def rounds_of_course(simulation: Simulation, course: Course, until_s: float) -> Iterator[LookedOn]:
     """Yield, at each round of a recorded course, what the leader would have done.
 
     The leader decides and remembers, but nothing is unloaded; who is looked up gets the

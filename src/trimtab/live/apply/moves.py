@@ -12,7 +12,7 @@ from trimtab.live.apply.run import Reached
 from trimtab.live.control.drain import Frame
 from trimtab.live.control.level import Levelled, Wish, levelling
 from trimtab.live.control.limits import Limits
-from trimtab.pulsar.sequences.wording import mebibytes, told_rows
+from trimtab.pulsar.sequences.wording import aligned_rows, mebibytes
 
 
 def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
@@ -42,7 +42,7 @@ def told_levelled(levelled: Levelled) -> Iterator[str]:
         yield "No move would gain enough."
         return
     moves = levelled.plan.moves
-    yield from told_rows(
+    yield from aligned_rows(
         [
             ("move", [str(number + 1) for number in range(len(moves))]),
             ("bundle", [move.bundle for move in moves]),

@@ -18,7 +18,7 @@ from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.calls import CallError
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.keys import KEYS
-from trimtab.pulsar.sequences.wording import told_rows
+from trimtab.pulsar.sequences.wording import aligned_rows
 from trimtab.pulsar.settings import SettingError, load_manager_settings
 
 #: What the laboratory takes for granted here.
@@ -81,7 +81,7 @@ def told(plan: RestartPlan) -> Iterator[str]:
     steering = f"{plan.balancer.shedder or 'nobody sheds'}, {plan.balancer.placer}"
     yield f"{plan.cluster}, Pulsar {plan.release}: {steering}; {plan.leader or 'nobody'} leads"
     yield f"Best order: {best.rule}, the leader last"
-    yield from told_rows(
+    yield from aligned_rows(
         [
             ("restart", [each.broker for each in best.restarts]),
             ("peak", [f"{each.peak_percent.median:.0f} %" for each in best.restarts]),

@@ -46,7 +46,7 @@ class Shed:
 class Selected:
     """What came of one placement."""
 
-    asked: Selection
+    selection: Selection
     #: The candidates as they are walked.
     candidates: tuple[str, ...]
     #: None if the class threw, and if it hangs on an earlier draw.
@@ -267,7 +267,7 @@ def _selected_result(selected: Selected, is_planner: bool) -> Mapping[str, objec
     if selected.is_after_draw:
         return {"after_random": True}
     answer: dict[str, object] = {}
-    if selected.candidates != selected.asked.candidates:
+    if selected.candidates != selected.selection.candidates:
         answer["candidate_order"] = list(selected.candidates)
     is_drawn = is_planner and (selected.placement is None or selected.placement.is_fallback)
     if selected.best:

@@ -13,11 +13,11 @@ from trimtab.pulsar.sequences.decide import Decided, Selected, Shed, entry_of, s
 from trimtab.pulsar.sequences.sequences import Sequence
 from trimtab.pulsar.sequences.wording import (
     Column,
+    aligned_rows,
+    bar_text,
     beside,
     mebibytes,
     messages,
-    told_bar,
-    told_rows,
 )
 from trimtab.pulsar.shed import ShedderEntry, shedder
 
@@ -46,9 +46,9 @@ def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
         yield ""
         yield f"round {number}: {len(load.brokers)} brokers, {len(load.bundles)} bundles"
         if decided.shed is not None:
-            yield from _told_shedding(sequence, settings, load, decided.shed)
+            yield from _shedding_lines(sequence, settings, load, decided.shed)
         for selected in decided.selected:
-            yield from _told_selection(sequence, settings, load, selected)
+            yield from _selection_lines(sequence, settings, load, selected)
         if decided.shed is None and not decided.selected:
             yield "nothing is asked"
 
@@ -66,7 +66,7 @@ def _rules(sequence: Sequence, settings: object) -> Iterator[str]:
 # ------------------------------------------------------------------ shedding
 
 
-def _told_shedding(
+def _shedding_lines(
     sequence: Sequence, settings: object, load: ClusterLoad, shed: Shed
 ) -> Iterator[str]:
     entry = shedder(sequence.strategy, sequence.release)
@@ -74,15 +74,15 @@ def _told_shedding(
     decision = shed.decision
     columns = [*_reported(load), *_hits(load, shed)]
     if decision is None:
-        yield from told_rows(columns)
+        yield from aligned_rows(columns)
         yield f"the class throws {shed.error}, and the round is lost"
         return
     bar = entry.bar(decision, settings)
     if not math.isnan(bar):
-        yield told_bar(decision.average, bar, decision.scores)
+        yield bar_text(decision.average, bar, decision.scores)
     if not entry.is_ranked_by_traffic:  # else the scores are a column of the reports
         columns.append(("score", [beside(score, bar) for score in decision.scores.tolist()]))
-    yield from told_rows([*columns, ("", _verdicts(decision))])
+    yield from aligned_rows([*columns, ("", _verdicts(decision))])
     if not shed.unloads:
         yield "nothing is unloaded"
     position = {name: i for i, name in enumerate(load.bundles)}
@@ -115,10 +115,10 @@ def _hits(load: ClusterLoad, shed: Shed) -> Iterator[Column]:
 # ------------------------------------------------------------------ placement
 
 
-def _told_selection(
+def _selection_lines(
     sequence: Sequence, settings: object, load: ClusterLoad, selected: Selected
 ) -> Iterator[str]:
-    yield f"place {selected.asked.bundle} among {', '.join(selected.candidates) or 'nobody'}"
+    yield f"place {selected.selection.bundle} among {', '.join(selected.candidates) or 'nobody'}"
     if selected.is_after_draw:
         yield "  hangs on who was drawn before, which is not known"
         return
@@ -133,7 +133,7 @@ def _told_selection(
     assert entry is not None
     bar = entry.bar(placement, settings)
     if not math.isnan(bar):
-        yield f"  {told_bar(placement.average, bar, placement.scores)}"
+        yield f"  {bar_text(placement.average, bar, placement.scores)}"
     passed = set() if placement.is_fallback else set(selected.best)
     rows = zip(selected.candidates, placement.scores.tolist(), strict=True)
     for name, score in rows:

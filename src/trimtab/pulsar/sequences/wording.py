@@ -17,7 +17,7 @@ _HARD_TO_TELL = 1e-4
 Column: TypeAlias = tuple[str, list[str]]
 
 
-def told_rows(columns: Iterable[Column]) -> Iterator[str]:
+def aligned_rows(columns: Iterable[Column]) -> Iterator[str]:
     """Yield aligned columns: names to the left, numbers to the right, words behind."""
     lines = zip(*([heading, *cells] for heading, cells in columns), strict=True)
     rows = [list(line) for line in lines]
@@ -33,7 +33,7 @@ def beside(score: float, bar: float) -> str:
     return repr(score) if abs(score - bar) < _HARD_TO_TELL else f"{score:.4f}"
 
 
-def told_bar(average: float, bar: float, scores: Floats) -> str:
+def bar_text(average: float, bar: float, scores: Floats) -> str:
     """Return the bar, rounded unless a score would be hard to tell from it."""
     if bar == math.inf:
         return f"average {average:.4f}: nobody sheds"

@@ -10,7 +10,7 @@ import numpy as np
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.evidence import Round
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.course import LookedOn, held
+from trimtab.lab.simulate.course import LookedOn, rounds_of_course
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.pulsar.model import NoCandidatesError, UnreportedCandidateError
 
@@ -47,7 +47,7 @@ def beside(rebuilt: Rebuilt, balancer: Balancer, rounds: Sequence[Round]) -> tup
     """
     simulation = Simulation(rebuilt.world, balancer, rebuilt.parameters, rebuilt.surroundings)
     found = []
-    for looked in held(simulation, rebuilt.course, rebuilt.world.duration_s):
+    for looked in rounds_of_course(simulation, rebuilt.course, rebuilt.world.duration_s):
         time_s = looked.time_s + rebuilt.grid.from_s
         real = next(each for each in rounds if abs(each.time_s - time_s) < _SAME_S)
         found.append(_compared(simulation, looked, real))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trimtab.pulsar.sequences.wording import told_rows
+from trimtab.pulsar.sequences.wording import aligned_rows
 from trimtab.report.contenders import figure
 
 _SIGNS = {True: "✓", False: "✗", None: "–"}
@@ -79,7 +79,7 @@ def _matrix(document: Mapping[str, Any]) -> Iterator[str]:
         unit = f", {measure['unit']}" if measure["unit"] else ""
         columns.append((measure["title"] + unit, [_cell(each, measure["name"]) for each in shown]))
     columns.append(("strategy", [_named(each) for each in shown]))
-    yield from told_rows(columns)
+    yield from aligned_rows(columns)
     yield "  * nobody has fewer unloads without a larger spread"
 
 

@@ -29,7 +29,7 @@ class Transferred:
 class ExtensiblySelected:
     """What came of one placement."""
 
-    asked: ExtensibleSelection
+    selection: ExtensibleSelection
     #: The candidates as they are walked.
     candidates: tuple[str, ...]
     placement: Placement
@@ -138,7 +138,7 @@ def _shed_result(load: ExtensibleLoad, shed: Transferred) -> Mapping[str, object
 
 def _selected_result(selected: ExtensiblySelected) -> Mapping[str, object]:
     answer: dict[str, object] = {}
-    if selected.candidates != selected.asked.candidates:
+    if selected.candidates != selected.selection.candidates:
         answer["candidate_order"] = list(selected.candidates)
     if selected.best:
         is_all = selected.best == selected.candidates

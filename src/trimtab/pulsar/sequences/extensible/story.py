@@ -15,7 +15,7 @@ from trimtab.pulsar.sequences.extensible.decide import (
     Transferred,
 )
 from trimtab.pulsar.sequences.extensible.rounds import ExtensibleSequence
-from trimtab.pulsar.sequences.wording import Column, beside, mebibytes, told_bar, told_rows
+from trimtab.pulsar.sequences.wording import Column, aligned_rows, bar_text, beside, mebibytes
 from trimtab.pulsar.shed import extensible_shedder
 
 _SECOND_MS = 1000.0
@@ -43,11 +43,11 @@ def story(sequence: ExtensibleSequence, rounds: Iterable[ExtensibleDecided]) -> 
         yield ""
         yield f"round {number}: {len(load.brokers)} brokers, {len(load.bundles)} bundles"
         if load.brokers and decided.shed is not None:
-            yield from told_rows(_published(load))
+            yield from aligned_rows(_published(load))
         if decided.shed is not None:
-            yield from _told_shedding(load, decided.shed)
+            yield from _shedding_lines(load, decided.shed)
         for selected in decided.selected:
-            yield from _told_selection(sequence, selected)
+            yield from _selection_lines(sequence, selected)
         if decided.shed is None and not decided.selected:
             yield "nothing is asked"
 
@@ -83,19 +83,19 @@ def _published(load: ExtensibleLoad) -> Iterator[Column]:
     yield "", ["" if there else "not registered" for there in load.is_available.tolist()]
 
 
-def _told_shedding(load: ExtensibleLoad, shed: Transferred) -> Iterator[str]:
+def _shedding_lines(load: ExtensibleLoad, shed: Transferred) -> Iterator[str]:
     decision = shed.decision
     if decision.average or decision.deviation:
         yield f"average {decision.average:.4f}, deviation {decision.deviation:.4f}"
     for transfer in decision.transfers:
-        yield from _told_transfer(load, transfer)
+        yield from _transfer_lines(load, transfer)
     yield from (f"{name} no longer counts as just unloaded" for name in decision.rested)
     yield f"rounds out of balance: {shed.hits}"
     if decision.skipped is not None:
         yield f"nothing is unloaded: {decision.skipped}, {_WHY[decision.skipped]}"
 
 
-def _told_transfer(load: ExtensibleLoad, transfer: Transfer) -> Iterator[str]:
+def _transfer_lines(load: ExtensibleLoad, transfer: Transfer) -> Iterator[str]:
     source, target = load.brokers[transfer.source], load.brokers[transfer.target]
     yield f"{transfer.cause}: {source} is to lose {mebibytes(transfer.offload)} to {target}"
     listed = zip(load.bundles, load.bundle_throughput_in, load.bundle_throughput_out, strict=True)
@@ -111,13 +111,13 @@ def _told_transfer(load: ExtensibleLoad, transfer: Transfer) -> Iterator[str]:
     yield f"  it loses {mebibytes(transfer.lost)}{gained}; deviation {transfer.deviation:.4f} then"
 
 
-def _told_selection(sequence: ExtensibleSequence, selected: ExtensiblySelected) -> Iterator[str]:
+def _selection_lines(sequence: ExtensibleSequence, selected: ExtensiblySelected) -> Iterator[str]:
     entry = extensible_placer(sequence.strategy, sequence.release)
     assert entry is not None
     placement = selected.placement
     bar = entry.bar(placement, entry.settings(sequence.conf, sequence.release))
-    yield f"place {selected.asked.bundle} among {', '.join(selected.candidates) or 'nobody'}"
-    yield f"  {told_bar(placement.average, bar, placement.scores)}"
+    yield f"place {selected.selection.bundle} among {', '.join(selected.candidates) or 'nobody'}"
+    yield f"  {bar_text(placement.average, bar, placement.scores)}"
     passed = set() if placement.is_fallback else set(selected.best)
     for name, score in zip(selected.candidates, placement.scores.tolist(), strict=True):
         number = "has no load data" if math.isnan(score) else beside(score, bar)
