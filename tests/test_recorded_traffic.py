@@ -20,7 +20,7 @@ from trimtab.lab.reconstruct.evidence import Evidence, Lines, Round, Stop
 from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.reconstruct.rates import traffic
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.course import held
+from trimtab.lab.simulate.course import rounds_of_course
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run
 from trimtab.pulsar.model import Floats
@@ -278,7 +278,7 @@ def test_a_leader_that_looks_on_decides_and_moves_nothing() -> None:
     rounds = tuple(Round(ZERO_S + 60.0 * minute + 30.0) for minute in range(1, 9))
     again = rebuilt(two_brokers(rounds=rounds).told(), MEASURED, seed=0)
     simulation = Simulation(again.world, THRESHOLD, again.parameters, again.surroundings)
-    looks = list(held(simulation, again.course, again.world.duration_s))
+    looks = list(rounds_of_course(simulation, again.course, again.world.duration_s))
     assert len(looks) == len(rounds)
     assert any(look.decision and look.decision.unloads for look in looks)
     assert simulation.cluster.owner.tolist() == [1, 0, 0, 1]
@@ -321,5 +321,5 @@ def test_a_leader_that_has_unloaded_before_does_not_take_long_for_it_again() -> 
     ):
         again = rebuilt(known, MEASURED, seed=0)
         simulation = Simulation(again.world, THRESHOLD, again.parameters, again.surroundings)
-        assert list(held(simulation, again.course, let_go_s)) == []
+        assert list(rounds_of_course(simulation, again.course, let_go_s)) == []
         assert (simulation.unloaded_term == simulation.term) is has_unloaded
