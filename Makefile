@@ -11,6 +11,8 @@ STARTER := $(firstword $(foreach name,$(PYTHON) python3 python3.11 python3.12 py
 BIN := .venv/bin
 RUN := $(BIN)/python -m
 READY := .venv/complete
+# Lists of the files beside them, which the program must have before the docs are made of it.
+LISTED := src/trimtab/diagnose/findings/__init__.py
 
 export PYTHON
 
@@ -40,7 +42,7 @@ setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interp
 
 .PHONY: quick
 quick: $(READY) ## the tests that need neither a JVM nor a browser
-	@$(RUN) pytest -q -m "not spark and not browser and not pulsar"
+	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow"
 
 .PHONY: near
 near: $(READY) ## the tests that FILE=src/trimtab/... can break, as the imports have it
@@ -57,7 +59,8 @@ regen: $(READY) ## rewrite the expected output of the tests; read the diff
 	@git status --short tests docs/agreement.md
 
 .PHONY: docs
-docs: $(READY) ## rewrite what is generated in docs/
+docs: $(READY) ## rewrite what is generated: the list of findings, and what docs/ has from the code
+	@$(BIN)/cog -r --verbosity=1 $(LISTED)
 	@$(RUN) tools.pages
 
 .PHONY: pictures
@@ -72,7 +75,11 @@ notebook: $(READY) ## run docs/tables.ipynb again, and write what comes out into
 
 .PHONY: ci
 ci: $(READY) ## all of the following, the tests, oracle-check and pulsar-test, with the time of each
-	@$(RUN) tools.stages lint types layers docs-check test oracle-check pulsar-test
+	@$(RUN) tools.stages lint types layers docs-check site test oracle-check pulsar-test
+
+.PHONY: site
+site: $(READY) ## build/site: docs/ with search and three sample reports; every link and anchor must lead somewhere
+	@$(RUN) tools.site
 
 .PHONY: fidelity
 fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
@@ -101,7 +108,8 @@ layers: $(READY) ## who may import whom
 	@$(BIN)/lint-imports
 
 .PHONY: docs-check
-docs-check: $(READY) ## the generated docs are what the code says now
+docs-check: $(READY) ## the list of findings and the generated docs are what the code says now
+	@$(BIN)/cog --check --diff --verbosity=1 $(LISTED)
 	@$(RUN) tools.pages --check
 
 ##@ With Pulsar's own classes (Maven and a JDK of 17 or newer)

@@ -56,10 +56,11 @@ def load(asked: Mapping[str, Any], release: str) -> ClusterLoad:
     maps = LeaderMaps(release)
     maps.update(sequence(given).rounds[0])
     found = maps.load()
-    for field in dataclasses.fields(found):
-        value = getattr(found, field.name)
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False
+    for part in (found, found.bundle_traffic()):
+        for field in dataclasses.fields(part):
+            value = getattr(part, field.name)
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
     return found
 
 

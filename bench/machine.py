@@ -17,7 +17,7 @@ def machine() -> str:
 
 
 def work_beside() -> str:
-    """Say how much the machine was at over the last minutes, for wall times to be judged by."""
+    """Return how much the machine was at over the last minutes, for wall times to be judged by."""
     return f"load average {os.getloadavg()[1]:.1f}, of which the benchmark is 1"
 
 

@@ -114,7 +114,7 @@ def _kept(root: Path) -> str:
 
 
 def _costs(size: Size, plain_bytes: int, two: Mapping[str, Any]) -> str:
-    """Say what to reckon with for another night."""
+    """Return what to reckon with for another night."""
     ingested, diagnosed = (sum(two["cpu_s"][stage].values()) for stage in ("ingest", "diagnose"))
     workers = max(two["worker_peak_bytes"].values()) / _MEBIBYTE
     worked, took = (

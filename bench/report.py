@@ -15,6 +15,7 @@ from typing import Any
 from playwright.sync_api import Playwright, sync_playwright
 
 from bench.table import Table
+from trimtab.diagnose import VERDICT_WORDS
 from trimtab.report import render
 
 _BROKERS = 1_000
@@ -49,7 +50,7 @@ def report() -> Table:
         for moves in _MOVES:
             findings, picture = _night(moves)
             began = time.process_time()
-            text = render(findings, picture)
+            text = render(findings, picture, VERDICT_WORDS)
             made = time.process_time() - began
             page = Path(folder) / f"{moves}.html"
             page.write_text(text, encoding="utf-8")

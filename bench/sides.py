@@ -61,7 +61,7 @@ class Measured:
         return result
 
     def is_to_go_on(self, case: Case, end: float) -> bool:
-        """Say whether another round is to be asked; there is one at least."""
+        """Return whether another round is to be asked; there is one at least."""
         is_enough = bool(self.wall_s) and time.perf_counter() >= end
         return len(self.wall_s) < case.rounds and not is_enough
 

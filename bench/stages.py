@@ -19,7 +19,7 @@ from typing import ParamSpec, TypeVar
 import click
 
 from bench.process_tree import Shares, largest_worker_bytes, resident_bytes, shares
-from trimtab.diagnose import diagnose, diagnosis
+from trimtab.diagnose import VERDICT_WORDS, diagnose, diagnosis
 from trimtab.ingest import ingest, open_recording
 from trimtab.report import render
 from trimtab.spark.session import started
@@ -93,7 +93,7 @@ def main() -> None:
     for name in PARTS:
         setattr(diagnosis, name, watch.part(name, getattr(diagnosis, name)))
     found = watch.stage("diagnose", lambda: diagnose(spark, output / "tables", cluster))
-    page = watch.stage("report", lambda: render(found.findings, found.picture))
+    page = watch.stage("report", lambda: render(found.findings, found.picture, VERDICT_WORDS))
     rounds = found.findings["round_list"]
     told = asdict(watch) | {
         "lines": accounting.totals["lines"],

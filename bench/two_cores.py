@@ -61,5 +61,5 @@ def _parse(split: Split, core: int, barrier: Barrier) -> None:
     os.sched_setaffinity(0, {core})
     barrier.wait()
     for _ in range(_AGAIN):
-        for _ in parse_split(0, split):
+        for _ in parse_split(split):
             pass

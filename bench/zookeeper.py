@@ -18,7 +18,7 @@ from zlib import adler32
 from bench.table import Table
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import parse_split
+from trimtab.ingest.worker import SplitAccount, parse_split
 from trimtab.ingest.zookeeper import SOURCE, StoreFile
 
 _SEED = 4
@@ -103,10 +103,10 @@ def _measured(path: Path) -> tuple[str, ...]:
     began = time.process_time()
     StoreFile(split).survey()
     surveyed = time.process_time()
-    [last] = deque(parse_split(0, split), maxlen=1)
+    [account] = deque(parse_split(split), maxlen=1)
     took_s = time.process_time() - surveyed
-    [account] = last.column("account").to_pylist()
-    rows = sum(dict(account["table_rows"]).values())
+    assert isinstance(account, SplitAccount)
+    rows = sum(account.table_rows.values())
     peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    speeds = (account["bytes"] / 1e6 / seconds for seconds in (surveyed - began, took_s))
+    speeds = (account.bytes / 1e6 / seconds for seconds in (surveyed - began, took_s))
     return *(f"{speed:,.0f}" for speed in speeds), f"{rows:,}", f"{peak_mib:,.0f}"

@@ -5,12 +5,20 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from trimtab.pulsar.model import RESOURCES, BundleData, ClusterLoad, Floats, Preallocations
+from trimtab.pulsar.model import (
+    RESOURCES,
+    BundleData,
+    BundleTraffic,
+    ClusterLoad,
+    Floats,
+    Preallocations,
+)
 
 #: A bundle of every load that no broker reports.
 UNOWNED = "t/n/unowned"
@@ -156,13 +164,10 @@ def _frozen(*, totals: Floats, averages: Floats, **fields: Any) -> ClusterLoad:
         throughput_in=totals[:, 2],
         throughput_out=totals[:, 3],
         bundle_count=np.bincount(fields["bundle_broker"], minlength=len(fields["brokers"])),
-        bundle_rate_in=averages[:, 0],
-        bundle_rate_out=averages[:, 1],
-        bundle_throughput_in=averages[:, 2],
-        bundle_throughput_out=averages[:, 3],
+        bundle_traffic=partial(BundleTraffic, *averages.T),
         **fields,
     )
-    for part in (load, load.preallocations, load.bundle_data):
+    for part in (load, load.bundle_traffic(), load.preallocations, load.bundle_data):
         for field in dataclasses.fields(part):
             if isinstance(value := getattr(part, field.name), np.ndarray):
                 value.flags.writeable = False

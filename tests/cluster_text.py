@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from trimtab.pulsar.model import MEBIBYTE, RESOURCES, ClusterLoad
+from trimtab.pulsar.model import MEBIBYTE, RESOURCES, BundleTraffic, ClusterLoad
 
 # Why a bundle may not be shed: moved lately, one of Pulsar's own, without load data.
 UNSHEDDABLE = ("recent", "system", "unmeasured")
@@ -42,10 +44,13 @@ def cluster(lines: tuple[str, ...]) -> ClusterLoad:
         bundle_count=np.bincount(owner, minlength=len(rows)),
         bundles=tuple(name for _, name, _, _ in bundles),
         bundle_broker=owner,
-        bundle_rate_in=rates,
-        bundle_rate_out=np.copysign(0.0, rates),
-        bundle_throughput_in=carried,
-        bundle_throughput_out=np.copysign(0.0, carried),  # so that -0 stays -0 in the sum
+        bundle_traffic=partial(
+            BundleTraffic,
+            rates,
+            np.copysign(0.0, rates),
+            carried,
+            np.copysign(0.0, carried),  # so that -0 stays -0 in the sum
+        ),
         bundle_is_sheddable=np.array([ok for *_, ok in bundles], dtype=np.bool_),
     )
 
@@ -98,7 +103,7 @@ def described(load: ClusterLoad) -> str:
     ]
     lines += [
         f"WARNING: {bundle} has no traffic"
-        for bundle, weight in zip(load.bundles, load.bundle_throughput_in, strict=True)
+        for bundle, weight in zip(load.bundles, load.bundle_traffic().throughput_in, strict=True)
         if weight == 0
     ]
     return "\n".join(lines)

@@ -22,9 +22,9 @@ from typing import Any
 import pyarrow.dataset as ds
 
 from trimtab.live.follow import Batches
+from trimtab.live.follow.broker_totals import Fact, Running, folded
 from trimtab.live.follow.facts import facts_of
 from trimtab.live.follow.pipeline import leader_followed
-from trimtab.live.follow.running import Fact, Running, folded
 from trimtab.live.follow.state import read_state
 
 HERE = Path(__file__).parent

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import lzma
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tests.plain_leader.served_bundles import group_namespaces, namespace_bundles
 from trimtab.pulsar.candidates import Asked, Brokers, IsolationPolicy
-from trimtab.pulsar.leader.bundle_averages import Reported
 from trimtab.pulsar.leader.report_gate import Measured
-from trimtab.pulsar.leader.served_bundles import group_namespaces, namespace_bundles, served_bundles
-from trimtab.pulsar.map_order import concurrent_hash_map_order
-from trimtab.pulsar.model import ClusterLoad, Ints
+from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Ints
 from trimtab.pulsar.settings import candidate_settings
 
 RECORDED = Path(__file__).parent / "testdata" / "leader_parts" / "4.0.8.jsonl.xz"
@@ -75,7 +74,7 @@ def load(question: Mapping[str, Any]) -> ClusterLoad:
     usage[:, 0] = [row["cpu_percent"] for row in rows]
     limit = np.full((len(rows), 5), -1.0)
     limit[:, 0] = 100.0
-    nothing, no_bundles = np.zeros(len(rows)), np.empty(0)
+    nothing = np.zeros(len(rows))
     return ClusterLoad(
         brokers=tuple(row["name"] for row in rows),
         resource_usage=usage,
@@ -87,10 +86,7 @@ def load(question: Mapping[str, Any]) -> ClusterLoad:
         bundle_count=np.zeros(len(rows), np.int64),
         bundles=(),
         bundle_broker=np.empty(0, np.int64),
-        bundle_rate_in=no_bundles,
-        bundle_rate_out=no_bundles,
-        bundle_throughput_in=no_bundles,
-        bundle_throughput_out=no_bundles,
+        bundle_traffic=partial(BundleTraffic, *np.empty((4, 0))),
         bundle_is_sheddable=np.empty(0, np.bool_),
     )
 
@@ -102,20 +98,6 @@ def measured(rows: list[list[float]]) -> Measured:
     return Measured(table[:, :4], table[:, 4].astype(np.int64), _usage(percent))
 
 
-def reports(told: Mapping[str, Any], brokers: list[str], bundles: list[str]) -> Reported:
-    """Lay out what brokers report of their bundles in the order in which the leader walks them."""
-    walk = concurrent_hash_map_order(told)
-    rows = [(broker, bundle) for broker in walk for bundle in told[broker]]
-    stats = np.array([told[broker][bundle] for broker, bundle in rows]).reshape(-1, 5)
-    return Reported(
-        walk=np.array([brokers.index(broker) for broker in walk], dtype=np.int64),
-        broker=np.array([brokers.index(broker) for broker, _ in rows], dtype=np.int64),
-        bundle=np.array([bundles.index(bundle) for _, bundle in rows], dtype=np.int64),
-        sample=stats[:, :4],
-        topics=stats[:, 4].astype(np.int64),
-    )
-
-
 def _usage(percent: Any) -> Any:
     """Take usage from CPU alone; the other resources have no limit and are at 0 %."""
     return np.maximum(percent.astype(np.float64) / 100.0, 0.0)
@@ -125,20 +107,13 @@ def _counted(
     rows: list[dict[str, Any]], namespace: str, groups: Mapping[str, str]
 ) -> tuple[Ints, Ints | None]:
     """Count the namespace's bundles and its group's namespaces on each broker."""
-    pairs = [(i, bundle) for i, row in enumerate(rows) for bundle in row["bundles"]]
-    bundles = sorted({bundle for _, bundle in pairs})
-    namespaces = sorted({bundle.rpartition("/")[0] for bundle in bundles} | {namespace})
-    of = np.array([namespaces.index(b.rpartition("/")[0]) for b in bundles], dtype=np.int64)
-    served = served_bundles(
-        np.array([i for i, _ in pairs], dtype=np.int64),
-        np.array([bundles.index(bundle) for _, bundle in pairs], dtype=np.int64),
-    )
-    counts = namespace_bundles(served, of, namespaces.index(namespace), len(rows))
+    served = {row["name"]: row["bundles"] for row in rows}
+    counts = np.array(list(namespace_bundles(served, namespace).values()))
     if namespace not in groups:
         return counts, None
     mine = groups[namespace].lower()
-    is_in_group = np.array([groups.get(name, "").lower() == mine for name in namespaces])
-    return counts, group_namespaces(served, of, is_in_group, len(rows))
+    group = [name for name, other in groups.items() if other.lower() == mine]
+    return counts, np.array(list(group_namespaces(served, group).values()))
 
 
 def _flags(rows: list[dict[str, Any]], key: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from trimtab.diagnose.night import Night
-from trimtab.lab.outcomes.recorded import Reported, Unloaded, recorded
+from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.lab.outcomes.trajectory import Trajectory
 
 

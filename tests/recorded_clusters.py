@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.lab.reconstruct.told import Lines, Owners, Reports, Round, Stop, Told
+from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Round, Stop, Told
 
 STATS_S = 15.0
 HOST_S = 60.0

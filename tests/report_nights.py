@@ -6,8 +6,16 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from trimtab import report
+from trimtab.diagnose import VERDICT_WORDS
+
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 VERDICTS = ("sound", "random-placement", "over-unloading", "ping-pong", "not-decidable", "sound")
+
+
+def render(findings: dict[str, Any], picture: dict[str, Any]) -> str:
+    """Lay out a night as `explain` does: in the words that the diagnosis has for its verdicts."""
+    return report.render(findings, picture, VERDICT_WORDS)
 
 
 def at(seconds: float) -> str:

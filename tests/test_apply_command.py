@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from fake_pulsar import FakePulsar, fake_pulsar
 from trimtab.cli import main
-from trimtab.live.apply.draining import drain_limits
+from trimtab.live.apply.drain import drain_limits
 from trimtab.live.apply.files import write_plan
 from trimtab.live.apply.lock import file_lock
 from trimtab.live.control.limits import Limits
@@ -32,7 +32,7 @@ def cluster() -> Iterator[FakePulsar]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TRIMTAB_STATE", str(tmp_path / "state"))
-    monkeypatch.setattr("trimtab.live.apply.draining.drain_limits", _hurried)
+    monkeypatch.setattr("trimtab.live.apply.drain.drain_limits", _hurried)
     return tmp_path
 
 

@@ -275,7 +275,7 @@ def test_ctrl_c_ends_any_command_with_130(command: str, monkeypatch: pytest.Monk
     def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trimtab.explain.conf_files.read_conf", stop)
+    monkeypatch.setattr("trimtab.explanation.conf_files.read_conf", stop)
     monkeypatch.setattr("trimtab.trials.decide.decisions", stop)
     result = CliRunner().invoke(main, [command, "-"])
     assert (result.exit_code, result.output) == (
@@ -292,7 +292,7 @@ def test_what_fails_because_of_ctrl_c_is_ctrl_c(monkeypatch: pytest.MonkeyPatch)
             # As PySpark does, which closes a file that it has not opened yet.
             raise UnboundLocalError("sockfile") from None
 
-    monkeypatch.setattr("trimtab.explain.conf_files.read_conf", stop)
+    monkeypatch.setattr("trimtab.explanation.conf_files.read_conf", stop)
     result = CliRunner().invoke(main, ["lint", "-"])
     assert result.exit_code == 130
 
@@ -312,7 +312,7 @@ def test_what_the_system_refuses_is_one_line(
     def refuse(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("trimtab.explain.conf_files.read_conf", refuse)
+    monkeypatch.setattr("trimtab.explanation.conf_files.read_conf", refuse)
     result = CliRunner().invoke(main, ["lint", "-"])
     assert (result.exit_code, result.output) == (2, f"trimtab: {said}\n")
 

@@ -51,7 +51,7 @@ def test_a_cluster_is_laid_out_as_the_leader_has_it() -> None:
     assert sorted(found.bundles) == sorted(asked["bundle_data"])
     assert found.bundle_is_sheddable.all()
     np.testing.assert_allclose(
-        np.bincount(found.bundle_broker, found.bundle_throughput_in, minlength=20),
+        np.bincount(found.bundle_broker, found.bundle_traffic().throughput_in, minlength=20),
         found.throughput_in,
     )
     with pytest.raises(ValueError, match="read-only"):

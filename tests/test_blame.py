@@ -19,8 +19,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 import datadriven
 from report_nights import HOSTILE, night, renamed_night
 from trimtab.cli import main
-from trimtab.explain.blame import BlameError, Question, document, lines
-from trimtab.explain.blame.command import story
+from trimtab.explanation.blame import BlameError, Question, document, lines
+from trimtab.explanation.blame.command import story
 from trimtab.files.visible import visible, visible_name
 
 DATA = Path(__file__).parent / "testdata"

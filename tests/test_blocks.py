@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 from collections import Counter
+from dataclasses import asdict
 from datetime import UTC, date
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ from tests.log_text import composed, damaged, lines
 from trimtab.ingest import splits
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import Split, cut
-from trimtab.ingest.worker import SIEVES, parse_split
+from trimtab.ingest.worker import SIEVES, TableRows, parse_split
 
 ORIGIN = Origin("logs/b/x.log", "b", UTC, date(2026, 11, 21))
 
@@ -29,13 +29,11 @@ def found(split: Split, chunk_size: int) -> tuple[dict[str, Any], dict[str, list
     account: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "_CHUNK_SIZE", chunk_size)
-        for batch in parse_split(0, split):
-            for row in batch.to_pylist():
-                if row["table"] is None:
-                    account = row["account"]
-                else:
-                    made = pa.ipc.open_stream(row["rows"]).read_all()
-                    rows.setdefault(row["table"], []).extend(made.to_pylist())
+        for part in parse_split(split):
+            if isinstance(part, TableRows):
+                rows.setdefault(part.table, []).extend(part.rows.to_pylist())
+            else:
+                account = asdict(part)
     return account, rows
 
 

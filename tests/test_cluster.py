@@ -14,7 +14,7 @@ import pytest
 from pyspark import SparkContext
 
 from spark_cluster import cluster
-from trimtab.explain.explain import explain
+from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.spark.workers import LIBRARIES, WorkersError, check_libraries, is_cluster
 
@@ -27,7 +27,7 @@ ALONE = """
 import sys
 from pathlib import Path
 from trimtab.diagnose import held
-from trimtab.explain.explain import explain
+from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.spark.session import opened_spark
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import UTC, date
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from trimtab.ingest import splits
-from trimtab.ingest.average_columns import listed_averages
+from trimtab.ingest.averages import listed_averages
 from trimtab.ingest.columns import may_hold_endless_number
+from trimtab.ingest.exports import exported_samples
+from trimtab.ingest.load_reports import answered_reports, stored_reports
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.report_columns import answered_reports, stored_reports
-from trimtab.ingest.sample_columns import exported_samples
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import DOCUMENT_SIEVES, SIEVES, parse_split
+from trimtab.ingest.worker import DOCUMENT_SIEVES, SIEVES, TableRows, parse_split
 
 ORIGIN = Origin("store/x.json", "b", UTC, date(2026, 11, 21))
 TIME = "2026-11-21T06:37:26.786Z"
@@ -160,13 +160,12 @@ def parsed(path: Path, source: str, chunk_size: int) -> tuple[str, str]:
     account = None
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(splits, "_CHUNK_SIZE", chunk_size)
-        for batch in parse_split(0, split):
-            for row in batch.to_pylist():
-                account = row["account"]
-                if row["table"]:
-                    made = pa.ipc.open_stream(row["rows"]).read_all()
-                    made.validate(full=True)
-                    rows.setdefault(row["table"], []).extend(made.to_pylist())
+        for piece in parse_split(split):
+            if isinstance(piece, TableRows):
+                piece.rows.validate(full=True)
+                rows.setdefault(piece.table, []).extend(piece.rows.to_pylist())
+            else:
+                account = asdict(piece)
     return repr(account), repr(rows)
 
 

@@ -14,7 +14,7 @@ import pytest
 from test_recorded_traffic import CONF, MEASURED, two_brokers
 from trimtab.files.fields import FieldError
 from trimtab.lab.reconstruct.cluster import rebuilt
-from trimtab.lab.reconstruct.recosted import fitted_costs
+from trimtab.lab.reconstruct.cost_uncertainty import fitted_costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.shed import SHEDDERS
 from trimtab.trials.compare.comparison import StrategyKey
@@ -402,7 +402,7 @@ def test_numbers_of_a_run_that_was_cut_are_not_known() -> None:
     again = rebuilt(two_brokers().told(), MEASURED, seed=0)
     from dataclasses import replace
 
-    from trimtab.lab.reconstruct.leading import led
+    from trimtab.lab.reconstruct.leadership import led
 
     run = led(again, Balancer(None, PLACER, "4.0.8", CONF), 0.0, 0).run
     assert all(math.isnan(value) for value in numbers(replace(run, is_cut=True)).values())

@@ -15,7 +15,7 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.diagnose.advice import SAYINGS, changes
+from trimtab.diagnose.advice import changes
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.decided import decided
 from trimtab.diagnose.findings import FINDINGS, found
@@ -26,7 +26,7 @@ from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
 from trimtab.diagnose.watched import WATCHED
-from trimtab.explain.lint import RULES
+from trimtab.explanation.lint import RULES
 from trimtab.files.tables import DIAGNOSED, INGESTED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
@@ -51,17 +51,15 @@ def test_diagnose(path: Path, tmp_path: Path, file_regression: FileRegressionFix
     )
 
 
-def test_every_code_is_in_the_schema_and_every_useless_one_can_be_said() -> None:
+def test_every_code_and_every_verdict_is_in_the_schema() -> None:
     text = (Path(__file__).parent.parent / "docs" / "findings.schema.json").read_text("utf-8")
     lists = json.loads(text)["properties"]
     codes, given = (
         lists[name]["items"]["properties"][key]["enum"]
         for name, key in (("findings", "code"), ("unloads", "verdict"))
     )
-    assert codes == list(FINDINGS)
+    assert codes == list(FINDINGS), "the schema lists other findings: run `make docs`"
     assert set(given) == {"sound", *USELESS, *DOUBTFUL, "sole-candidate", "not-decidable"}
-    assert set(USELESS) <= set(FINDINGS)
-    assert set(SAYINGS) == set(USELESS)
 
 
 def test_rules_of_lint_that_pages_name_exist() -> None:
@@ -218,7 +216,7 @@ class Diagnose:
     def find(self, *, code: str) -> str:
         """Run one family."""
         told = []
-        for finding in FINDINGS[code](self.night):
+        for finding in FINDINGS[code].rule(self.night):
             evidence = ", ".join(f"{event.line}" for event in finding.evidence)
             told += [
                 f"round {finding.round}, {finding.severity}: {finding.title}",

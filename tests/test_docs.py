@@ -83,7 +83,7 @@ def test_every_setting_is_documented() -> None:
 
 
 def test_every_rule_is_in_the_table_and_has_its_section() -> None:
-    from trimtab.explain.lint import RULES
+    from trimtab.explanation.lint import RULES
 
     text = (DOCS / "lint.md").read_text(encoding="utf-8")
 

@@ -25,10 +25,10 @@ from trimtab.files.partitions import clusters, has_days, part_files
 from trimtab.files.tables import INGESTED
 from trimtab.ingest import IngestError, ingest, ingest_all, open_recording
 from trimtab.live.follow import Batches, Pace, Stored, follow, opened_tables
+from trimtab.live.follow.broker_totals import Fact, Running, folded
 from trimtab.live.follow.facts import facts_of
 from trimtab.live.follow.lock import HeldError, locked
 from trimtab.live.follow.pipeline import leader_followed
-from trimtab.live.follow.running import Fact, Running, folded
 from trimtab.live.follow.state import read_state
 
 #: Nothing is at rest as long as a test writes to it.

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from trimtab.files.tables import INGESTED
 from trimtab.live.follow import Stored
+from trimtab.live.follow.broker_totals import Fact, Rhythm, Running, folded
 from trimtab.live.follow.facts import facts_of
 from trimtab.live.follow.live import Since, over_the_bar, told
-from trimtab.live.follow.running import Fact, Rhythm, Running, folded
 from trimtab.pulsar.model import History
 from trimtab.pulsar.scores import smoothed
 from trimtab.pulsar.settings import ResourceWeights

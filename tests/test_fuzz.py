@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from datetime import UTC, date
 from functools import lru_cache
 from pathlib import Path
@@ -32,6 +33,8 @@ from trimtab.ingest.worker import (
     LINE_PARSERS,
     PARSED,
     SIEVES,
+    SplitAccount,
+    TableRows,
     parse_split,
 )
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
@@ -152,13 +155,12 @@ def parsed(path: Path, source: str) -> tuple[dict[str, Any], dict[str, pa.Table]
     origin = Origin(name_of(source), "broker1", UTC, date(2026, 11, 21))
     [split] = cut(path, origin, source, size=1 << 30)
     tables: dict[str, list[pa.Table]] = {}
-    *batches, last = parse_split(0, split)
-    for batch in batches:
-        for row in batch.to_pylist():
-            tables.setdefault(row["table"], []).append(pa.ipc.open_stream(row["rows"]).read_all())
-    return last.to_pylist()[0]["account"], {
-        name: pa.concat_tables(made) for name, made in tables.items()
-    }
+    *parts, account = parse_split(split)
+    for part in parts:
+        assert isinstance(part, TableRows)
+        tables.setdefault(part.table, []).append(part.rows)
+    assert isinstance(account, SplitAccount)
+    return asdict(account), {name: pa.concat_tables(made) for name, made in tables.items()}
 
 
 def checked(path: Path, content: bytes, source: str) -> dict[str, Any]:

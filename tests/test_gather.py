@@ -20,7 +20,7 @@ from tests import fake_admin as fake
 from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import parse_split
+from trimtab.ingest.worker import SplitAccount, parse_split
 from trimtab.live.gather import Gathered, GatherError, Wanted, gather, read_access
 from trimtab.live.gather.folder import Folder
 
@@ -66,12 +66,10 @@ def rejects(output: Path) -> list[str]:
             for file in files if source != "recording" else ():
                 origin = Origin(file.name, file.log_broker, UTC, None)
                 for split in cut(file.path, origin, source):
-                    for batch in parse_split(0, split):
-                        rows = batch.to_pylist()
-                        accounts = [row["account"] for row in rows if row["account"]]
-                        n_rows += sum(account["rows"] for account in accounts)
-                        n_rejected = sum(account["rejected"] for account in accounts)
-                        found += [file.name] * n_rejected
+                    *_, account = parse_split(split)
+                    assert isinstance(account, SplitAccount)
+                    n_rows += account.rows
+                    found += [file.name] * account.rejected
     assert n_rows > 0
     return found
 

@@ -123,27 +123,66 @@ def test_every_strategy_file_is_registered(room: str) -> None:
     looked_at(sorted(files), 1)
 
 
-def test_finding_is_file_function_fixture_and_page() -> None:
+def finding_files() -> list[str]:
+    """List the files of the findings."""
+    return sorted(path.stem for path in (PACKAGE / "diagnose" / "findings").glob("[a-z]*.py"))
+
+
+def test_every_finding_file_is_listed_and_has_its_rule() -> None:
     from trimtab.diagnose import FINDINGS
 
-    for code, function in FINDINGS.items():
-        name = code.replace("-", "_")
-        assert function.__name__ == name
-        assert function.__module__ == f"trimtab.diagnose.findings.{name}"
-        assert (TESTDATA / "diagnose" / f"{name}.txt").is_file(), f"{code} has no fixture"
-        assert (ROOT / "docs" / "findings" / f"{code}.md").is_file(), f"{code} has no page"
-    looked_at(list(FINDINGS), 1)
+    rules = {entry.rule.__module__.rpartition(".")[2]: entry.rule for entry in FINDINGS.values()}
+
+    for name in finding_files():
+        path = f"src/trimtab/diagnose/findings/{name}.py"
+        assert name in rules, f"{path} is in no list of findings: run `make docs`"
+        assert rules[name].__name__ == name, f"{path}: the rule of ENTRY is not {name}"
+    looked_at(finding_files(), 1)
+
+
+def test_every_finding_has_its_fixture_and_page() -> None:
+    for name in finding_files():
+        code = name.replace("_", "-")
+        fixture, page = TESTDATA / "diagnose" / f"{name}.txt", ROOT / f"docs/findings/{code}.md"
+        assert fixture.is_file(), f"{code} has no fixture: write {fixture.relative_to(ROOT)}"
+        cases = fixture.read_text(encoding="utf-8")
+        assert f"\nfind code={code}\n" in cases, f"{fixture.name} has no `find code={code}`"
+        assert page.is_file(), f"{code} has no page: write {page.relative_to(ROOT)}"
+        head = page.read_text(encoding="utf-8").partition("\n")[0]
+        assert head == f"# {code}", f"{page.relative_to(ROOT)} begins with {head!r}"
+    looked_at(finding_files(), 1)
 
 
 def test_every_fixture_and_page_belongs_to_a_finding() -> None:
-    from trimtab.diagnose import FINDINGS
-
-    fixtures = {path.stem.replace("_", "-") for path in (TESTDATA / "diagnose").glob("*.txt")}
+    files = set(finding_files())
     pages = {path.stem for path in (ROOT / "docs" / "findings").glob("*.md")} - {"index"}
-
-    assert pages == set(FINDINGS)
-    assert set(FINDINGS) <= fixtures
+    fixtures = {
+        path.stem
+        for path in (TESTDATA / "diagnose").glob("*.txt")
+        if "\nfind code=" in path.read_text(encoding="utf-8")
+    }
+    for name in sorted(fixtures | {page.replace("-", "_") for page in pages}):
+        path = f"src/trimtab/diagnose/findings/{name}.py"
+        assert name in files, f"{name} has a fixture or a page, and no source: write {path}"
     looked_at(sorted(pages), 1)
+    looked_at(sorted(fixtures), 1)
+
+
+# ------------------------------------------------------------------------ rooms
+
+
+def test_the_listing_of_the_package_is_eleven_rooms_at_most() -> None:
+    from tools.rooms import floors, sentence
+
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    entries = {path.name for path in PACKAGE.iterdir() if path.name != "__pycache__"}
+
+    assert entries == packages | {"__init__.py", "__main__.py", "py.typed"}
+    assert packages == {room for floor in floors() for room in floor} - {"__main__"}
+    assert len(packages) <= 11
+    assert len(list(floors())) == 6
+    assert [room for room in packages if "→" not in sentence(room)] == []
+    looked_at(sorted(packages), 5)
 
 
 # --------------------------------------------------------- names and docstrings
@@ -212,6 +251,32 @@ def test_functions_are_short_and_so_is_their_tail() -> None:
 
 
 # ------------------------------------------------------------ what may not stand
+
+
+#: They mean no fault of a user's: what Pulsar throws, and what is caught nearby and tried again.
+OTHER_ERRORS = {
+    "BrokerFilterError",
+    "ChangedError",
+    "ContradictionError",
+    "HeldError",
+    "LostRoundError",
+    "LostSelectionError",
+    "MovedError",
+    "NoCandidatesError",
+    "UnreportedCandidateError",
+}
+
+
+def test_an_error_that_a_user_can_mend_is_a_trimtab_error() -> None:
+    classes = [
+        (node.name, {ast.unparse(base) for base in node.bases})
+        for module in MODULES
+        for node in ast.parse(module.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef) and re.fullmatch(r"[A-Z]\w*Error", node.name)
+    ]
+    assert OTHER_ERRORS < {name for name, _ in classes}
+    strays = {name for name, bases in classes if "TrimtabError" not in bases}
+    assert strays == OTHER_ERRORS | {"TrimtabError"}
 
 
 def test_every_silenced_check_gives_its_reason_on_the_line() -> None:

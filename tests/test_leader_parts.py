@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests import leader_parts
+from tests.both_leaders import reports
+from tests.plain_leader.load_manager import LoadManager
 from trimtab.pulsar.candidates import chain, chosen_again, considered
 from trimtab.pulsar.candidates.before_unload import would_crowd_its_group
-from trimtab.pulsar.leader.broker_averages import time_average_broker_data
-from trimtab.pulsar.leader.bundle_averages import (
-    BundleAverages,
-    meet,
-    no_averages,
-    update_bundle_data,
-)
-from trimtab.pulsar.leader.preallocations import Preallocated, clean_up, preallocate
+from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.leader.report_gate import need_broker_data_update
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.pulsar.model import UnreportedCandidateError
 from trimtab.pulsar.settings import load_manager_settings
 
@@ -92,71 +88,94 @@ def test_reports_are_written_when_the_broker_writes_them() -> None:
     assert min(written[True], written[False]) > 50
 
 
-@dataclasses.dataclass
-class Leader:
-    """What looks at the reports change."""
+def _plain(plain: LoadManager, look: dict[str, Any]) -> dict[str, Any]:
+    """Let the plain leader look at the reports, and return what it knows then."""
+    for bundle, broker in look["preallocate"]:
+        plain.preallocate_bundle(bundle, broker)
+    plain.own = set(look["own"])
+    plain.update_bundle_data()
+    return {
+        "bundles": {name: data.contents() for name, data in plain.bundle_data.items()},
+        "brokers": {
+            broker: {
+                "long": data.long_term,
+                "ahead": {
+                    bundle: [*ahead.long.values[:2], ahead.topics]
+                    for bundle, ahead in plain.preallocated_bundle_data.get(broker, {}).items()
+                },
+            }
+            for broker, data in plain.broker_data.items()
+        },
+        "assigned": plain.preallocated_bundle_to_broker,
+    }
 
-    brokers: list[str]
-    bundles: list[str]
-    averages: BundleAverages
-    given: Preallocated
-    told: dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    def look(self, look: dict[str, Any]) -> dict[str, Any]:
-        self.told |= look["reports"]
-        stored = no_averages(len(self.bundles))
-        for bundle, broker in look["preallocate"]:
-            at = self.bundles.index(bundle)
-            self.averages = meet(self.averages, np.array([at]), stored)
-            to = self.brokers.index(broker)
-            self.given = preallocate(self.given, at, to, self.averages)
-        reported = leader_parts.reports(self.told, self.brokers, self.bundles)
-        is_own = np.array([bundle in look["own"] for bundle in self.bundles])
-        looked = update_bundle_data(self.averages, reported, stored)
-        self.averages = looked.averages
-        self.given = clean_up(self.given, reported, is_own, self.averages)
-        long = time_average_broker_data(looked.long, reported.broker, len(self.brokers))
-        return {
-            "bundles": {self.bundles[i]: self.row(i) for i in self.known()},
-            "brokers": {
-                broker: {
-                    "long": long[self.brokers.index(broker)].tolist(),
-                    "ahead": self.to(broker),
-                }
-                for broker in self.told
-            },
-            "assigned": {
-                self.bundles[bundle]: self.brokers[broker]
-                for bundle, broker in self.given.assigned.items()
-            },
-        }
+def _fast(fast: LeaderView, look: dict[str, Any]) -> dict[str, Any]:
+    """Let the leader that runs look at the reports, and return what it knows then."""
+    for bundle, broker in look["preallocate"]:
+        fast.give(bundle, broker)
+    fast.own = set(look["own"])
+    fast.recompute()
+    data, load = fast.averages.bundle_data(), broker_load(fast)
+    assert data is not None and load.long_rate_in is not None and load.long_rate_out is not None
+    ahead = load.preallocations
+    given = list(zip(ahead.rate_in.tolist(), ahead.rate_out.tolist(), strict=True))
+    return {
+        "bundles": dict(zip(data.rows, data.values.tolist(), strict=True)),
+        "brokers": {
+            broker: {
+                "long": [float(load.long_rate_in[i]), float(load.long_rate_out[i])],
+                "ahead": sorted(given[j] for j in np.flatnonzero(ahead.broker == i)),
+            }
+            for i, broker in enumerate(load.brokers)
+        },
+    }
 
-    def known(self) -> list[int]:
-        return np.flatnonzero(self.averages.is_known).tolist()
 
-    def row(self, i: int) -> list[float]:
-        a = self.averages
-        short, long = a.short[i].tolist(), a.long[i].tolist()
-        return [*short, a.short_samples[i], *long, a.long_samples[i], a.topics[i]]
+def _of_the_class(answer: dict[str, Any], looks: dict[str, Any]) -> dict[str, Any]:
+    """Return what the leader that runs keeps of an answer: rates of brokers, and no topics.
 
-    def to(self, broker: str) -> dict[str, list[float]]:
-        mine = np.flatnonzero(self.given.broker == self.brokers.index(broker))
-        return {
-            self.bundles[self.given.bundle[i]]: [*self.given.rate[i], self.given.topics[i]]
-            for i in mine
-        }
+    It adds up what a broker's bundles carry when all are fed, and the class in between; so
+    brokers are left out of which another one reports a bundle, too.
+    """
+    count = Counter(bundle for stats in looks.values() for bundle in stats)
+    return {
+        "bundles": answer["bundles"],
+        "brokers": {
+            broker: {
+                "long": said["long"][:2],
+                "ahead": sorted(tuple(rates[:2]) for rates in said["ahead"].values()),
+            }
+            for broker, said in answer["brokers"].items()
+            if all(count[bundle] == 1 for bundle in looks[broker])
+        },
+    }
 
 
 @pytest.mark.parametrize("number", range(60))
 def test_looks_at_the_reports_leave_the_same_behind(number: int) -> None:
     question = list(leader_parts.recorded("look"))[number]
-    reports = [look["reports"] for look in question["looks"]]
-    names = {broker for told in reports for broker in told}
-    brokers = sorted(names | {to for look in question["looks"] for _, to in look["preallocate"]})
-    bundles = [f"t/n/0x{i}" for i in range(6)]
-    leader = Leader(brokers, bundles, no_averages(len(bundles)), Preallocated())
+    fast, plain = LeaderView(), LoadManager()
+    reported: dict[str, Any] = {}
     for look, answer in zip(question["looks"], question["answer"]["looks"], strict=True):
-        assert leader.look(look) == answer
+        for broker, stats in look["reports"].items():
+            report, same = reports(broker, stats)
+            fast.put(report)
+            plain.write(same)
+        reported |= look["reports"]
+        assert _plain(plain, look) == answer
+        wanted, found = _of_the_class(answer, reported), _fast(fast, look)
+        found["brokers"] = {name: found["brokers"][name] for name in wanted["brokers"]}
+        assert found == wanted
+
+
+def _looked() -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Yield each answer with all reports that there were by then."""
+    for question in leader_parts.recorded("look"):
+        reported: dict[str, Any] = {}
+        for look, answer in zip(question["looks"], question["answer"]["looks"], strict=True):
+            reported = reported | look["reports"]
+            yield answer, reported
 
 
 def test_looks_are_not_vacuous() -> None:
@@ -166,5 +185,6 @@ def test_looks_are_not_vacuous() -> None:
     ahead = [broker["ahead"] for look in answers for broker in look["brokers"].values()]
 
     assert sum(map(bool, ahead)) > 10
+    assert sum(len(_of_the_class(*looked)["brokers"]) for looked in _looked()) > 100
     assert max(row[4] for look in answers for row in look["bundles"].values()) == 10
     assert sum(not look["bundles"] for look in answers) > 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
@@ -13,15 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests import leader_one_by_one
-from trimtab.diagnose.replay import leader_averages as averages_module
-from trimtab.diagnose.replay import waiting as waiting_module
-from trimtab.diagnose.replay.feeding import feed
-from trimtab.diagnose.replay.leader_averages import Average, LeaderAverages
-from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from tests.plain_leader import load as plain_load
+from tests.plain_leader import objects
+from tests.plain_leader.load_manager import LoadManager
 from trimtab.diagnose.replay.missed_writes import missed_writes
-from trimtab.pulsar.leader.bundle_averages import averaged
+from trimtab.pulsar.leader import averages as averages_module
+from trimtab.pulsar.leader import samples as samples_module
+from trimtab.pulsar.leader.averages import Average, LeaderAverages
+from trimtab.pulsar.leader.feed import feed
+from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.time_average import averaged
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import ClusterLoad
 
 START = datetime(2026, 11, 21, 6, 37, tzinfo=UTC)
@@ -42,7 +44,7 @@ def report(broker: str, **throughputs: float) -> Report:
 
 
 def average(view: LeaderView, bundle: str) -> Average:
-    return view.averages.of(np.array([view.averages.known[bundle]]))
+    return view.averages.of(np.array([view.averages.bundles.known[bundle]]))
 
 
 def stored(*, short: float, long: float) -> Average:
@@ -51,7 +53,9 @@ def stored(*, short: float, long: float) -> Average:
 
 
 def averages(view: LeaderView) -> dict[str, float]:
-    return {bundle: float(average(view, bundle).short[0, 2]) for bundle in view.averages.known}
+    return {
+        bundle: float(average(view, bundle).short[0, 2]) for bundle in view.averages.bundles.known
+    }
 
 
 def test_a_new_broker_notifies_twice_and_a_write_once() -> None:
@@ -74,7 +78,7 @@ def test_a_bundle_that_nobody_reports_loses_its_average() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0, b=50.0))
     view.take(report("b1:8080", b=50.0))
-    assert set(view.averages.known) == {"t/n/b"}
+    assert set(view.averages.bundles.known) == {"t/n/b"}
 
 
 def test_short_averages_forget_after_ten_samples() -> None:
@@ -138,11 +142,12 @@ def test_a_load_does_not_pass_later_averages_off_as_its_own() -> None:
     view = LeaderView()
     view.take(report("b1:8080", a=100.0))
     asked, unasked = (cluster_load(view, lambda bundle: False) for _ in range(2))
-    assert asked.bundle_throughput_in.tolist() == [100.0]
+    traffic = asked.bundle_traffic()
+    assert traffic.throughput_in.tolist() == [100.0]
     view.take(report("b1:8080", a=400.0))
-    assert asked.bundle_rate_in.tolist() == [1.0]
-    with pytest.raises(RuntimeError, match="bundle_throughput_in was asked for when"):
-        _ = unasked.bundle_throughput_in
+    assert traffic.rate_in.tolist() == [1.0]
+    with pytest.raises(RuntimeError, match="bundle_traffic was asked for when"):
+        unasked.bundle_traffic()
 
 
 def test_unloads_of_one_grace_period_ago_still_count() -> None:
@@ -172,49 +177,77 @@ def test_the_filter_keeps_exactly_the_brokers_with_the_fewest(counts: dict[str, 
 # ------------------------------------------- the same as one bundle after the other
 
 
-def _report(random: np.random.Generator, broker: str) -> tuple[Any, Any]:
+def _report(random: np.random.Generator, broker: str) -> tuple[Report, objects.Report]:
     count = int(random.integers(0, 12))
     names = [f"t/n{i % 3}/x{i}" for i in random.permutation(60)[:count].tolist()]
     usage, totals, samples = random.random(5), random.random(4), random.random((count, 5))
     listed = tuple(names[: count - int(random.integers(2))])
     args = (broker, usage, np.full(5, 100.0), totals, listed)
-    stats = dict(zip(names, samples, strict=True))
-    return Report(*args, tuple(names), samples), leader_one_by_one.Report(*args, stats)
+    stats = dict(zip(names, samples.tolist(), strict=True))
+    return Report(*args, tuple(names), samples), objects.Report(*args, stats)
+
+
+def _stored(view: LeaderView, plain: LoadManager, bundle: str, values: Any) -> objects.BundleData:
+    """Let both take what the leader itself wrote of a bundle's averages; return that."""
+    seven, seventy, nothing = np.array([7]), np.array([70]), np.zeros(1)
+    short, long = values
+    kept = Average(seven, short, seventy, long, nothing, nothing.astype(np.int64))
+    view.store((bundle,), kept)
+    # The leader wrote an object that it goes on with: whoever was given it has it still.
+    data = plain.get_bundle_data_or_default(bundle)
+    data.short.num_samples, data.short.values = 7, tuple(short[0].tolist())
+    data.long.num_samples, data.long.values = 70, tuple(long[0].tolist())
+    data.topics = 0.0
+    return data.copy(0)
+
+
+def _started(plain: LoadManager, stored: Mapping[str, objects.BundleData]) -> None:
+    """Let the plain leader begin with all that was ever stored, as a recording has it."""
+    plain.restart()
+    for bundle, data in stored.items():
+        plain.made += 1
+        plain.bundle_data[bundle] = data.copy(plain.made)
+    plain.update_bundle_data()
 
 
 def _both(
     random: np.random.Generator, steps: int, averages: LeaderAverages
-) -> Iterator[tuple[LeaderView, Any]]:
+) -> Iterator[tuple[LeaderView, LoadManager]]:
     """Let random things happen to both leaders."""
-    view, plain = LeaderView(averages), leader_one_by_one.LeaderView()
+    view, plain = LeaderView(averages), LoadManager()
+    stored: dict[str, objects.BundleData] = {}
     for _ in range(steps):
         what = random.choice(
             ["take"] * 6 + ["look", "drop", "recompute", "store", "start", "give", "own"]
         )
         broker, bundle = (f"{x}{random.integers(9)}" for x in ("b", "t/n0/x"))
         if what == "take":
-            for leader, told in zip((view, plain), _report(random, broker), strict=True):
-                leader.take(told)
+            report, same = _report(random, broker)
+            view.take(report)
+            plain.look([same])
         elif what == "look":
             three = [f"b{i}" for i in random.permutation(9)[:3].tolist()]
-            written = [*(_report(random, one) for one in three), (broker, broker)]
-            for leader, told in zip((view, plain), zip(*written, strict=True), strict=True):
-                leader.look(told)
+            written = [_report(random, one) for one in three]
+            view.look([*(report for report, _ in written), broker])
+            plain.look([*(same for _, same in written), broker])
         elif what == "store":
-            short, long = random.random((2, 1, 4))
-            counts = np.array([7]), np.array([70])
-            nothing = np.zeros(1)
-            kept = Average(counts[0], short, counts[1], long, nothing, nothing.astype(np.int64))
-            view.store((bundle,), kept)
-            plain.store(bundle, leader_one_by_one.Average(7, short[0], 70, long[0], 0.0))
+            stored[bundle] = _stored(view, plain, bundle, random.random((2, 1, 4)))
         elif what == "own":
             view.own ^= {bundle}
             plain.own ^= {bundle}
-            view.recently_unloaded[bundle] = plain.recently_unloaded[bundle] = 1.0
+            view.recently_unloaded[bundle] = plain.recently_unloaded_bundles[bundle] = 1.0
+        elif what == "start":
+            view.start()
+            _started(plain, stored)
+        elif what == "drop":
+            view.drop(broker)
+            plain.look([broker])
+        elif what == "give":
+            view.give(bundle, broker)
+            plain.preallocate_bundle(bundle, broker)
         else:
-            told = {"drop": (broker,), "give": (bundle, broker)}.get(what, ())
-            getattr(view, what)(*told)
-            getattr(plain, what)(*told)
+            view.recompute()
+            plain.update_bundle_data()
         yield view, plain
 
 
@@ -222,14 +255,14 @@ def _both(
 def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
     compared = 0
     for view, plain in _both(np.random.default_rng(seed), 150, LeaderAverages()):
-        loads = cluster_load(view, _is_system), leader_one_by_one.cluster_load(plain, _is_system)
+        loads = cluster_load(view, _is_system), plain_load.cluster_load(plain, _is_system)
         for column in fields(ClusterLoad):
-            mine, other = (getattr(load, column.name) for load in loads)
+            mine, other = (_column(load, column.name) for load in loads)
             if is_dataclass(mine):
                 mine, other = asdict(mine), asdict(other)
             np.testing.assert_equal(mine, other, err_msg=column.name)
         for wanted in ("t/n0", "t/n1", "t/other"):
-            assert view.brokers_with_fewest(wanted) == plain.brokers_with_fewest(wanted)
+            assert view.brokers_with_fewest(wanted) == plain_load.brokers_with_fewest(plain, wanted)
         compared += len(loads[0].bundles)
     assert compared > 1000
 
@@ -242,11 +275,12 @@ def test_who_looks_seldom_sees_the_same_averages(seed: int, every: int) -> None:
     for view, plain in islice(both, every - 1, None, every):
         load, other = (
             cluster_load(view, _is_system),
-            leader_one_by_one.cluster_load(plain, _is_system),
+            plain_load.cluster_load(plain, _is_system),
         )
         assert load.bundle_data is not None and other.bundle_data is not None
         np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
-        np.testing.assert_equal(load.bundle_throughput_out, other.bundle_throughput_out)
+        mine, whole = (_column(it, "bundle_traffic").throughput_out for it in (load, other))
+        np.testing.assert_equal(mine, whole)
         np.testing.assert_equal(load.long_rate_in, other.long_rate_in)
         np.testing.assert_equal(asdict(load.preallocations), asdict(other.preallocations))
         compared += len(load.bundles)
@@ -274,18 +308,19 @@ def test_what_waits_is_fed_in_parts_if_it_is_much(
     few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A report has some six samples: parts end within looks, and some hold one report alone.
-    monkeypatch.setattr(waiting_module, "_TOGETHER", 9)
+    monkeypatch.setattr(samples_module, "_TOGETHER", 9)
     monkeypatch.setattr(averages_module, "_FEW_MAX", few)
     compared = 0
     both = _both(np.random.default_rng(8), 2000, LeaderAverages(waiting_max=90))
     for view, plain in islice(both, 39, None, 40):
         load, other = (
             cluster_load(view, _is_system),
-            leader_one_by_one.cluster_load(plain, _is_system),
+            plain_load.cluster_load(plain, _is_system),
         )
         assert load.bundle_data is not None and other.bundle_data is not None
         np.testing.assert_equal(asdict(load.bundle_data), asdict(other.bundle_data))
-        np.testing.assert_equal(load.bundle_rate_in, other.bundle_rate_in)
+        mine, whole = (_column(it, "bundle_traffic").rate_in for it in (load, other))
+        np.testing.assert_equal(mine, whole)
         compared += len(load.bundles)
     assert compared > 1000
 
@@ -302,12 +337,18 @@ def test_short_averages_are_the_same_without_the_long_ones() -> None:
         assert load.long_rate_in is load.long_rate_out is load.bundle_data is None
         for column in fields(ClusterLoad):
             if column.name not in {"long_rate_in", "long_rate_out", "bundle_data"}:
-                mine, whole = (getattr(it, column.name) for it in (load, other))
+                mine, whole = (_column(it, column.name) for it in (load, other))
                 if column.name == "preallocations":
                     mine, whole = mine.broker, whole.broker
+                elif column.name == "bundle_traffic":
+                    mine, whole = asdict(mine), asdict(whole)
                 np.testing.assert_equal(mine, whole, err_msg=column.name)
         compared += len(load.bundles)
     assert compared > 1000
+
+
+def _column(load: ClusterLoad, name: str) -> Any:
+    return load.bundle_traffic() if name == "bundle_traffic" else getattr(load, name)
 
 
 def _is_system(bundle: str) -> bool:

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.explain.conf_files import merged, read_conf
-from trimtab.explain.lint import RULES, Conf, Finding, lint, lint_upgrade
-from trimtab.explain.lint.heeded import READERS
+from trimtab.explanation.conf_files import merged, read_conf
+from trimtab.explanation.lint import RULES, Conf, Finding, lint, lint_upgrade
+from trimtab.explanation.lint.readers import READERS
 from trimtab.pulsar.keys import KEYS
 
 TESTDATA = Path(__file__).parent / "testdata" / "lint"

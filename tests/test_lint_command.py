@@ -15,10 +15,10 @@ from click.testing import CliRunner, Result
 
 from tests.golden_vectors import defaults
 from trimtab.cli import main
-from trimtab.explain.conf_files import read_conf
-from trimtab.explain.lint import RULES, Conf, lint
-from trimtab.explain.lint.sarif import sarif
-from trimtab.explain.lint.text import told
+from trimtab.explanation.conf_files import read_conf
+from trimtab.explanation.lint import RULES, Conf, lint
+from trimtab.explanation.lint.sarif import sarif
+from trimtab.explanation.lint.text import told
 
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "recordings"

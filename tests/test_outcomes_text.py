@@ -20,7 +20,7 @@ from trimtab.lab.outcomes.minimum_moves import (
     minimum_moves,
     usages,
 )
-from trimtab.lab.outcomes.recorded import Reported, Unloaded, recorded
+from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.lab.outcomes.spread import inner_spread, spread
 from trimtab.lab.outcomes.thrash import against_the_trend
 
@@ -37,7 +37,7 @@ def test_outcomes(path: Path, tmp_path: Path, file_regression: FileRegressionFix
 
 
 def test_every_file_of_measures_has_its_fixture() -> None:
-    nouns = {"__init__", "trajectory", "aftermath"}
+    nouns = {"__init__", "trajectory", "aftermath", "intervals"}
     assert {p.stem for p in SOURCES.glob("*.py")} - nouns == {p.stem for p in FILES}
 
 

@@ -12,11 +12,13 @@ from hypothesis import strategies as st
 
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.actions import action
+from trimtab.ingest.averages import store_bundles
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
-from trimtab.ingest.load_reports import load_report
-from trimtab.ingest.metrics import prom_line, query_range, scrape_time
+from trimtab.ingest.exports import query_range
+from trimtab.ingest.load_reports import load_report, store_broker
+from trimtab.ingest.metrics import prom_line, scrape_time
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
-from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
+from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS
 
 CHINA = timezone(timedelta(hours=8))

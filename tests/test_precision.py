@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tools.precision.__main__ import PAGE, RESULTS
-from tools.precision.families import CLEAN, FAMILIES, case
+from tools.precision.families import CLEAN, FAMILIES, case, missing
 from tools.precision.held_out import one
 from tools.precision.judging import Verdict, counts, read, result, wilson
 from tools.precision.page import rewritten
@@ -23,8 +23,10 @@ AGAIN = (
 
 def test_every_cause_has_a_family_and_a_row_of_the_page() -> None:
     text = PAGE.read_text("utf-8")
+    assert missing() == []
     assert set(FAMILIES) == set(FINDINGS)
-    assert all(f"| [{code}](findings/{code}.md) |" in text for code in FINDINGS)
+    for code in FINDINGS:
+        assert f"| [{code}](findings/{code}.md) |" in text, f"{code}: run `make precision`"
 
 
 def test_the_page_says_what_the_results_say() -> None:

@@ -277,7 +277,7 @@ def test_avg_shedder_moves_no_more_than_it_was_to(
 ) -> None:
     entry = SHEDDERS["AvgShedder", since]
     decision, _ = entry.shed(load, entry.memory, entry.settings(CONF, since))
-    weight = dict(zip(load.bundles, load.bundle_rate_in.tolist(), strict=True))
+    weight = dict(zip(load.bundles, load.bundle_traffic().rate_in.tolist(), strict=True))
     for i, broker in enumerate(load.brokers):
         moved = [weight[u.bundle] for u in decision.unloads if u.source == broker]
 

@@ -14,7 +14,7 @@ from pyspark import SparkContext
 
 from trimtab.cli import main
 from trimtab.files.fields import FieldError
-from trimtab.report.measured import BEGINS, ENDS
+from trimtab.report.marks import BEGINS, ENDS
 from trimtab.report.ratings import render_ratings
 from trimtab.trials.rate.definition import built_in_rating, rating
 from trimtab.trials.rate.docs import write_docs

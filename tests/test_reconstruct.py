@@ -10,9 +10,9 @@ import pytest
 from recorded_clusters import HOST_S, STATS_S, ZERO_S, Recorder
 from trimtab.lab.reconstruct import cluster
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.lab.reconstruct.leading import led
+from trimtab.lab.reconstruct.evidence import Stop, Told
+from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.reconstruct.splits import Split, splits
-from trimtab.lab.reconstruct.told import Stop, Told
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.world import Event, Kind
 

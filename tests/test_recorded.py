@@ -14,7 +14,7 @@ import pytest
 
 from trimtab.files.tables import DIAGNOSED, INGESTED
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
-from trimtab.lab.reconstruct.told import Told
+from trimtab.lab.reconstruct.evidence import Told
 from trimtab.pulsar.settings import load_manager_settings
 from trimtab.trials.recorded_cluster import recorded, refuse_unrecorded
 from trimtab.trials.recorded_cluster.reading import read

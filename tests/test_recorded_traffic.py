@@ -16,11 +16,11 @@ from trimtab.lab.reconstruct.cluster import (
     rebuilt,
 )
 from trimtab.lab.reconstruct.costs import WINDOWS_MIN, fitted
-from trimtab.lab.reconstruct.leading import led
+from trimtab.lab.reconstruct.evidence import Lines, Round, Stop, Told
+from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.reconstruct.rates import traffic
-from trimtab.lab.reconstruct.told import Lines, Round, Stop, Told
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.held import held
+from trimtab.lab.simulate.course import held
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run
 from trimtab.pulsar.model import Floats

@@ -16,7 +16,7 @@ from tests import fake_admin as fake
 from trimtab.cli import main
 from trimtab.diagnose.usage import usages_from_metrics
 from trimtab.ingest import open_recording
-from trimtab.ingest.metrics import query_range
+from trimtab.ingest.exports import query_range
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.live.gather import GatherError
 from trimtab.live.gather.remote_metrics import Remote, with_metrics

@@ -19,8 +19,7 @@ from typing import Any
 
 import pytest
 
-from report_nights import night
-from trimtab.report import render
+from report_nights import night, render
 from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.render import asset, fingerprint
 from trimtab.report.series import in_columns, runs, series_of, span_of, spread_apart, thinned

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from opened_pages import Open, browser, colours, open_page
-from report_nights import HOSTILE, night, usage
-from trimtab.report import render
+from pages_in_chromium import Open, browser, colours, open_page
+from report_nights import HOSTILE, night, render, usage
 from trimtab.report.render import MOVES_OF_MANY
 
 if TYPE_CHECKING:

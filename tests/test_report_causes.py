@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from report_nights import render
 from tools.precision.families import FAMILIES, case
 from tools.precision.recorded import judged
-from trimtab.report import render
 
 #: A seed of those that the families were written on.
 SEED = 1

@@ -11,9 +11,8 @@ from html.parser import HTMLParser
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from report_nights import HOSTILE, night, renamed_night
+from report_nights import HOSTILE, night, renamed_night, render
 from trimtab.files.visible import visible_name
-from trimtab.report import render
 
 NAMES = st.text(st.characters(categories=None), min_size=1, max_size=60) | st.sampled_from(HOSTILE)
 CLEAN = render(*renamed_night("tenant/namespace/0x00_0xff", "broker-0:8080"))

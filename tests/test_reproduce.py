@@ -15,8 +15,8 @@ from pyspark import SparkContext
 from sweep_rows import row
 from trimtab.cli import main
 from trimtab.files.fields import FieldError
-from trimtab.report.measured import BEGINS, ENDS, NoMarksError, replaced
-from trimtab.report.reproduced import picture_alone
+from trimtab.report.marks import BEGINS, ENDS, NoMarksError, replaced
+from trimtab.report.reproduction_picture import picture_alone
 from trimtab.report.reproductions import render_reproductions
 from trimtab.report.reproductions_text import reproductions_text
 from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of

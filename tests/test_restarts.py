@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trimtab.lab.restarts.orders import Timing, foretold, orders
-from trimtab.lab.restarts.standing import BundleLoad, ClusterNow, standing_world
+from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow, standing_world
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import simulated

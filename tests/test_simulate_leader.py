@@ -7,7 +7,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from tests.leader_one_by_one import LeaderView, Report, cluster_load
+from tests.plain_leader.load import cluster_load
+from tests.plain_leader.load_manager import LoadManager
+from tests.plain_leader.objects import Report
 from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
 from trimtab.lab.simulate import simulation as simulation_module
 from trimtab.lab.simulate.averages import Average
@@ -18,7 +20,7 @@ from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.windows import Counted, Sampled
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.leader import report_gate
-from trimtab.pulsar.leader.bundle_averages import averaged
+from trimtab.pulsar.leader.time_average import averaged
 from trimtab.pulsar.model import ClusterLoad, Ints
 from trimtab.pulsar.settings import ResourceWeights, load_manager_settings
 
@@ -32,7 +34,7 @@ class Shadowed(Leader):
     compared = counted = 0
 
     def _begin(self) -> None:
-        self.shadow = LeaderView()
+        self.shadow = LoadManager()
         #: Broker → bundle → messages/s in and out, as it counted last.
         self.stats: dict[int, dict[int, tuple[float, float]]] = {}
         #: Bundles that two reports listed at a time: each gives the shadow a sample.
@@ -45,7 +47,7 @@ class Shadowed(Leader):
         super().__post_init__()
         self._begin()
         for broker in self.order.tolist():
-            self.shadow.reports[self._name(broker)] = self._report(broker)
+            self.shadow.write(self._report(broker))
 
     def take(self, writes: Writes, was_behind: np.ndarray, counted: Counted) -> None:
         super().take(writes, was_behind, counted)
@@ -59,23 +61,23 @@ class Shadowed(Leader):
         for broker, is_fresh in zip(writes.broker.tolist(), writes.is_fresh.tolist(), strict=True):
             if is_fresh:
                 self.stats[broker] = fresh[broker]
-            self.shadow.take(self._report(broker))
+            self.shadow.look([self._report(broker)])
             self._look_for_doubles()
         self.stats.update(fresh)
 
     def join(self, broker: int) -> None:
         super().join(broker)
         self.stats[broker] = {}
-        self.shadow.take(self._report(broker))
+        self.shadow.look([self._report(broker)])
 
     def drop(self, broker: int) -> None:
         super().drop(broker)
-        self.shadow.drop(self._name(broker))
+        self.shadow.look([self._name(broker)])
 
     def recompute(self, times: int) -> None:
         super().recompute(times)
         if times == 1:
-            self.shadow.recompute()
+            self.shadow.update_bundle_data()
             self._look_for_doubles()
 
     def forget(self, bundle: int) -> None:
@@ -84,16 +86,17 @@ class Shadowed(Leader):
         for stats in self.stats.values():
             stats.pop(bundle, None)
         name = self.cluster.bundles.names[bundle]
-        self.shadow.averages.pop(name, None)
-        for broker, report in list(self.shadow.reports.items()):
+        self.shadow.bundle_data.pop(name, None)
+        for broker, data in self.shadow.broker_data.items():
+            report = data.local_data
             left = {b: s for b, s in report.stats.items() if b != name}
-            self.shadow.reports[broker] = Report(
-                broker, report.usage, report.limit, report.totals, tuple(left), left
+            self.shadow.write(
+                Report(broker, report.usage, report.limit, report.totals, tuple(left), left)
             )
 
     def meet(self, bundle: int) -> None:
         super().meet(bundle)
-        self.shadow.meet(self.cluster.bundles.names[bundle])
+        self.shadow.get_bundle_data_or_default(self.cluster.bundles.names[bundle])
 
     def preallocate(self, bundle: int, broker: int) -> None:
         super().preallocate(bundle, broker)
@@ -120,16 +123,16 @@ class Shadowed(Leader):
     def _report(self, broker: int) -> Report:
         names, size = self.cluster.bundles.names, self.cluster.bundles.message_bytes
         stats = {
-            names[i]: np.array([a, b, a * size[i], b * size[i], self.cluster.bundles.topics[i]])
+            names[i]: [a, b, a * size[i], b * size[i], self.cluster.bundles.topics[i]]
             for i, (a, b) in self.stats.get(broker, {}).items()
         }
         nothing = np.zeros(5)
         return Report(self._name(broker), nothing, nothing, np.zeros(4), tuple(stats), stats)
 
     def _look_for_doubles(self) -> None:
-        listed = [b for report in self.shadow.reports.values() for b in report.bundles]
+        listed = [b for data in self.shadow.broker_data.values() for b in data.local_data.bundles]
         self.doubled.update({b for b in listed if listed.count(b) > 1})
-        self.doubled &= self.shadow.averages.keys()
+        self.doubled &= self.shadow.bundle_data.keys()
 
     def _compare(self, load: ClusterLoad) -> None:
         wanted = cluster_load(self.shadow, lambda _: False)
@@ -139,35 +142,31 @@ class Shadowed(Leader):
             for one in (load, wanted)
         )
         assert mine == other
-        shadow, averages = self.shadow.averages, self.averages
+        shadow, averages = self.shadow.bundle_data, self.averages
         names = self.cluster.bundles.names
-        assert {names[i] for i in np.flatnonzero(averages.is_known)} == set(shadow)
+        assert {names[i] for i in np.flatnonzero(averages.bundles.is_known)} == set(shadow)
         values = averages.contents(self.cluster.bundles.message_bytes, self.cluster.bundles.topics)
-        for i in np.flatnonzero(averages.is_known).tolist():
-            average = shadow[names[i]]
+        for i in np.flatnonzero(averages.bundles.is_known).tolist():
             if names[i] in self.doubled:
                 continue
-            contents = [
-                *average.short,
-                average.short_samples,
-                *average.long,
-                average.long_samples,
-            ]
+            contents = shadow[names[i]].contents()[:10]
             np.testing.assert_allclose(values[i, :10], contents, rtol=1e-9, err_msg=names[i])
             Shadowed.compared += 1
         if self.has_split:
             # A report goes on counting the bundle that is no more, which the leader has struck.
             return
-        counts = {b: len(r.bundles) for b, r in self.shadow.reports.items()}
+        counts = {b: len(d.local_data.bundles) for b, d in self.shadow.broker_data.items()}
         assert dict(zip(load.brokers, load.bundle_count.tolist(), strict=True)) == counts
 
     def _compare_with_one_laid_out_anew(self, load: ClusterLoad) -> None:
         """What has only been brought up to date is what it would be from the beginning."""
         anew = self._layout_of_now().load
         for field in dataclasses.fields(load):
-            if field.name not in ("preallocations", "bundle_data"):
+            if field.name not in ("preallocations", "bundle_data", "bundle_traffic"):
                 mine, wanted = (getattr(one, field.name) for one in (load, anew))
                 assert np.array_equal(mine, wanted), field.name
+        carried = [dataclasses.astuple(one.bundle_traffic()) for one in (load, anew)]
+        assert all(map(np.array_equal, *carried))
         if load.bundle_data is not None and anew.bundle_data is not None:
             assert load.bundle_data.rows == anew.bundle_data.rows
             rows = list(anew.bundle_data.rows.values())
@@ -282,4 +281,4 @@ def _gated(reports: Reports, made: object, *, written: bool) -> report_gate.Meas
     else:
         arrays = (reports.totals, reports.bundles, reports.usage)
     totals, bundles, usage = (array.copy() for array in arrays)
-    return report_gate.Measured(totals, bundles, reports.gate.usage(usage) / 100.0)
+    return report_gate.Measured(totals, bundles, reports.gate.usage(usage))

@@ -158,7 +158,7 @@ class Story:
         where: dict[str, list[str]] = {}
         for bundle, broker in zip(load.bundles, load.bundle_broker.tolist(), strict=True):
             where.setdefault(bundle, []).append(load.brokers[broker].partition(":")[0])
-        known, short = leader.averages.is_known, leader.averages.short
+        known, short = leader.averages.bundles.is_known, leader.averages.short
         recent = leader.unloaded_s >= time_s - simulation.settings.grace_period_s
         return Look(
             time_s,

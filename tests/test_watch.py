@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.watched_nights import Told, told, watched
-from trimtab.lab.outcomes.recorded import Unloaded
+from trimtab.lab.outcomes.recording import Unloaded
 from trimtab.live.watch.memory import Span
 from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
 from trimtab.live.watch.scores import projected
@@ -112,7 +112,7 @@ def span(night: Told, number: int) -> Span:
         each for each in watched(night, 1.0) if isinstance(each, Decided) and each.number == number
     ]
     assert round_.shadow is not None
-    brokers = round_.shadow["brokers"]
+    brokers = round_.shadow["brokers"].to_pylist()
     return Span(
         round_,
         {row["broker"]: row["usage"] for row in brokers},

@@ -14,7 +14,7 @@ from pyspark import SparkContext
 
 from tools import what_if as page
 from trimtab.cli import main
-from trimtab.explain.explain import explain
+from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.trials.what_if.advice import advice
 from trimtab.trials.what_if.command import Answered, Question, what_if
@@ -66,7 +66,7 @@ def test_an_explained_night_holds_what_a_replay_advises(
     more = partial(advice, spark, tmp_path / "what-if", FEW)
     with open_recording(AVG) as opened:
         found = explain(spark, opened, tmp_path, more)
-    document = json.loads(found.findings.read_text(encoding="utf-8"))
+    document = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"))
     schema = json.loads((ROOT / "docs" / "findings.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(document)
     assert document["what_if"]["is_trusted"]

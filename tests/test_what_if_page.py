@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from jsonschema import Draft202012Validator
 
-from opened_pages import Open, browser, open_page
+from pages_in_chromium import Open, browser, open_page
+from report_nights import render
 from test_counterfactual import document
-from trimtab.report import render
 from trimtab.report.what_if import render_what_if
 from trimtab.report.what_if_section import section_of
 

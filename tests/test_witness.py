@@ -11,11 +11,11 @@ import numpy as np
 from tools.precision.explained import explained
 from tools.precision.ingested import ingested
 from tools.precision.witness import Witness
-from trimtab.diagnose.replay.leader_view import Report
 from trimtab.ingest import open_recording
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario import scenario
+from trimtab.pulsar.leader.view import Report
 from trimtab.trials.record import Options, record
 
 NIGHT = {

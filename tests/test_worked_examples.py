@@ -35,8 +35,9 @@ def moved(load: ClusterLoad, decision: Decision) -> ClusterLoad:
     gone = {unload.bundle for unload in decision.unloads}
     owner = np.where([name in gone for name in load.bundles], target, load.bundle_broker)
     count = np.bincount(owner, minlength=len(load.brokers))
-    rate = np.bincount(owner, load.bundle_rate_in, minlength=len(load.brokers))
-    carried = np.bincount(owner, load.bundle_throughput_in, minlength=len(load.brokers))
+    traffic = load.bundle_traffic()
+    rate = np.bincount(owner, traffic.rate_in, minlength=len(load.brokers))
+    carried = np.bincount(owner, traffic.throughput_in, minlength=len(load.brokers))
     return dataclasses.replace(
         load, bundle_broker=owner, bundle_count=count, rate_in=rate, throughput_in=carried
     )
@@ -67,10 +68,13 @@ def test_uniform_load_shedder_relieves_one_of_a_hundred_brokers_a_round(
 def test_bytes_in_and_bytes_out_add_up() -> None:
     """The published sums: a bundle of 10 in and 20 out is one of 30, a broker of 1 and 2 of 3."""
     load = cluster(("b0 0.80 @1024 a=10 b=15 c=29", "b1 0.50 d=1", "b2 0.50 e=1"))
+    traffic = load.bundle_traffic()
     load = dataclasses.replace(
         load,
         throughput_out=np.array([2048 * MEBIBYTE, 0, 0]),
-        bundle_throughput_out=np.array([20 * MEBIBYTE, 10 * MEBIBYTE, 0, 0, 0]),
+        bundle_traffic=lambda: dataclasses.replace(
+            traffic, throughput_out=np.array([20 * MEBIBYTE, 10 * MEBIBYTE, 0, 0, 0])
+        ),
     )
 
     decision = shed("ThresholdShedder", "4.0.8", load)

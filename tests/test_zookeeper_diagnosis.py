@@ -19,11 +19,11 @@ from pyspark import SparkContext
 
 from trimtab.diagnose.diagnosis import diagnose
 from trimtab.diagnose.replay.busy_leader import looks, unloading
-from trimtab.diagnose.replay.leader_load import broker_load
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.diagnose.replay.lookups import answer, is_lookup, owners
 from trimtab.diagnose.store_source import best_told, covered, is_logged
 from trimtab.ingest import ingest, open_recording
+from trimtab.pulsar.leader.load import broker_load
+from trimtab.pulsar.leader.view import LeaderView, Report
 
 UNIFORM = Path(__file__).parent.parent / "recordings" / "uniform"
 START = datetime(2026, 11, 21, 7, tzinfo=UTC)
@@ -162,7 +162,7 @@ def test_what_the_leader_gave_itself_counts_until_it_reports_it() -> None:
     view.recompute()
     assert view.brokers_with_fewest("t/n") == ("b2",)
     view.drop("b1")
-    assert view.given == {}
+    assert view.preallocated.by_broker == {}
 
 
 # ------------------------------------------------------- while the leader unloads

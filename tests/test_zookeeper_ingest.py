@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark import SparkContext
@@ -18,7 +17,7 @@ from pyspark import SparkContext
 from trimtab.ingest import Accounting, RecordingError, ingest, open_recording
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import parse_split
+from trimtab.ingest.worker import TableRows, parse_split
 from zookeeper_files import (
     TWO,
     close,
@@ -44,11 +43,9 @@ def parsed(path: Path, source: str, name: str) -> Tables:
     """Parse one file without Spark."""
     tables: Tables = {}
     [split] = cut(path, Origin(name, "", UTC, None), source)
-    for batch in parse_split(0, split):
-        for row in batch.to_pylist():
-            if row["table"] is not None:
-                rows = pa.ipc.open_stream(row["rows"]).read_all().to_pylist()
-                tables.setdefault(row["table"], []).extend(rows)
+    for part in parse_split(split):
+        if isinstance(part, TableRows):
+            tables.setdefault(part.table, []).extend(part.rows.to_pylist())
     return tables
 
 

@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.diagnose.deployment import deployment
+from trimtab.ingest.averages import store_bundles
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.entries import Entry
+from trimtab.ingest.load_reports import store_broker
 from trimtab.ingest.outcome import Origin, Rows
-from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
+from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory, learned
 from trimtab.live.watch.nouns import Action, Heard, Relearn, Row, Settings
-from trimtab.live.watch.seen import Seen
 from trimtab.live.watch.step import step
 from trimtab.live.watch.tally import Tally
+from trimtab.live.watch.view import Seen
 
 ROOT = Path(__file__).parent.parent
 STORE = {

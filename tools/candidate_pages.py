@@ -8,14 +8,15 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any
 
+from tests import plain_leader
 from tools.catalogue import code, first_line, table
 from tools.strategy_pages import linked, sections
-from trimtab.pulsar import leader as load_data
 from trimtab.pulsar.candidates import CHAINS, Chain
+from trimtab.pulsar.leader import report_gate
 from trimtab.pulsar.releases import release_order
 
 _Named = dict[Callable[..., Any], str]
@@ -44,11 +45,12 @@ def filters() -> str:
 
 
 def bookkeeping() -> str:
-    """Return every function of the leader's bookkeeping that has something to say."""
+    """Return every function of the leader's bookkeeping that names its source."""
     parts = []
-    for module in _modules(load_data):
-        parts.append(f"\n## {first_line(module).rstrip('.')}\n")
-        parts.extend(_part("", function) for function in _public(module))
+    for module in (report_gate, *_modules(plain_leader)):
+        if named := list(_public(module)):
+            parts.append(f"\n## {first_line(module).rstrip('.')}\n")
+            parts.extend(_part("", function) for function in named)
     return "".join(parts)
 
 
@@ -69,7 +71,7 @@ def _of(chain: Chain) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def _kind(function: Callable[..., Any]) -> str:
-    """Say in which releases of which load managers a function is in use."""
+    """Return in which releases of which load managers a function is in use."""
     uses: dict[str, list[str]] = {}
     for (manager, since), chain in CHAINS.items():
         if any(function is other for _, other in _of(chain)):
@@ -97,7 +99,7 @@ def _spans(manager: str, mine: list[str]) -> str:
 def _part(heading: str, function: Callable[..., Any]) -> str:
     """Return what a function does, its quirks and its source."""
     text = sections(inspect.getdoc(function) or "")
-    where = code(f"{function.__module__}.{function.__name__}")
+    where = code(f"{function.__module__}.{function.__qualname__}")
     lines = [f"\n### {heading}\n" if heading else f"\n### {where}\n"]
     lines.append(f"\n{where}\n" if heading else "")
     lines.append(f"\n{text['']}\n")
@@ -112,13 +114,14 @@ def _modules(package: ModuleType) -> list[ModuleType]:
     return [importlib.import_module(f"{package.__name__}.{name}") for name in names]
 
 
-def _public(module: ModuleType) -> list[Callable[..., Any]]:
-    """List a module's own public functions and classes that say where they are from."""
-    members: Mapping[str, Any] = vars(module)
-    return [
-        member
-        for name, member in members.items()
-        if not name.startswith("_")
-        and getattr(member, "__module__", "") == module.__name__
-        and "\nSource:\n" in (inspect.getdoc(member) or "")
-    ]
+def _public(module: ModuleType) -> Iterator[Callable[..., Any]]:
+    """Yield a module's own public functions, classes and methods that say where they are from."""
+    for member in vars(module).values():
+        if getattr(member, "__module__", "") == module.__name__:
+            methods = vars(member).values() if inspect.isclass(member) else ()
+            yield from filter(_has_source, (member, *methods))
+
+
+def _has_source(member: object) -> bool:
+    is_public = not getattr(member, "__name__", "_").startswith("_")
+    return is_public and callable(member) and "\nSource:\n" in (inspect.getdoc(member) or "")

@@ -165,5 +165,5 @@ def findings() -> str:
     """Return the list of findings with what each looks for."""
     return table(
         ("finding", "what it finds"),
-        ((f"[{name}]({name}.md)", first_line(function)) for name, function in FINDINGS.items()),
+        ((f"[{name}]({name}.md)", first_line(entry.rule)) for name, entry in FINDINGS.items()),
     )

@@ -11,7 +11,15 @@ from click.testing import CliRunner
 
 from tools.catalogue import code, table
 from trimtab.cli import main as command_line
-from trimtab.explain.lint import CLUSTER_RULES, CONF_RULES, RULES, UPGRADE_RULES, Conf, Rule, lint
+from trimtab.explanation.lint import (
+    CLUSTER_RULES,
+    CONF_RULES,
+    RULES,
+    UPGRADE_RULES,
+    Conf,
+    Rule,
+    lint,
+)
 from trimtab.pulsar.releases import release_order
 
 #: Heading of a column → the first release of it, and the first one after it.
@@ -99,7 +107,7 @@ def _releases(rule: Rule[Any]) -> str:
 
 
 def _holds(rule: Rule[Any], line: str) -> str:
-    """Say whether a rule holds in all releases of a line, in some, or in none."""
+    """Return whether a rule holds in all releases of a line, in some, or in none."""
     first, end = (release_order(it) for it in _LINES[line])
     for since, until in rule.spans:
         begins, ends = release_order(since), release_order(until) if until else None

@@ -1,4 +1,4 @@
-"""Write what is generated in docs/, or check that it is what the code says now.
+"""Write what is generated in docs/ and on the map, or check that it is what the code says now.
 
 A page holds its own recipe between cog's markers, and may hold text by hand outside of
 them; only a page for a new strategy is made from nothing.
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from cogapp import Cog
 
+from tools.findings_schema import SCHEMA, findings_schema
 from tools.strategy_pages import strategies
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,8 +45,14 @@ def stray() -> list[Path]:
 
 def generated() -> list[str]:
     """List the pages that hold a recipe."""
-    pages = sorted(DOCS.rglob("*.md"))
+    pages = [ROOT / "ARCHITECTURE.md", *sorted(DOCS.rglob("*.md"))]
     return [str(page) for page in pages if "[[[cog" in page.read_text(encoding="utf-8")]
+
+
+def schema_is_old() -> bool:
+    """Return whether the schema of findings.json lists other codes than there are."""
+    text = SCHEMA.read_text(encoding="utf-8")
+    return findings_schema(text) != text
 
 
 def main(arguments: list[str]) -> int:
@@ -60,7 +67,12 @@ def main(arguments: list[str]) -> int:
         print(f"{path.relative_to(ROOT)}: {'missing; run `make docs`' if is_check else 'new'}")
         if not is_check:
             path.write_text(_NEW_PAGE.format(name=path.stem), encoding="utf-8")
-    is_wrong = bool(stray() or missing())
+    is_old = schema_is_old()
+    if is_old and is_check:
+        print(f"{SCHEMA.relative_to(ROOT)}: lists other findings than there are; run `make docs`")
+    elif is_old:
+        SCHEMA.write_text(findings_schema(SCHEMA.read_text("utf-8")), encoding="utf-8")
+    is_wrong = bool(stray() or missing() or (is_old and is_check))
     mode = ["--check", "--diff"] if is_check else ["-r"]
     status = Cog().main(["cog", *mode, "--verbosity=1", "-I", str(ROOT), *generated()])
     return 1 if status or is_wrong else 0

@@ -71,7 +71,7 @@ def _role(function: Callable[..., Any]) -> str:
 
 
 def spans(function: Callable[..., Any]) -> str:
-    """Say in which releases a function decides: from which on, and until which one.
+    """Return in which releases a function decides: from which on, and until which one.
 
     A function that was replaced and came back, as in a line that got a fix late, has several.
     """
@@ -142,7 +142,7 @@ def settings(functions: Functions) -> str:
 
 
 def _decides(name: str) -> str:
-    """Say what a key decides, without naming the classes: the page is of one of them."""
+    """Return what a key decides, without naming the classes: the page is of one of them."""
     key = KEYS[name]
     return key.meaning + (f"; the same as {code(key.twin)}" if key.twin else "")
 
@@ -179,7 +179,7 @@ def _keys_read(functions: Functions) -> list[str]:
 
 
 def _examples(page: str) -> Iterator[str]:
-    """Tell the examples of a page, as they stand in its file."""
+    """Return the examples of a page, as they stand in its file."""
     path = EXAMPLES / f"{page}.jsonl"
     if not path.exists():
         return

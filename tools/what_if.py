@@ -26,7 +26,7 @@ from tools.catalogue import code, table
 from trimtab.cli.compare import compare
 from trimtab.files.fields import Field
 from trimtab.ingest import open_recording
-from trimtab.lab.reconstruct.recosted import drawn_costs, usage_error
+from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.run import simulated
 from trimtab.spark.program import digest

@@ -189,7 +189,7 @@ def remove(made: Made) -> None:
 
 
 def obstacle() -> str | None:
-    """Tell why there can be neither namespaces nor groups here; None if there can be."""
+    """Return why there can be neither namespaces nor groups here; None if there can be."""
     if os.geteuid() != 0:
         return f"found user {os.geteuid()}, expected root (MODE=plain needs none)"
     for tool, package in _TOOLS.items():

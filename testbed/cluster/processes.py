@@ -28,7 +28,7 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Tell whether it still runs; one that has ended and is not collected yet does not."""
+        """Return whether it still runs; one that has ended and is not collected yet does not."""
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)
         found = _stat(self.pid)

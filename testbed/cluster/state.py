@@ -73,7 +73,7 @@ class State:
 
 
 def is_known(folder: Path) -> bool:
-    """Tell whether a cluster was ever started in a folder."""
+    """Return whether a cluster was ever started in a folder."""
     return _file(folder).exists()
 
 

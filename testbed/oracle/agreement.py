@@ -48,7 +48,7 @@ class Agreement:
 
 
 def is_known(strategy: str, release: str) -> bool:
-    """Tell whether a class is ours to decide in a release."""
+    """Return whether a class is ours to decide in a release."""
     looks_up = (shedder, placer, extensible_shedder, extensible_placer)
     return any(look_up(strategy, release) is not None for look_up in looks_up)
 

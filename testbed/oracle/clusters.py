@@ -167,7 +167,7 @@ class Cluster:
     # ------------------------------------------------------- what the leader hears
 
     def news(self) -> dict[str, Any]:
-        """Tell what changed since the last time, as a round has it."""
+        """Return what changed since the last time, as a round has it."""
         told: dict[str, Any] = {}
         if self._stale:
             told["brokers"] = {name: self._report(name) for name in self._stale}

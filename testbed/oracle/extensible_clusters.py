@@ -113,7 +113,7 @@ class ExtensibleCluster:
         self._told.setdefault(key, {})[name] = told
 
     def news(self) -> dict[str, Any]:
-        """Tell what changed since the last time, as a round has it."""
+        """Return what changed since the last time, as a round has it."""
         told, self._told = self._told, {}
         return {"now": self.now_ms, **told}
 

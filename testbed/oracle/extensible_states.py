@@ -158,7 +158,7 @@ def _change(cluster: ExtensibleCluster, tags: list[str]) -> None:
 
 
 def _circumstances(cluster: ExtensibleCluster, tags: list[str]) -> dict[str, Any]:
-    """Say what holds besides what is published; what is not said stays."""
+    """Return what holds besides what is published; what is not said stays."""
     dice, told = cluster.dice, dict[str, Any]()
     if "unregistered" in tags or "churn" in tags or dice.random() < 0.3:
         gone = 0.2 if "unregistered" in tags else 0.0

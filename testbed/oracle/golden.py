@@ -75,7 +75,7 @@ def packed(vector: Mapping[str, Any], full: Mapping[str, Any] | None) -> dict[st
 
 
 def _changed(asked: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Say what of a round is not as it was given in another release; None is not there."""
+    """Return what of a round is not as it was given in another release; None is not there."""
     changed = {key: v for key, v in asked.items() if repr(v) != repr(given.get(key))}
     return changed | {key: None for key in given if key not in asked}
 

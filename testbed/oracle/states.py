@@ -74,7 +74,7 @@ _SYSTEM = (
 
 
 def is_of_release(strategy: str, release: str) -> bool:
-    """Tell whether a release of Pulsar has a class."""
+    """Return whether a release of Pulsar has a class."""
     return release_order(release) >= release_order(SINCE.get(strategy, "2.10.0"))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from difflib import unified_diff
 from pathlib import Path
 
-from tools.precision.families import CLEAN, FAMILIES
+from tools.precision.families import CLEAN, FAMILIES, missing
 from tools.precision.held_out import held_out, one
 from tools.precision.judging import Result, counts, read
 from tools.precision.page import rewritten
@@ -45,6 +45,9 @@ def main(arguments: list[str]) -> int:
     if arguments not in ([], ["--check"]):
         print(__doc__)
         return 2
+    if absent := missing():
+        print("\n".join(absent))
+        return 1
     if not arguments:
         results: list[Result] = []
         for each in held_out():

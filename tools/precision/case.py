@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_view import Report
+from trimtab.pulsar.leader.view import Report
 from trimtab.trials.record.options import as_measured
 
 Table = dict[str, Any]

@@ -7,12 +7,24 @@ from zlib import crc32
 
 import numpy as np
 
+from tools.precision import families_of_balancers, families_of_clusters
 from tools.precision.case import Case, drawn_night, hot
-from tools.precision.families_of_balancers import BALANCERS
-from tools.precision.families_of_clusters import CLUSTERS
+from trimtab.diagnose import FINDINGS
 
 Family = Callable[[Case, np.random.Generator], None]
-FAMILIES: Mapping[str, Family] = {**BALANCERS, **CLUSTERS}
+
+
+def _family(code: str) -> Family | None:
+    """Return the family of a cause, the function of its name; None if there is none."""
+    modules = (families_of_balancers, families_of_clusters)
+    found = (getattr(module, code.replace("-", "_"), None) for module in modules)
+    return next(filter(None, found), None)
+
+
+#: Cause → its family, in the order of the findings.
+FAMILIES: Mapping[str, Family] = {
+    code: family for code in FINDINGS if (family := _family(code)) is not None
+}
 #: Healthy nights, under each strategy.
 CLEAN: Mapping[str, tuple[str, str]] = {
     "clean-threshold": ("ThresholdShedder", "LeastResourceUsageWithWeight"),
@@ -23,6 +35,16 @@ CLEAN: Mapping[str, tuple[str, str]] = {
 }
 #: Share of recordings that have something else planted besides.
 _MIXED = 0.4
+
+
+def missing() -> list[str]:
+    """Return for each cause that nothing would judge which family is to be written."""
+    return [
+        f"{code}: found no family of recordings, expected `def {code.replace('-', '_')}(case, "
+        "random)` in tools/precision/families_of_balancers.py or families_of_clusters.py"
+        for code in FINDINGS
+        if code not in FAMILIES
+    ]
 
 
 def case(code: str, seed: int) -> Case:
@@ -72,4 +94,4 @@ def _mix(drawn: Case, random: np.random.Generator) -> None:
         drawn.plants.setdefault(name, dict(parameters))
 
 
-__all__ = ["CLEAN", "FAMILIES", "case", "hot"]
+__all__ = ["CLEAN", "FAMILIES", "case", "hot", "missing"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-
 import numpy as np
 
 from tools.precision.case import Case, hot
@@ -239,26 +237,3 @@ def stale_report(case: Case, random: Random) -> None:
     )
     codes = ("over-unloading", "cold-history", "over-placement", "blind-to-imbalance", "cold-cpu")
     case.plants["left open"] = {"codes": codes}
-
-
-BALANCERS: Mapping[str, Callable[[Case, Random], None]] = {
-    "random-placement": random_placement,
-    "over-placement": over_placement,
-    "over-unloading": over_unloading,
-    "ping-pong": ping_pong,
-    "cold-history": cold_history,
-    "score-disagreement": score_disagreement,
-    "sole-bundle": sole_bundle,
-    "even-distribution-override": even_distribution_override,
-    "same-broker": same_broker,
-    "blind-to-imbalance": blind_to_imbalance,
-    "lost-destination": lost_destination,
-    "empty-bundle-moved": empty_bundle_moved,
-    "emptied-broker": emptied_broker,
-    "jitter-chasing": jitter_chasing,
-    "one-pair-per-round": one_pair_per_round,
-    "wrong-extreme": wrong_extreme,
-    "throughput-floor": throughput_floor,
-    "grace-starvation": grace_starvation,
-    "stale-report": stale_report,
-}

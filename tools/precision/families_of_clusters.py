@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from tools.precision.case import Case, Reported, hot
 from tools.precision.families_of_balancers import one_pair_per_round, random_placement
-from trimtab.diagnose.replay.leader_view import Report
+from trimtab.pulsar.leader.view import Report
 
 Random = np.random.Generator
 _NIC = slice(3, 5)
@@ -237,27 +236,3 @@ def chatty_reports(case: Case, random: Random) -> None:
         "every_s": float(random.choice([5, 10, 15])),
         "since_min": float(random.uniform(1, 6)),
     }
-
-
-CLUSTERS: Mapping[str, Callable[[Case, Random], None]] = {
-    "heterogeneous-brokers": heterogeneous_brokers,
-    "giant-bundle": giant_bundle,
-    "no-headroom": no_headroom,
-    "cold-cpu": cold_cpu,
-    "bad-nic-limit": bad_nic_limit,
-    "usage-zero": usage_zero,
-    "memory-as-load": memory_as_load,
-    "zero-traffic-contradiction": zero_traffic_contradiction,
-    "slow-round": slow_round,
-    "leader-change": leader_change,
-    "two-leaders": two_leaders,
-    "no-acting-leader": no_acting_leader,
-    "shedding-aborted": shedding_aborted,
-    "split-refused": split_refused,
-    "split-storm": split_storm,
-    "unload-failed": unload_failed,
-    "skipped-bundles": skipped_bundles,
-    "vanished-bundle": vanished_bundle,
-    "wrong-manager": wrong_manager,
-    "chatty-reports": chatty_reports,
-}

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from trimtab.files.packing import unpacked
 from trimtab.files.partitions import write_rows
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import parse_split
+from trimtab.ingest.worker import TableRows, parse_split
 
 
 def ingested(recording: Recording, tables: Path) -> None:
@@ -39,14 +38,13 @@ def ingested(recording: Recording, tables: Path) -> None:
     write_rows(tables, recording.cluster, f"{recording.name}-00001", whole)
 
 
-def _parsed(recording: Recording) -> Iterator[tuple[str, pa.Table]]:
+def _parsed(recording: Recording) -> Iterator[TableRows]:
     for source, files in recording.files.items():
         if source == "recording":
             continue
         for file in files:
             origin = Origin(file.name, file.log_broker, recording.zone, recording.day)
             [split] = cut(file.path, origin, source)
-            for batch in parse_split(0, split):
-                for row in batch.select(["table", "rows"]).to_pylist():
-                    if row["table"] is not None:
-                        yield row["table"], unpacked(row["rows"])
+            for given in parse_split(split):
+                if isinstance(given, TableRows):
+                    yield given

@@ -42,7 +42,7 @@ class Result:
 
     @property
     def is_clean(self) -> bool:
-        """Tell whether it is of a healthy night."""
+        """Return whether it is of a healthy night."""
         return self.family in CLEAN
 
     def line(self) -> str:

@@ -38,7 +38,7 @@ class Planted:
         }
 
     def names(self, finding: Named) -> bool:
-        """Tell whether a finding is about this."""
+        """Return whether a finding is about this."""
         return (
             finding.code == self.code
             and (self.since_ms is None or finding.time_ms >= self.since_ms - _SLACK_MS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from trimtab.diagnose.replay.leader_view import LeaderView
+from trimtab.pulsar.leader.view import LeaderView
 from trimtab.trials.record.listener import Selected, Unloading, Write
 from trimtab.trials.record.shedder_lines import Shed
 

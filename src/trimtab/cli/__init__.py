@@ -1,10 +1,9 @@
-"""The commands: a verb a room, a file a command.  Opens files and starts Spark; decides nothing."""
+"""A command line → one call: a file a command; opens files and starts Spark, decides nothing."""
 
 from __future__ import annotations
 
 import click
 
-from trimtab import __version__
 from trimtab.cli.apply import apply
 from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
@@ -13,6 +12,7 @@ from trimtab.cli.drain import drain
 from trimtab.cli.errors import clear_errors
 from trimtab.cli.explain import explain
 from trimtab.cli.gather import gather
+from trimtab.cli.help import help_
 from trimtab.cli.ingest import ingest
 from trimtab.cli.lint import lint
 from trimtab.cli.plan import plan
@@ -24,6 +24,7 @@ from trimtab.cli.restart_plan import restart_plan
 from trimtab.cli.simulate import simulate
 from trimtab.cli.sweep import sweep
 from trimtab.cli.watch import watch
+from trimtab.files.version import __version__
 
 
 class _Main(click.Group):
@@ -67,5 +68,6 @@ for _command in (
     apply,
     drain,
     restart_plan,
+    help_,
 ):
     main.add_command(_command)

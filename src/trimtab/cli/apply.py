@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Unpack
 import click
 
 from trimtab.cli.acting import Asking, acting, where
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
 from trimtab.cli.signals import ended_by_signals
 
@@ -50,24 +49,23 @@ def apply(
       trimtab apply plan.json --admin http://broker-1:8080
       trimtab apply plan.json --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 --yes
     """
-    with clear_errors():
-        from trimtab.live.apply import reached
-        from trimtab.live.apply.files import plan_of
+    from trimtab.live.apply import reached
+    from trimtab.live.apply.files import plan_of
 
-        found = plan_of(plan)
-        path = journal or plan.with_name(f"{plan.name}.journal")
-        with reached(where(asking)) as cluster:
-            if yes:
-                is_good = carry_out(found, cluster, path, is_json=is_json)
-            else:
-                is_good = rehearse(found, cluster, path, is_json=is_json)
+    found = plan_of(plan)
+    path = journal or plan.with_name(f"{plan.name}.journal")
+    with reached(where(asking)) as cluster:
+        if yes:
+            is_good = carry_out(found, cluster, path, is_json=is_json)
+        else:
+            is_good = rehearse(found, cluster, path, is_json=is_json)
     sys.exit(0 if is_good else 1)
 
 
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
     """Show what would be done; return whether nothing stands against it."""
     from trimtab.live.apply import rehearsed
-    from trimtab.live.apply.told import rehearsal_json, told_rehearsal
+    from trimtab.live.apply.text import rehearsal_json, told_rehearsal
 
     found = rehearsed(plan, cluster, journal)
     if is_json:
@@ -89,7 +87,7 @@ def carry_out(
 ) -> bool:
     """Carry a plan out, telling what happens; return whether it is done."""
     from trimtab.live.apply import carried_out
-    from trimtab.live.apply.told import account_json, told_account
+    from trimtab.live.apply.text import account_json, told_account
 
     with _looking_on(plan) as watching:
         done = carried_out(plan, cluster, journal, watching, marked)
@@ -106,7 +104,7 @@ def carry_out(
 def _looking_on(plan: Plan) -> Iterator[Watching]:
     """Tell each entry and each wait once, on the side of errors, and hear of Ctrl-C."""
     from trimtab.live.apply import Watching
-    from trimtab.live.apply.told import told_entry
+    from trimtab.live.apply.text import told_entry
 
     last = ""
 

@@ -10,7 +10,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
 
 
@@ -47,19 +46,14 @@ def blame(recording: Path, as_json: bool, **asked: Unpack[_Asked]) -> None:
       trimtab blame explained/threshold --broker 10.213.0.12
       trimtab blame explained/threshold --bundle lb/ns1/0x18 --json | jq .steps[].text
     """
-    from trimtab.explain.blame import BlameError, Question, document, lines
-    from trimtab.explain.blame import blame as blamed
+    from trimtab.explanation.blame import Question, document, lines
+    from trimtab.explanation.blame import blame as blamed
 
     if (asked["bundle"] is None) == (asked["broker"] is None):
         found = "neither" if asked["bundle"] is None else "both --bundle and --broker"
         complain(f"trimtab: found {found}, expected either --bundle or --broker")
         sys.exit(2)
-    with clear_errors():
-        try:
-            story, where = blamed(recording, Question(**asked))
-        except BlameError as error:
-            complain(f"trimtab: {error}")
-            sys.exit(2)
+    story, where = blamed(recording, Question(**asked))
     if as_json:
         click.echo(json.dumps(document(story), indent=1))
         return

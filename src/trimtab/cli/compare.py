@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RELEASE
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.telling import tell
 
@@ -101,93 +99,19 @@ def compare(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked
         --set loadBalancerBrokerThresholdShedderPercentage=20
     """
     from trimtab.spark.session import opened_spark
-    from trimtab.trials.compare.compare import Question, planned
-    from trimtab.trials.compare.compare import compare as compared
+    from trimtab.trials.what_if.contest import Contest, contest
 
-    with clear_errors():
-        recording = _recording(asked)
-        if recording is not None:
-            _on_recording(recording, asked, output, (cores, master))
-            return
-        question = Question(
-            scenarios=asked["scenarios"],
-            strategies=_pairs(asked),
-            baseline=asked["baseline"],
-            settings=asked["settings"],
-            release=asked["release"],
-            n_seeds=asked["seeds"],
-            time_limit_s=asked["time_limit"],
-            command=_command(asked, output),
-        )
-        comparing = planned(question)
-        start = partial(opened_spark, "trimtab", cores=cores, master=master)
-        found = compared(start, comparing, output, anew=asked["anew"])
+    compared = Contest(
+        scenarios=asked["scenarios"],
+        strategies=asked["strategies"],
+        baseline=asked["baseline"],
+        settings=asked["settings"],
+        release=asked["release"],
+        seeds=asked["seeds"],
+        time_limit=asked["time_limit"],
+    )
+    start = partial(opened_spark, "trimtab", cores=cores, master=master)
+    found = contest(start, compared, output, anew=asked["anew"])
     tell(found, found.comparison if asked["as_json"] else None)
     if found.has_failed or not found.has_runs:
         sys.exit(1)
-
-
-def _recording(asked: _Asked) -> Path | None:
-    """Say which recording is asked about; None if it is scenarios.
-
-    Raises:
-        FieldError: a recording stands beside something else, or a baseline is named for it.
-    """
-    from trimtab.files.fields import FieldError
-    from trimtab.ingest.archives import ARCHIVES
-
-    given = asked["scenarios"]
-    found = [each for each in given if Path(each).is_dir() or each.endswith(ARCHIVES)]
-    if not found:
-        return None
-    if len(given) > 1:
-        raise FieldError("SCENARIO...", ", ".join(given), "scenarios, or one recording")
-    if asked["baseline"]:
-        raise FieldError("--baseline", asked["baseline"], "none: it is what really steered")
-    return Path(given[0])
-
-
-def _on_recording(
-    recording: Path, asked: _Asked, output: Path, where: tuple[int, str | None]
-) -> None:
-    """Replay a recording, and tell what came of it."""
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
-    from trimtab.trials.what_if.command import Question, what_if
-
-    question = Question(
-        strategies=_pairs(asked),
-        settings=asked["settings"],
-        release=asked["release"],
-        n_seeds=asked["seeds"],
-        time_limit_s=asked["time_limit"],
-        command=_command(asked, output),
-    )
-    cores, master = where
-    with (
-        open_recording(recording) as opened,
-        opened_spark("trimtab", cores=cores, master=master) as spark,
-    ):
-        found = what_if(spark, opened, question, output, anew=asked["anew"])
-    tell(found, found.comparison if asked["as_json"] else None)
-    if not (found.is_trusted and found.has_runs):
-        sys.exit(1)
-
-
-def _pairs(asked: _Asked) -> tuple[str, ...]:
-    return tuple(filter(None, map(str.strip, asked["strategies"].split(","))))
-
-
-def _command(asked: _Asked, output: Path) -> str:
-    """Spell the command that asks the same again, on however many cores."""
-    options = {
-        "--strategies": asked["strategies"],
-        "--baseline": asked["baseline"] or "",
-        "--release": asked["release"] or "",
-        "--seeds": str(asked["seeds"]),
-        "--time-limit": f"{asked['time_limit']:g}",
-    }
-    words = ["trimtab", "compare", *asked["scenarios"]]
-    words += [word for option, value in options.items() if value for word in (option, value)]
-    words += [word for setting in asked["settings"] for word in ("--set", setting)]
-    return shlex.join([*words, "-o", str(output)])

@@ -36,18 +36,13 @@ def decide(
       trimtab decide rounds.jsonl --release 2.10.4
       trimtab decide rounds.jsonl --explain
     """
-    from trimtab.files.fields import FieldError
-    from trimtab.trials.decide import Question, UnreadableError, decisions
+    from trimtab.trials.decide import Question, decisions
 
     has_errors = False
-    try:
-        question = Question(release, strategy, explain, as_json)
-        question.check()
-        for answer in decisions(file, question):
-            (complain if answer.is_error else say)(answer.text)
-            has_errors = has_errors or answer.is_error
-    except (FieldError, UnreadableError) as error:
-        complain(f"trimtab: {error}")
-        has_errors = True
+    question = Question(release, strategy, explain, as_json)
+    question.check()
+    for answer in decisions(file, question):
+        (complain if answer.is_error else say)(answer.text)
+        has_errors = has_errors or answer.is_error
     if has_errors:
         sys.exit(2)

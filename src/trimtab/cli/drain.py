@@ -13,14 +13,13 @@ import click
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.durations import Duration
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import complain
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached
-    from trimtab.live.apply.draining import Drain
+    from trimtab.live.apply.drain import Drain
     from trimtab.live.apply.post import Post
     from trimtab.live.control.plan import Plan
 
@@ -88,32 +87,31 @@ def drain(
       trimtab drain broker-3:8080 --admin http://broker-1:8080 -o drain.json --yes
       trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
     """
-    with clear_errors():
-        from trimtab.live.apply import reached
-        from trimtab.live.apply.draining import Drain, drain_limits, drain_plan, return_plan
-        from trimtab.live.apply.files import plan_of, write_plan
+    from trimtab.live.apply import reached
+    from trimtab.live.apply.drain import Drain, drain_limits, drain_plan, return_plan
+    from trimtab.live.apply.files import plan_of, write_plan
 
-        limits = drain_limits(asked["bar"], asked["every"])
-        drain = Drain(broker, takers, limits, asked["shedding"], emptied is not None)
-        with reached(where(asked)) as cluster:
-            if emptied is None:
-                plan = drain_plan(cluster, drain)
-            else:
-                plan = return_plan(cluster, drain, plan_of(emptied))
-            path = asked["output"] or _named("drain" if emptied is None else "return", broker)
-            write_plan(path, plan)
-            click.echo(f"Plan: {path}", err=asked["is_json"])
-            journal = path.with_name(f"{path.name}.journal")
-            if asked["yes"]:
-                is_good = _carry_out(plan, cluster, journal, drain, is_json=asked["is_json"])
-            else:
-                is_good = rehearse(plan, cluster, journal, is_json=asked["is_json"])
+    limits = drain_limits(asked["bar"], asked["every"])
+    drain = Drain(broker, takers, limits, asked["shedding"], emptied is not None)
+    with reached(where(asked)) as cluster:
+        if emptied is None:
+            plan = drain_plan(cluster, drain)
+        else:
+            plan = return_plan(cluster, drain, plan_of(emptied))
+        path = asked["output"] or _named("drain" if emptied is None else "return", broker)
+        write_plan(path, plan)
+        click.echo(f"Plan: {path}", err=asked["is_json"])
+        journal = path.with_name(f"{path.name}.journal")
+        if asked["yes"]:
+            is_good = _carry_out(plan, cluster, journal, drain, is_json=asked["is_json"])
+        else:
+            is_good = rehearse(plan, cluster, journal, is_json=asked["is_json"])
     sys.exit(0 if is_good else 1)
 
 
 def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
     """Mark the broker and move; return whether all is as it was meant to be."""
-    from trimtab.live.apply.draining import left_on
+    from trimtab.live.apply.drain import left_on
 
     broker = drain.broker
 

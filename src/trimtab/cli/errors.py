@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,8 @@ from typing import NoReturn
 import click
 
 from trimtab.cli.saying import complain
+from trimtab.files.errors import TrimtabError, system_fault
+from trimtab.files.parameters import ParameterError
 
 
 @contextmanager
@@ -25,9 +26,10 @@ def clear_errors() -> Iterator[None]:
     except Exception as error:
         if _was_stopped(error):
             _stop()
-        if not (_is_of_system(error) or isinstance(error, _mendable())):
+        fault = str(_of_command(error)) if isinstance(error, TrimtabError) else system_fault(error)
+        if fault is None:
             raise
-        complain(f"trimtab: {_told(error)}")
+        complain(f"trimtab: {fault}")
         sys.exit(2)
 
 
@@ -49,57 +51,6 @@ def _was_stopped(error: BaseException) -> bool:
     return False
 
 
-def _is_of_system(error: Exception) -> bool:
-    """Say whether it is the system that refuses; a reader that has left is none of it."""
-    if isinstance(error, OSError):
-        return error.errno not in (None, errno.EPIPE)
-    return isinstance(error, MemoryError)
-
-
-def _told(error: Exception) -> str:
-    """Say what is wrong; of what the system refuses, the file and why."""
-    if isinstance(error, MemoryError):
-        return f"there is too little memory for this: {error}".removesuffix(": ")
-    if not isinstance(error, OSError) or error.strerror is None:
-        return str(error)
-    return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-
-
-def _mendable() -> tuple[type[Exception], ...]:
-    """List what a user can mend; only now, so that no command loads the rooms of all others."""
-    from trimtab.explain.explain import NothingReadableError
-    from trimtab.files.fields import FieldError
-    from trimtab.ingest import IngestError, RecordingError
-    from trimtab.lab.reconstruct.cluster import NothingToSimulateError
-    from trimtab.lab.simulate.scenario import ScenarioError
-    from trimtab.live.apply import JournalError, LockError, PlanError
-    from trimtab.live.gather.access import GatherError
-    from trimtab.pulsar.settings import SettingError
-    from trimtab.spark.java import JavaError
-    from trimtab.spark.session import SparkError
-    from trimtab.trials.rate.definition import RatingError
-    from trimtab.trials.reproduce.definition import DefinitionError
-    from trimtab.trials.rerun.question import QuestionError
-    from trimtab.trials.sweep.grid import GridError
-    from trimtab.trials.sweep.kept import SweepError
-
-    return (
-        DefinitionError,
-        FieldError,
-        GatherError,
-        GridError,
-        IngestError,
-        JavaError,
-        JournalError,
-        LockError,
-        NothingReadableError,
-        NothingToSimulateError,
-        PlanError,
-        QuestionError,
-        RatingError,
-        RecordingError,
-        ScenarioError,
-        SettingError,
-        SparkError,
-        SweepError,
-    )
+def _of_command(error: TrimtabError) -> BaseException:
+    """Return an error that names options; a public function names parameters instead."""
+    return error.__cause__ or error if isinstance(error, ParameterError) else error

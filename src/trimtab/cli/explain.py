@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 import click
 
+import trimtab
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import complain, say
-
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-
-    from trimtab.explain.explain import More
 
 
 class _Asked(TypedDict):
@@ -74,48 +67,17 @@ def explain(
       trimtab explain logs --prometheus http://prometheus:9090 \\
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
-    from trimtab.ingest import open_recording
-    from trimtab.live.gather.remote_metrics import Remote, with_metrics
-    from trimtab.spark.session import opened_spark
+    from trimtab.spark.session import ended_spark
 
-    url = asked["prometheus"]
-    if url is None and (asked["begin"] or asked["end"]):
+    if asked["prometheus"] is None and (asked["begin"] or asked["end"]):
         raise click.UsageError("--from and --to: found without --prometheus, expected beside it")
-    remote = None if url is None else Remote(url, asked["begin"], asked["end"])
-    with (
-        clear_errors(),
-        open_recording(recording) as found,
-        with_metrics(found, remote) as opened,
-    ):
-        folder = output or Path("explained") / opened.name
-        with opened_spark(
-            "trimtab", cores=asked["cores"], master=asked["master"], meanwhile=_load_the_rest
-        ) as spark:
-            from trimtab.explain.explain import explain as explained
-
-            more = _advice(spark, folder / "what-if") if what_if else None
-            result = explained(spark, opened, folder, more)
+    with ended_spark():
+        result = trimtab.explain(recording, output=output, what_if=what_if, **asked)
     if as_json:
-        click.echo(result.findings.read_text(encoding="utf-8"), nl=False)
+        findings = result.report.with_name("findings.json")
+        click.echo(findings.read_text(encoding="utf-8"), nl=False)
         return
-    said = result.document["headline"]
-    say(f"{said['text']} {said['sting']}".strip())
-    for warning in result.document["warnings"]:
+    say(result.headline)
+    for warning in result.warnings:
         complain(f"warning: {warning}")
     say(f"Report: {result.report}")
-
-
-def _load_the_rest() -> None:
-    """Load what comes after the start of Spark, a second's work."""
-    import_module("trimtab.explain.explain")
-    from trimtab.report import make_ready
-
-    make_ready()
-
-
-def _advice(spark: SparkContext, folder: Path) -> More:
-    """Ask for what other strategies would have done; its rooms are loaded only for this."""
-    from trimtab.trials.what_if.advice import advice
-    from trimtab.trials.what_if.command import Question
-
-    return partial(advice, spark, folder, Question())

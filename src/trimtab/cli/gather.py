@@ -8,7 +8,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.durations import Duration
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.reaching import (
     ADMIN,
     CLIENT_CONF,
@@ -98,7 +97,7 @@ def gather(
     from trimtab.live.gather import Wanted
     from trimtab.live.gather import gather as gathered
 
-    with clear_errors(), ended_by_signals() as is_over:
+    with ended_by_signals() as is_over:
         zone = asked["time_zone"]
         if zone is not None and zone_of(zone) is None:
             raise FieldError("--time-zone", shown(zone), ZONES)

@@ -11,7 +11,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import complain, say
 
@@ -90,11 +89,10 @@ def ingest(
         raise click.UsageError("--until-idle: found without --follow, expected beside it")
     if asked["is_followed"] and len(recordings) > 1:
         raise click.UsageError(f"--follow: found {len(recordings)} recordings, expected one")
-    with clear_errors():
-        if asked["is_followed"]:
-            _follow(recordings[0], output, (cores, master), asked)
-        else:
-            _ingest(recordings, output, (cores, master))
+    if asked["is_followed"]:
+        _follow(recordings[0], output, (cores, master), asked)
+    else:
+        _ingest(recordings, output, (cores, master))
 
 
 def _ingest(recordings: Sequence[Path], output: Path, where: tuple[int, str | None]) -> None:

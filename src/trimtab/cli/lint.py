@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 
 if TYPE_CHECKING:
-    from trimtab.explain.conf_files import Looked
-    from trimtab.explain.lint import Finding, Severity
+    from trimtab.explanation.conf_files import Looked
+    from trimtab.explanation.lint import Finding, Severity
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
@@ -68,19 +69,17 @@ def lint(
       trimtab lint broker.conf --from 3.0.7 --to 5.0.1
       trimtab lint broker.conf --release 4.0.8 --format sarif > lint.sarif
     """
-    from trimtab.explain.conf_files import LintError, Releases, look
-    from trimtab.explain.lint import RULES
-    from trimtab.explain.lint.conf import shown
+    from trimtab.explanation.conf_files import LintError, Releases, look, refuse_unknown
+    from trimtab.explanation.lint import Severity, chosen
+    from trimtab.explanation.lint.conf import shown
 
     try:
-        unknown = [code for code in asked["ignore"] if code not in RULES]
-        if unknown:
-            raise LintError(f"--ignore: found {unknown[0]!r}, expected a rule of docs/lint.md")
+        refuse_unknown(asked["ignore"])
         looked = look(broker_conf, Releases(release.strip(), before.strip(), after.strip()))
     except LintError as error:
         click.echo(f"trimtab: {shown(str(error), 1000)}", err=True)
         sys.exit(2)
-    findings = [it for it in looked.findings if _is_asked(it, asked)]
+    findings = chosen(looked.findings, Severity(asked["severity"]), asked["ignore"])
     if asked["output_format"] == "plain":
         _tell(findings, looked, before, asked["explain"])
     else:
@@ -91,16 +90,10 @@ def lint(
         sys.exit(1)
 
 
-def _is_asked(finding: Finding, asked: _Asked) -> bool:
-    order = list(_COLOURS)
-    is_bad_enough = order.index(finding.severity.value) <= order.index(asked["severity"])
-    return is_bad_enough and finding.code not in asked["ignore"]
-
-
-def _tell(findings: list[Finding], looked: Looked, before: str, is_explained: bool) -> None:
+def _tell(findings: Sequence[Finding], looked: Looked, before: str, is_explained: bool) -> None:
     """Print findings for people, and a line that sums them up."""
-    from trimtab.explain.lint.conf import shown
-    from trimtab.explain.lint.text import counted, told
+    from trimtab.explanation.lint.conf import shown
+    from trimtab.explanation.lint.text import counted, told
 
     for line in told(findings, _paint, explains=is_explained):
         click.echo(line)
@@ -118,12 +111,12 @@ def _paint(text: str, severity: Severity | None) -> str:
 
 
 def _laid_out(
-    findings: list[Finding], looked: Looked, before: str, output_format: str
+    findings: Sequence[Finding], looked: Looked, before: str, output_format: str
 ) -> dict[str, object]:
     """Lay findings out for programs."""
-    from trimtab.explain.lint import RULES
-    from trimtab.explain.lint.document import document
-    from trimtab.explain.lint.sarif import sarif
+    from trimtab.explanation.lint import RULES
+    from trimtab.explanation.lint.document import document
+    from trimtab.explanation.lint.sarif import sarif
 
     if output_format == "sarif":
         return sarif(findings, RULES, __version__)

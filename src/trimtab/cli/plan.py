@@ -8,7 +8,6 @@ from typing import Unpack
 import click
 
 from trimtab.cli.acting import Asking, acting, where
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.reaching import SHEDDING
 from trimtab.cli.saying import say
@@ -64,16 +63,15 @@ def plan(moves: int, gain: float, tolerance: float, **asked: Unpack[_Asked]) -> 
       trimtab plan --admin http://broker-1:8080 --moves 3
       trimtab apply plan.json --admin http://broker-1:8080
     """
-    with clear_errors():
-        from trimtab.live.apply import reached
-        from trimtab.live.apply.files import write_plan
-        from trimtab.live.apply.planning import level_plan, levelled_json, told_levelled
-        from trimtab.live.control.levelling import Wish
+    from trimtab.live.apply import reached
+    from trimtab.live.apply.files import write_plan
+    from trimtab.live.apply.moves import level_plan, levelled_json, told_levelled
+    from trimtab.live.control.level import Wish
 
-        with reached(where(asked)) as cluster:
-            found = level_plan(cluster, Wish(moves, gain, tolerance), asked["shedding"])
-        write_plan(asked["output"], found.plan)
-        lines = [levelled_json(found)] if asked["is_json"] else told_levelled(found)
-        for line in lines:
-            say(line)
-        click.echo(f"Plan: {asked['output']}", err=asked["is_json"])
+    with reached(where(asked)) as cluster:
+        found = level_plan(cluster, Wish(moves, gain, tolerance), asked["shedding"])
+    write_plan(asked["output"], found.plan)
+    lines = [levelled_json(found)] if asked["is_json"] else told_levelled(found)
+    for line in lines:
+        say(line)
+    click.echo(f"Plan: {asked['output']}", err=asked["is_json"])

@@ -11,7 +11,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.telling import tell
 
 
@@ -71,14 +70,13 @@ def rate(output: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) 
     from trimtab.trials.rate.pipeline import planned
     from trimtab.trials.rate.pipeline import rate as rated
 
-    with clear_errors():
-        file = asked["definition"]
-        rating = built_in_rating() if file is None else read_rating(file)
-        rates = planned(rating, asked["seeds"], _command(asked, output))
-        start = partial(opened_spark, "trimtab", cores=cores, master=master)
-        found = rated(start, rates, output, anew=asked["anew"])
-        if asked["docs"] is not None:
-            write_docs(found.document, asked["docs"])
+    file = asked["definition"]
+    rating = built_in_rating() if file is None else read_rating(file)
+    rates = planned(rating, asked["seeds"], _command(asked, output))
+    start = partial(opened_spark, "trimtab", cores=cores, master=master)
+    found = rated(start, rates, output, anew=asked["anew"])
+    if asked["docs"] is not None:
+        write_docs(found.document, asked["docs"])
     tell(found, found.json if asked["as_json"] else None)
     if not found.has_runs:
         sys.exit(1)

@@ -82,9 +82,6 @@ def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
       trimtab record mine.toml --strategy ThresholdShedder+LeastResourceUsageWithWeight \\
         --minutes 1440 --noise 2000 --metrics-s 300 --export --gzip -o night
     """
-    from trimtab.files.fields import FieldError
-    from trimtab.lab.simulate.scenario import ScenarioError
-    from trimtab.pulsar.settings import SettingError
     from trimtab.trials.record import Options
     from trimtab.trials.record import record as recorded
     from trimtab.trials.simulate.question import Question, posed
@@ -109,7 +106,7 @@ def record(scenario: str, output: Path, **asked: Unpack[_Asked]) -> None:
         experiment = posed(question)
         parameters = experiment.scenario.parameters
         run = recorded(experiment.world, experiment.balancer, parameters, output, options).run
-    except (FieldError, OSError, ScenarioError, SettingError) as error:
+    except OSError as error:
         complain(f"trimtab: {error}")
         sys.exit(2)
     except KeyboardInterrupt:

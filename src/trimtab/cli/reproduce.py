@@ -11,7 +11,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.telling import tell
 
 
@@ -76,16 +75,15 @@ def reproduce(output: Path, cores: int, master: str | None, **asked: Unpack[_Ask
     from trimtab.trials.reproduce.pipeline import planned
     from trimtab.trials.reproduce.pipeline import reproduce as reproduced
 
-    with clear_errors():
-        definitions = chosen(asked["only"])
-        if asked["as_list"]:
-            click.echo("\n".join(f"{each.name:<24} {each.head.title}" for each in definitions))
-            return
-        reproducing = planned(definitions, asked["seeds"], _command(asked, output))
-        start = partial(opened_spark, "trimtab", cores=cores, master=master)
-        found = reproduced(start, reproducing, output, anew=asked["anew"])
-        if asked["docs"] is not None:
-            write_docs(found.document, asked["docs"])
+    definitions = chosen(asked["only"])
+    if asked["as_list"]:
+        click.echo("\n".join(f"{each.name:<24} {each.head.title}" for each in definitions))
+        return
+    reproducing = planned(definitions, asked["seeds"], _command(asked, output))
+    start = partial(opened_spark, "trimtab", cores=cores, master=master)
+    found = reproduced(start, reproducing, output, anew=asked["anew"])
+    if asked["docs"] is not None:
+        write_docs(found.document, asked["docs"])
     tell(found, found.json if asked["as_json"] else None)
     if not found.has_runs:
         sys.exit(1)

@@ -9,7 +9,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER, RECORDING
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.saying import say
 
 
@@ -74,15 +73,14 @@ def rerun(
     from trimtab.trials.rerun.plot import plot
     from trimtab.trials.rerun.question import Question
 
-    with clear_errors():
-        question = Question(**asked)
-        with (
-            open_recording(recording) as opened,
-            opened_spark("trimtab", cores=cores, master=master) as spark,
-        ):
-            found = rerun_(spark, opened, question)
-        if question.plot is not None:
-            plot(found, question.plot)
+    question = Question(**asked)
+    with (
+        open_recording(recording) as opened,
+        opened_spark("trimtab", cores=cores, master=master) as spark,
+    ):
+        found = rerun_(spark, opened, question)
+    if question.plot is not None:
+        plot(found, question.plot)
     if as_json:
         click.echo(json.dumps(found.document, indent=1))
         return

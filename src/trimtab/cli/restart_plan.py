@@ -10,7 +10,6 @@ import click
 
 from trimtab.cli.acting import Asking, acting, where
 from trimtab.cli.durations import Duration
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.numbers import Finite
 from trimtab.cli.saying import say
 
@@ -60,21 +59,20 @@ def restart_plan(down: float, every: float, **asked: Unpack[_Asked]) -> None:
       trimtab restart-plan --admin http://broker-1:8080
       trimtab restart-plan --admin http://broker-1:8080 --down 90s --every 15m -o restarts.json
     """
-    with clear_errors():
-        from trimtab.lab.restarts.orders import Timing
-        from trimtab.live.apply import reached
-        from trimtab.live.apply.files import write_ours
-        from trimtab.live.apply.restarting import as_json, told
-        from trimtab.live.apply.restarting import restart_plan as planned
-        from trimtab.live.gather import GatherError
+    from trimtab.lab.restarts.orders import Timing
+    from trimtab.live.apply import reached
+    from trimtab.live.apply.files import write_ours
+    from trimtab.live.apply.restart_order import as_json, told
+    from trimtab.live.apply.restart_order import restart_plan as planned
+    from trimtab.live.gather import GatherError
 
-        if not down < every:
-            raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")
-        with reached(where(asked)) as cluster:
-            plan = planned(cluster, Timing(down, every), asked["seeds"])
-        if asked["output"] is not None:
-            write_ours(asked["output"], as_json(plan))
-        lines = [as_json(plan).rstrip()] if asked["is_json"] else told(plan)
-        for line in lines:
-            say(line)
+    if not down < every:
+        raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")
+    with reached(where(asked)) as cluster:
+        plan = planned(cluster, Timing(down, every), asked["seeds"])
+    if asked["output"] is not None:
+        write_ours(asked["output"], as_json(plan))
+    lines = [as_json(plan).rstrip()] if asked["is_json"] else told(plan)
+    for line in lines:
+        say(line)
     sys.exit(0 if plan.orders[0].peak_percent.p90 <= asked["bar"] else 1)

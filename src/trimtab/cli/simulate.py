@@ -9,7 +9,7 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import MINUTES, PLACEMENT, RELEASE, SEED, SETTINGS, STRATEGY
-from trimtab.cli.saying import complain, say
+from trimtab.cli.saying import say
 
 
 class _Asked(TypedDict):
@@ -84,15 +84,12 @@ def simulate(
       trimtab simulate mine.toml --strategy UniformLoadShedder --release 3.0 \\
         --set loadBalancerMsgRateDifferenceShedderThreshold=30 --json | jq .outcomes
     """
-    from trimtab.trials.simulate import Question, UserError, tell
+    from trimtab.trials.simulate import Question, tell
     from trimtab.trials.simulate import simulate as simulated
 
     try:
         question = Question(scenario, **asked)
         found = simulated(question, plot, output)
-    except UserError as error:
-        complain(f"trimtab: {error}")
-        sys.exit(2)
     except KeyboardInterrupt:
         click.echo("trimtab: stopped", err=True)
         sys.exit(130)

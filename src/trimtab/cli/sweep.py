@@ -11,7 +11,6 @@ from typing import TypedDict, Unpack
 import click
 
 from trimtab.cli.arguments import CORES, MASTER
-from trimtab.cli.errors import clear_errors
 
 
 class _Asked(TypedDict):
@@ -54,11 +53,10 @@ def sweep(grid: Path, cores: int, master: str | None, **asked: Unpack[_Asked]) -
     from trimtab.trials.sweep.pipeline import sweep as swept
     from trimtab.trials.sweep.simulation import plan_of, scenarios_of
 
-    with clear_errors():
-        read = read_grid(grid)
-        plan = plan_of(read, scenarios_of(read.scenarios, grid.parent))
-        start = partial(opened_spark, "trimtab", cores=cores, master=master)
-        found = swept(start, plan, asked["output"], anew=asked["anew"])
+    read = read_grid(grid)
+    plan = plan_of(read, scenarios_of(read.scenarios, grid.parent))
+    start = partial(opened_spark, "trimtab", cores=cores, master=master)
+    found = swept(start, plan, asked["output"], anew=asked["anew"])
     outcomes = str(asked["output"] / "outcomes.parquet")
     if asked["as_json"]:
         told = {"outcomes": outcomes, "kept": found.n_kept, "statuses": dict(found.statuses)}

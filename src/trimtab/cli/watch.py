@@ -10,7 +10,6 @@ import click
 
 from trimtab.cli.arguments import SETTINGS
 from trimtab.cli.durations import Duration
-from trimtab.cli.errors import clear_errors
 from trimtab.cli.reaching import (
     ADMIN,
     CLIENT_CONF,
@@ -25,7 +24,7 @@ from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
     from trimtab.live.gather import Access
-    from trimtab.live.watch.acting import ActingAsked
+    from trimtab.live.watch.actor import ActingAsked
 
 
 class _Asked(TypedDict):
@@ -165,13 +164,13 @@ def watch(
     from rich.console import Console
 
     from trimtab.live.gather import GatherError, Wanted
-    from trimtab.live.watch.beside import beside
     from trimtab.live.watch.loop import Asked
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
     from trimtab.live.watch.screen import show, summary
+    from trimtab.live.watch.shadow import beside
 
-    with clear_errors(), ended_by_signals() as is_over:
+    with ended_by_signals() as is_over:
         if shadow and asked["act"]:
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
@@ -202,7 +201,7 @@ def _acting(asked: _Asked, access: Access, address: str) -> ActingAsked | None:
     from trimtab.live.control.throttle import Bars
     from trimtab.live.gather import GatherError
     from trimtab.live.gather.pipeline import web_address
-    from trimtab.live.watch.acting import ActingAsked
+    from trimtab.live.watch.actor import ActingAsked
     from trimtab.live.watch.limits import limits_given
 
     if not asked["act"]:

@@ -90,6 +90,11 @@ def words(column: pa.Array | pa.ChunkedArray) -> Words:
     return Words(known, pc.fill_null(encoded.indices, len(known) - 1).to_numpy())
 
 
+def columns(structs: pa.StructArray) -> dict[str, list[Any]]:
+    """Return the values of each field of some structs, None where there is none."""
+    return {field.name: structs.field(field.name).to_pylist() for field in structs.type}
+
+
 @dataclass(frozen=True, slots=True)
 class Lists:
     """A column of lists of structs, end to end."""

@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab import __version__
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import (
@@ -26,6 +25,7 @@ from trimtab.diagnose.night import (
     Usage,
 )
 from trimtab.diagnose.verdicts import Verdict
+from trimtab.files.version import __version__
 
 #: In a cluster of more brokers not all are told of in each round: these many at either end.
 _BROKERS_MAX = 100

@@ -99,7 +99,8 @@ def _hit_counts(event: Event, logged: Round, replayed: Row, threshold: float) ->
         return None
     low = {k.removeprefix("low:"): v for k, v in event.numbers.items() if k.startswith("low:")}
     for name, was in (("hits_high", event.scores), ("hits_low", low)):
-        now = {broker: count for broker, count in (replayed[name] or ()) if count}
+        # A row just made has a map here, one of a table a list of pairs.
+        now = {broker: count for broker, count in dict(replayed[name] or ()).items() if count}
         if {broker: count for broker, count in was.items() if count} != now:
             return f"{name} were {dict(was)}, recomputed {now}"
     return None

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
+from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.night import Night, Round, Undecidable
 from trimtab.diagnose.standing import standing
 
-#: What is found in what a leader logs of its rounds and of its elections.
-_BY_LEADER = (
-    *("random-placement", "over-placement", "over-unloading", "ping-pong", "cold-history"),
-    *("score-disagreement", "sole-bundle", "even-distribution-override", "same-broker"),
-    *("blind-to-imbalance", "lost-destination", "empty-bundle-moved", "emptied-broker"),
-    *("jitter-chasing", "cold-cpu", "vanished-bundle", "one-pair-per-round", "wrong-extreme"),
-    *("throughput-floor", "grace-starvation", "stale-report", "memory-as-load"),
-    *("skipped-bundles", "unload-failed", "shedding-aborted", "slow-round", "leader-change"),
-    *("two-leaders", "split-refused", "split-storm"),
-)
 #: Brokers whose names are told where very many have no log.
 _NAMED_MAX = 10
 
@@ -51,6 +45,28 @@ def is_leader_known(night: Night) -> bool:
     return bool(night.rounds or night.elected or _led(night) & _logged(night))
 
 
+def _needing(need: Need) -> list[FindingEntry]:
+    """Return the kinds of findings that cannot be looked for without something."""
+    return [entry for entry in FINDINGS.values() if need in entry.needs]
+
+
+def _missed(need: Need) -> str:
+    """Return the codes of what is missed without something: `a, b, and c and d by their lines`."""
+    wholly = ", ".join(sorted(entry.code for entry in _needing(need)))
+    partly: dict[str, list[str]] = {}
+    for code, entry in sorted(FINDINGS.items()):
+        if need in entry.partly:
+            partly.setdefault(entry.partly[need], []).append(code)
+    return ", and ".join(
+        [wholly, *(f"{' and '.join(codes)} {part}" for part, codes in partly.items())]
+    )
+
+
+def _gravity(entry: FindingEntry) -> float:
+    """Return how early a kind of finding would name a move; last if it makes none useless."""
+    return math.inf if entry.useless is None else entry.useless.rank
+
+
 def _logged(night: Night) -> set[str]:
     """Give the brokers of which there is a log."""
     return {night.names.get(log, log) for log in night.logs or ()}
@@ -70,7 +86,7 @@ def _of_logs(night: Night) -> list[Undecidable]:
     if who := leaders_without_log(night):
         found.append(
             Undecidable(
-                ", ".join(_BY_LEADER),
+                ", ".join(entry.code for entry in _needing(Need.LEADER_LOGS)),
                 f"the log of {who} is not in the recording, so its rounds are not known",
                 "logs/ of every broker that led",
             )
@@ -80,8 +96,7 @@ def _of_logs(night: Night) -> list[Undecidable]:
         who = ", ".join(sorted(others)[:_NAMED_MAX])
         found.append(
             Undecidable(
-                "same-broker, slow-round, unload-failed, and bad-nic-limit and wrong-manager by "
-                "their lines",
+                _missed(Need.OTHER_LOGS),
                 f"logs of {len(others)} broker(s) are not in the recording: {who}",
                 "logs/ of all brokers",
             )
@@ -94,8 +109,7 @@ def _of_settings(night: Night) -> list[Undecidable]:
         return []
     return [
         Undecidable(
-            "blind-to-imbalance, cold-cpu, even-distribution-override, memory-as-load, "
-            "score-disagreement, throughput-floor",
+            _missed(Need.SETTINGS),
             "no setting is in the recording: what was decided again was decided by the defaults "
             f"of {night.release}",
             "conf/ or runtime-config/",
@@ -111,51 +125,51 @@ def _of_sources(night: Night) -> list[Undecidable]:
     absent = (
         (
             moved and not night.owners,
-            "vanished-bundle",
+            Need.OWNERS,
             "who owned the bundles before and after is not in the recording",
             "store/ownership.jsonl",
         ),
         (
             moved and not night.owners and not night.acquired,
-            "lost-destination, same-broker",
+            Need.TAKERS,
             "who took the bundles after their unloads is not in the recording",
             "store/ownership.jsonl, or the logs of all brokers",
         ),
         (
             moved and not night.bundles,
-            "empty-bundle-moved, jitter-chasing, vanished-bundle",
+            Need.BUNDLE_REPORTS,
             "what the moved bundles carried is not in the recording",
             reports,
         ),
         (
             not night.reports,
-            "bad-nic-limit, chatty-reports, emptied-broker, giant-bundle, heterogeneous-brokers, "
-            "usage-zero, wrong-extreme, wrong-manager, zero-traffic-contradiction",
+            Need.BROKER_REPORTS,
             "what brokers told the store is not in the recording",
             reports,
         ),
         (
             not night.usages,
-            "no-headroom",
+            Need.USAGE,
             "no usage of any broker is in the recording",
             f"{reports}, load-reports.jsonl or metrics/",
         ),
         (
             not night.decided.times,
-            "blind-to-imbalance, cold-cpu, even-distribution-override, score-disagreement, and "
-            "grace-starvation and throughput-floor of rounds without a line",
+            Need.ROUNDS_DECIDED_AGAIN,
             "no round was decided again",
             reports,
         ),
         (
             not night.leaders and not elections,
-            "leader-change, no-acting-leader, two-leaders",
+            Need.ELECTIONS,
             "no election is in the recording",
             "store/leader.jsonl, or the logs of all brokers",
         ),
     )
     return [
-        Undecidable(what, why, missing) for is_absent, what, why, missing in absent if is_absent
+        Undecidable(_missed(need), why, missing)
+        for is_absent, need, why, missing in absent
+        if is_absent
     ]
 
 
@@ -174,7 +188,9 @@ def _of_usage(night: Night, logged: Round) -> list[Undecidable]:
     return [
         _round(
             logged,
-            "over-unloading, over-placement, cold-history",
+            ", ".join(
+                entry.code for entry in sorted(_needing(Need.USAGE_IN_THE_ROUND), key=_gravity)
+            ),
             "no reported usage of the brokers is known for this round",
             "store/brokers.jsonl, load-reports.jsonl or metrics/",
         )
@@ -189,7 +205,7 @@ def _of_draws(logged: Round) -> list[Undecidable]:
             found.append(
                 _round(
                     logged,
-                    "random-placement",
+                    _missed(Need.PLACER_SCORES),
                     f"how far the candidates for {move.bundle} were from the bar is not known",
                     "the placer's scores: reports of all brokers since the leader's election",
                 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from trimtab.diagnose.columns import heard, moments, stamps, words
 from trimtab.diagnose.night import Usage
 from trimtab.diagnose.reported import of_origin, usage_and_limit
-from trimtab.pulsar.model import ClusterLoad, Floats
+from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Floats
 from trimtab.pulsar.scores import weighted_usage
 from trimtab.pulsar.settings import ResourceWeights
 
@@ -137,10 +138,7 @@ def _weighed(usage: Floats, limit: Floats, weights: ResourceWeights) -> list[flo
         bundle_count=np.zeros(n, np.int64),
         bundles=(),
         bundle_broker=np.empty(0, np.int64),
-        bundle_rate_in=np.empty(0),
-        bundle_rate_out=np.empty(0),
-        bundle_throughput_in=np.empty(0),
-        bundle_throughput_out=np.empty(0),
+        bundle_traffic=partial(BundleTraffic, *np.empty((4, 0))),
         bundle_is_sheddable=np.empty(0, np.bool_),
     )
     weighed: list[float] = weighted_usage(load, weights).tolist()

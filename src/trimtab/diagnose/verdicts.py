@@ -5,36 +5,38 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trimtab.diagnose.entry import Useless, Words
+from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.findings.even_distribution_override import is_forced
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, standing
 
 #: Codes of useless moves in the order in which they name a move: the first that applies does.
-#: What undid the move comes first, then what was wrong with its source, then its destination.
-USELESS = (
-    "same-broker",
-    "unload-failed",
-    "vanished-bundle",
-    "empty-bundle-moved",
-    "ping-pong",
-    "cold-cpu",
-    "over-unloading",
-    "stale-report",
-    "jitter-chasing",
-    "random-placement",
-    "even-distribution-override",
-    "over-placement",
-)
+USELESS: Mapping[str, Useless] = {
+    code: useless
+    for _, code, useless in sorted(
+        (entry.useless.rank, entry.code, entry.useless)
+        for entry in FINDINGS.values()
+        if entry.useless is not None
+    )
+}
 #: Codes that name a move of which it is not known that it did no good, likewise.
-DOUBTFUL = (
-    "two-leaders",
-    "memory-as-load",
-    "wrong-extreme",
-    "emptied-broker",
-    "lost-destination",
-    "random-placement",
-    "even-distribution-override",
+DOUBTFUL = tuple(
+    code
+    for _, code in sorted(
+        (entry.doubtful, entry.code) for entry in FINDINGS.values() if entry.doubtful is not None
+    )
 )
+#: What verdicts are called: those of findings, and those of moves that no finding names.
+VERDICT_WORDS: Mapping[str, Words] = {
+    "sound": Words("sound", "Of what the leader knew, this was a right move."),
+    "sole-candidate": Words(
+        "one candidate left",
+        "A filter had removed all brokers but one before loads were compared.",
+    ),
+    "not-decidable": Words("not decidable", "The recording does not hold what a judgement needs."),
+    **{code: entry.words for code, entry in FINDINGS.items() if entry.words is not None},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +57,11 @@ class Verdict:
 def verdicts(night: Night, findings: Sequence[Finding]) -> dict[str, Verdict]:
     """Name the verdict of every move.
 
-    A move is useless if it came to nothing (`same-broker`, `unload-failed`,
-    `vanished-bundle`, `empty-bundle-moved`, `ping-pong`), if its source was not to be
-    relieved (`cold-cpu`, `over-unloading`, `stale-report`, `jitter-chasing`), or if its
-    destination was hotter than the average, by lot (`random-placement`) or by a filter
-    (`even-distribution-override`), or was, or became, too hot (`over-placement`).  A draw
-    that fell on a broker below the average is not useless, though nothing but luck spoke for
-    it; several bundles to one broker that stays below the bar are no worse than sound.
+    A move is useless if it came to nothing, if its source was not to be relieved, or if its
+    destination was too hot, by lot, by a filter or by this very move: the first of `USELESS`
+    that it is part of.  A draw that fell on a broker below the average is not useless, though
+    nothing but luck spoke for it; several bundles to one broker that stays below the bar are no
+    worse than sound.
 
     Returns:
         Move's id → verdict.
@@ -78,10 +78,9 @@ def verdicts(night: Night, findings: Sequence[Finding]) -> dict[str, Verdict]:
 
 
 def _verdict(night: Night, logged: Round, move: Move, found: Mapping[int, Finding]) -> Verdict:
-    harmful = [f for f in found.values() if _is_harm(f)]
     better = _better(night, logged, move)
-    for code in USELESS:
-        if any(finding.code == code for finding in harmful):
+    for code, useless in USELESS.items():
+        if any(f.code == code and useless.holds_for(f) for f in found.values()):
             return Verdict(code, True, better, tuple(found))
     for code in DOUBTFUL:
         if any(finding.code == code for finding in found.values()):
@@ -91,13 +90,6 @@ def _verdict(night: Night, logged: Round, move: Move, found: Mapping[int, Findin
     if standing(night, logged, move) is None or move.target is None:
         return Verdict("not-decidable", False, None, tuple(found))
     return Verdict("sound", False, better, tuple(found))
-
-
-def _is_harm(finding: Finding) -> bool:
-    """Tell whether a finding makes its moves useless: lucky draws and mere haste do not."""
-    if finding.code in {"random-placement", "over-placement", "even-distribution-override"}:
-        return finding.severity == "high"
-    return True
 
 
 def _better(night: Night, logged: Round, move: Move) -> tuple[str, str] | None:

@@ -1,1 +1,1 @@
-"""On disk: the schema of every table, files that appear whole, values checked as they are read."""
+"""Rows and values → files that appear whole, by the schema of every table; checked on the way."""

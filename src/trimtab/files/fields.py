@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TypeAlias
 
+from trimtab.files.errors import TrimtabError
+
 #: What `json.loads` makes of a number.
 Number: TypeAlias = int | float
 
@@ -18,7 +20,7 @@ _SHOWN_MAX = 60
 _LONG = 2**63
 
 
-class FieldError(ValueError):
+class FieldError(TrimtabError, ValueError):
     """A value is not what it should be; says which, what was found, what was expected."""
 
     def __init__(self, path: str, found: str, expected: str) -> None:

@@ -27,7 +27,9 @@ NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 _FIRST_DAY = "1970-01-01"
 #: Column whose day, in UTC, a row lies under.
 _TIME = "time"
-_CLUSTER, _DAY = "cluster=", "day="
+#: Columns that a reader makes of the folders.
+CLUSTER, DAY = "cluster", "day"
+_CLUSTER, _DAY = f"{CLUSTER}=", f"{DAY}="
 #: What may not stand in a folder's name as it is: what Hive and Spark escape.
 _ESCAPED = re.compile(r"[\x00-\x1f\"#%'*/:=?\\\x7f{}\[\]^]")
 #: Rows in a row group; readers skip and parallelize by row groups.
@@ -65,7 +67,7 @@ def part_name(name: str) -> str:
 
 
 def has_days(schema: pa.Schema) -> bool:
-    """Say whether a table's rows lie under days: whether they have a time."""
+    """Return whether a table's rows lie under days: whether they have a time."""
     return _TIME in schema.names
 
 

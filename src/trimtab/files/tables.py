@@ -8,17 +8,42 @@ from __future__ import annotations
 import pyarrow as pa
 
 TIME = pa.timestamp("us", tz="UTC")
+_KEY = b"key"
 NUMBERS = pa.map_(pa.string(), pa.float64())
 
 
 def column(name: str, kind: pa.DataType, meaning: str, *, unit: str = "") -> pa.Field:
-    """Make one column with its meaning and unit in the field's metadata."""
+    """Return a column with its meaning and unit in the field's metadata."""
     return pa.field(name, kind, metadata={"meaning": meaning, "unit": unit})
 
 
+def field(name: str, key: str, kind: pa.DataType, meaning: str, unit: str = "") -> pa.Field:
+    """Return a column that ingest reads at a key, see `KEYS`, of the source's JSON."""
+    of_column = column(name, kind, meaning, unit=unit)
+    return of_column.with_metadata(of_column.metadata | {_KEY: key})
+
+
 def schema(meaning: str, *columns: pa.Field) -> pa.Schema:
-    """Make a table's schema with its meaning in the metadata."""
+    """Return a table's schema with its meaning in the metadata."""
     return pa.schema(list(columns), metadata={"meaning": meaning})
+
+
+def _resource(name: str, key: str, meanings: tuple[str, str], unit: str) -> tuple[pa.Field, ...]:
+    """Return the columns of a resource: what is used of it, and what is to be had."""
+    return tuple(
+        field(f"{name}_{part}", f"{key}.{part}", pa.float64(), meaning, unit)
+        for part, meaning in zip(("usage", "limit"), meanings, strict=True)
+    )
+
+
+def _traffic(head: str, key: str, inward: str, outward: str) -> tuple[pa.Field, ...]:
+    """Return the columns of traffic, by the heads of their names and of their keys."""
+    return (
+        field(f"{head}rate_in", f"{key}sgRateIn", pa.float64(), inward, "messages/s"),
+        field(f"{head}rate_out", f"{key}sgRateOut", pa.float64(), outward, "messages/s"),
+        field(f"{head}throughput_in", f"{key}sgThroughputIn", pa.float64(), inward, "bytes/s"),
+        field(f"{head}throughput_out", f"{key}sgThroughputOut", pa.float64(), outward, "bytes/s"),
+    )
 
 
 _FILE = column("file", pa.string(), "file in the recording that the row was read from")
@@ -28,8 +53,7 @@ _TIME = column("time", TIME, "when the row was recorded")
 _WRITTEN = column("written", TIME, "when the metadata store took the write (mtime)")
 _VERSION = column("version", pa.int32(), "version of the store node; a gap is a missed write")
 
-#: Tables that ingest writes.
-INGESTED: dict[str, pa.Schema] = {
+_INGESTED: dict[str, pa.Schema] = {
     "recording": schema(
         "What recording.toml says, a row a key; tables within it are joined by dots.",
         column("key", pa.string(), "key, such as `pulsar` or `brokers.broker1.id`"),
@@ -63,26 +87,30 @@ INGESTED: dict[str, pa.Schema] = {
         _VERSION,
         _WRITTEN,
         column("is_gone", pa.bool_(), "the node was gone: the broker had left"),
-        column("updated", TIME, "lastUpdate of the report"),
-        column("started", TIME, "startTimestamp of the report"),
-        column("release", pa.string(), "brokerVersionString"),
-        column("load_manager", pa.string(), "simple class name of the load manager"),
-        column("cpu_usage", pa.float64(), "CPU used", unit="% of a core"),
-        column("cpu_limit", pa.float64(), "CPU to be had", unit="% of a core"),
-        column("memory_usage", pa.float64(), "heap used", unit="MiB"),
-        column("memory_limit", pa.float64(), "heap to be had", unit="MiB"),
-        column("direct_memory_usage", pa.float64(), "direct memory used", unit="MiB"),
-        column("direct_memory_limit", pa.float64(), "direct memory to be had", unit="MiB"),
-        column("bandwidth_in_usage", pa.float64(), "received", unit="kbit/s"),
-        column("bandwidth_in_limit", pa.float64(), "NIC speed", unit="kbit/s"),
-        column("bandwidth_out_usage", pa.float64(), "sent", unit="kbit/s"),
-        column("bandwidth_out_limit", pa.float64(), "NIC speed", unit="kbit/s"),
-        column("rate_in", pa.float64(), "published", unit="messages/s"),
-        column("rate_out", pa.float64(), "dispatched", unit="messages/s"),
-        column("throughput_in", pa.float64(), "published", unit="bytes/s"),
-        column("throughput_out", pa.float64(), "dispatched", unit="bytes/s"),
-        column("topics", pa.int64(), "topics loaded"),
-        column("bundles", pa.list_(pa.string()), "bundles reported, in the report's order"),
+        field("updated", "lastUpdate?", TIME, "lastUpdate of the report"),
+        field("started", "startTimestamp?", TIME, "startTimestamp of the report"),
+        field("release", "brokerVersionString? brokerVersion?", pa.string(), "brokerVersionString"),
+        field(
+            "load_manager",
+            "loadManagerClassName?",
+            pa.string(),
+            "simple class name of the load manager",
+        ),
+        *_resource("cpu", "cpu", ("CPU used", "CPU to be had"), "% of a core"),
+        *_resource("memory", "memory", ("heap used", "heap to be had"), "MiB"),
+        *_resource(
+            "direct_memory",
+            "directMemory",
+            ("direct memory used", "direct memory to be had"),
+            "MiB",
+        ),
+        *_resource("bandwidth_in", "bandwidthIn", ("received", "NIC speed"), "kbit/s"),
+        *_resource("bandwidth_out", "bandwidthOut", ("sent", "NIC speed"), "kbit/s"),
+        *_traffic("", "m", "published", "dispatched"),
+        field("topics", "numTopics", pa.int64(), "topics loaded"),
+        field(
+            "bundles", "bundles", pa.list_(pa.string()), "bundles reported, in the report's order"
+        ),
         _FILE,
         _PLACE,
     ),
@@ -94,14 +122,11 @@ INGESTED: dict[str, pa.Schema] = {
         _VERSION,
         _WRITTEN,
         column("bundle", pa.string(), "bundle name"),
-        column("rate_in", pa.float64(), "published", unit="messages/s"),
-        column("rate_out", pa.float64(), "dispatched", unit="messages/s"),
-        column("throughput_in", pa.float64(), "published", unit="bytes/s"),
-        column("throughput_out", pa.float64(), "dispatched", unit="bytes/s"),
-        column("topics", pa.int64(), "topics loaded"),
-        column("producers", pa.int64(), "producers connected"),
-        column("consumers", pa.int64(), "consumers connected"),
-        column("cache_size", pa.int64(), "broker cache", unit="bytes"),
+        *_traffic("", "m", "published", "dispatched"),
+        field("topics", "topics", pa.int64(), "topics loaded"),
+        field("producers", "producerCount", pa.int64(), "producers connected"),
+        field("consumers", "consumerCount", pa.int64(), "consumers connected"),
+        field("cache_size", "cacheSize", pa.int64(), "broker cache", "bytes"),
         _FILE,
         _PLACE,
     ),
@@ -110,17 +135,21 @@ INGESTED: dict[str, pa.Schema] = {
         _TIME,
         _WRITTEN,
         column("bundle", pa.string(), "bundle name"),
-        column("short_samples", pa.int32(), "samples in the short-term average, at most 10"),
-        column("short_rate_in", pa.float64(), "short term", unit="messages/s"),
-        column("short_rate_out", pa.float64(), "short term", unit="messages/s"),
-        column("short_throughput_in", pa.float64(), "short term", unit="bytes/s"),
-        column("short_throughput_out", pa.float64(), "short term", unit="bytes/s"),
-        column("long_samples", pa.int32(), "samples in the long-term average, at most 1000"),
-        column("long_rate_in", pa.float64(), "long term", unit="messages/s"),
-        column("long_rate_out", pa.float64(), "long term", unit="messages/s"),
-        column("long_throughput_in", pa.float64(), "long term", unit="bytes/s"),
-        column("long_throughput_out", pa.float64(), "long term", unit="bytes/s"),
-        column("topics", pa.int64(), "topics"),
+        field(
+            "short_samples",
+            "shortTermData.numSamples",
+            pa.int32(),
+            "samples in the short-term average, at most 10",
+        ),
+        *_traffic("short_", "shortTermData.m", "short term", "short term"),
+        field(
+            "long_samples",
+            "longTermData.numSamples",
+            pa.int32(),
+            "samples in the long-term average, at most 1000",
+        ),
+        *_traffic("long_", "longTermData.m", "long term", "long term"),
+        field("topics", "topics", pa.int64(), "topics"),
         _FILE,
         _PLACE,
     ),
@@ -129,14 +158,8 @@ INGESTED: dict[str, pa.Schema] = {
         _TIME,
         _WRITTEN,
         column("broker", pa.string(), "broker id"),
-        column("short_rate_in", pa.float64(), "short term", unit="messages/s"),
-        column("short_rate_out", pa.float64(), "short term", unit="messages/s"),
-        column("short_throughput_in", pa.float64(), "short term", unit="bytes/s"),
-        column("short_throughput_out", pa.float64(), "short term", unit="bytes/s"),
-        column("long_rate_in", pa.float64(), "long term", unit="messages/s"),
-        column("long_rate_out", pa.float64(), "long term", unit="messages/s"),
-        column("long_throughput_in", pa.float64(), "long term", unit="bytes/s"),
-        column("long_throughput_out", pa.float64(), "long term", unit="bytes/s"),
+        *_traffic("short_", "shortTermM", "short term", "short term"),
+        *_traffic("long_", "longTermM", "long term", "long term"),
         _FILE,
         _PLACE,
     ),
@@ -228,6 +251,23 @@ INGESTED: dict[str, pa.Schema] = {
         column("reason", pa.string(), "what was found and what was expected"),
         column("text", pa.string(), "the line, cut to 500 characters"),
     ),
+}
+
+#: Tables that ingest writes.
+INGESTED: dict[str, pa.Schema] = {
+    table: schema(
+        columns.metadata[b"meaning"].decode(),
+        *(it.with_metadata({k: v for k, v in it.metadata.items() if k != _KEY}) for it in columns),
+    )
+    for table, columns in _INGESTED.items()
+}
+#: Table → column → where its values stand in an object of the source's JSON: keys with a dot
+#: between where objects lie within each other.  A `?` stands behind a key that not every
+#: release writes, and then perhaps another one that is looked at in its place; an object with
+#: such a key in it is always written.
+KEYS: dict[str, dict[str, str]] = {
+    table: {it.name: it.metadata[_KEY].decode() for it in columns if _KEY in it.metadata}
+    for table, columns in _INGESTED.items()
 }
 
 _BROKER_STATE = pa.struct(

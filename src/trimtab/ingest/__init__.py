@@ -1,4 +1,4 @@
-"""Recordings → tables: what brokers logged and reported, as Parquet, every line accounted for."""
+"""Files of a recording → tables, with every line accounted for."""
 
 from trimtab.ingest.accounting import Accounting, FileAccount, IngestError
 from trimtab.ingest.pipeline import ingest, ingest_all

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.recording import Recording, UnusedFile
 from trimtab.ingest.splits import Split
-from trimtab.ingest.worker import CLASSES, PARSED
+from trimtab.ingest.worker import CLASSES, PARSED, SplitAccount
 
 
-class IngestError(Exception):
+class IngestError(TrimtabError):
     """Tables cannot be written, or what was written is not what was read."""
 
 
@@ -65,29 +66,6 @@ class Accounting:
         """Return the number of files, and of lines in all and of each class."""
         sums = {name: sum(getattr(it, name) for it in self.files) for name in ("lines", *CLASSES)}
         return {"files": len(self.files)} | sums
-
-
-@dataclass(frozen=True, slots=True)
-class SplitAccount:
-    """What became of the lines of one split, and by what its bytes are told from others."""
-
-    bytes: int
-    is_damaged: bool
-    lines: int
-    rows: int
-    other: int
-    continuation: int
-    rejected: int
-    #: Table → rows that its lines gave.
-    table_rows: Mapping[str, int]
-    #: Where the bytes of the digest end.
-    end: int
-    #: Empty where the file cannot be read.
-    digest: str
-    #: Bytes that were known and not parsed again.
-    bytes_known: int = 0
-    #: The files of an earlier run stand for it.
-    is_linked: bool = False
 
 
 def offsets(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> dict[int, int]:

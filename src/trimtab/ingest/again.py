@@ -7,24 +7,20 @@ splits of a part are the same, the part itself can be kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from trimtab.files.packing import packed, unpacked
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
 from trimtab.ingest.splits import Split
-from trimtab.ingest.worker import CLASSES, ENVELOPE, parse_split
+from trimtab.ingest.worker import CLASSES, Given, SplitAccount, TableRows, parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-
-#: Rows that travel together.
-_BATCH_ROWS = 8192
 
 
 class ChangedError(Exception):
@@ -35,13 +31,16 @@ class ChangedError(Exception):
 class Known:
     """What an earlier run has written of a split."""
 
-    fingerprint: Fingerprint
-    #: As in the envelope.
-    account: Mapping[str, Any]
+    account: SplitAccount
     #: Lines of the file before the split.
     lines_before: int
     #: Table and file of each part that may hold its rows.
     parts: Sequence[tuple[str, Path]]
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Return what was known of its bytes."""
+        return Fingerprint(self.account.end, self.account.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class _Seen:
     is_longer: bool
 
 
-def run_group(group: Group) -> Iterator[pa.RecordBatch]:
+def run_group(group: Group) -> Iterator[tuple[Piece, Given]]:
     """Give the rows of a group's splits, and after those of each its accounting.
 
     Of a group whose part can be kept only the accounting is given.
@@ -81,16 +80,15 @@ def run_group(group: Group) -> Iterator[pa.RecordBatch]:
     seen = [_look(piece) for piece in group.pieces]
     is_linked = group.known_as is not None and all(each.is_same for each in seen)
     for each in seen:
-        if is_linked:
-            yield _known_account(each, is_linked=True)
-        elif each.is_same:
-            yield from _known_rows(each.piece)
-            yield _known_account(each, is_linked=False)
-        elif each.is_longer:
-            yield from _known_rows(each.piece)
-            yield from _rest(each)
-        else:
-            yield from _parsed(each)
+        if is_linked and each.piece.known:
+            account = each.piece.known.account
+            yield each.piece, replace(account, bytes_known=account.bytes, is_linked=True)
+            continue
+        for given in _given(each):
+            if isinstance(given, TableRows):
+                yield each.piece, given
+            else:
+                yield each.piece, replace(given, end=each.now.end, digest=each.now.digest)
 
 
 def moved(rows: pa.Table, lines: int) -> pa.Table:
@@ -123,69 +121,38 @@ def _look(piece: Piece) -> _Seen:
     return _Seen(piece, now, is_same, is_longer)
 
 
-def _parsed(seen: _Seen) -> Iterator[pa.RecordBatch]:
-    for batch in parse_split(seen.piece.number, seen.piece.split):
-        account = batch.column("account")[0].as_py()
-        if account is None:
-            yield batch
+def _given(seen: _Seen) -> Iterator[Given]:
+    """Give the rows of a split and its accounting, parsed as far as they are not known."""
+    known = seen.piece.known
+    if known is None or not (seen.is_same or seen.is_longer):
+        yield from parse_split(seen.piece.split)
+        return
+    yield from _known_rows(known, seen.piece.split.origin.file)
+    if seen.is_same:
+        yield replace(known.account, bytes_known=known.account.bytes)
+        return
+    for given in parse_split(replace(seen.piece.split, start=known.account.end)):
+        if isinstance(given, TableRows):
+            yield TableRows(given.table, moved(given.rows, known.account.lines))
         else:
-            yield _account(seen, account, {})
+            yield _sum(known.account, given)
 
 
-def _rest(seen: _Seen) -> Iterator[pa.RecordBatch]:
-    """Parse what a split has grown by."""
-    assert seen.piece.known is not None
-    known = seen.piece.known.account
-    rest = replace(seen.piece.split, start=seen.piece.known.fingerprint.end)
-    for batch in parse_split(seen.piece.number, rest):
-        row = batch.to_pylist()[0]
-        if row["account"] is None:
-            rows = unpacked(row["rows"])
-            yield _envelope(seen.piece, row["table"], moved(rows, known["lines"]))
-            continue
-        new = row["account"]
-        of_new = dict(new["table_rows"])
-        tables = dict.fromkeys([*known["table_rows"], *of_new])
-        sums = {name: known[name] + new[name] for name in ("bytes", "lines", *CLASSES)}
-        sums["table_rows"] = [
-            (table, known["table_rows"].get(table, 0) + of_new.get(table, 0)) for table in tables
-        ]
-        yield _account(seen, new | sums, {"bytes_known": known["bytes"]})
-
-
-def _known_rows(piece: Piece) -> Iterator[pa.RecordBatch]:
+def _known_rows(known: Known, file: str) -> Iterator[TableRows]:
     """Give the rows of a split that an earlier run has written, by their lines in the split."""
-    assert piece.known is not None
-    before, account = piece.known.lines_before, piece.known.account
-    mine = [
-        ("file", "=", piece.split.origin.file),
-        ("line", ">", before),
-        ("line", "<=", before + account["lines"]),
-    ]
-    for table, path in piece.known.parts:
-        if account["table_rows"].get(table):
+    before, account = known.lines_before, known.account
+    mine = [("file", "=", file), ("line", ">", before), ("line", "<=", before + account.lines)]
+    for table, path in known.parts:
+        if account.table_rows.get(table):
             rows = pq.read_table(path, filters=mine, partitioning=None)
             # The cast gives the schema's metadata the order that parsed rows have.
-            rows = moved(rows.cast(INGESTED[table]), -before)
-            for start in range(0, len(rows), _BATCH_ROWS):
-                yield _envelope(piece, table, rows.slice(start, _BATCH_ROWS))
+            yield TableRows(table, moved(rows.cast(INGESTED[table]), -before))
 
 
-def _known_account(seen: _Seen, *, is_linked: bool) -> pa.RecordBatch:
-    assert seen.piece.known is not None
-    account = dict(seen.piece.known.account)
-    account["table_rows"] = list(account["table_rows"].items())
-    known = {"bytes_known": account["bytes"], "is_linked": is_linked}
-    return _account(seen, account, known)
-
-
-def _account(seen: _Seen, account: Mapping[str, Any], known: Mapping[str, Any]) -> pa.RecordBatch:
-    found = {"end": seen.now.end, "digest": seen.now.digest}
-    defaults = {"bytes_known": 0, "is_linked": False}
-    row = {"split": seen.piece.number, "account": {**account, **found, **defaults, **known}}
-    return pa.RecordBatch.from_pylist([row], ENVELOPE)
-
-
-def _envelope(piece: Piece, table: str, rows: pa.Table) -> pa.RecordBatch:
-    row = {"split": piece.number, "table": table, "rows": packed(rows)}
-    return pa.RecordBatch.from_pylist([row], ENVELOPE)
+def _sum(known: SplitAccount, new: SplitAccount) -> SplitAccount:
+    """Return the accounting of a split that has grown."""
+    sums = {
+        name: getattr(known, name) + getattr(new, name) for name in ("bytes", "lines", *CLASSES)
+    }
+    table_rows = Counter(known.table_rows) + Counter(new.table_rows)
+    return replace(new, **sums, table_rows=table_rows, bytes_known=known.bytes)

@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from trimtab.files.errors import TrimtabError
+
 #: What the name of an archive ends with.
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 
 
-class ArchiveError(Exception):
+class ArchiveError(TrimtabError):
     """An archive cannot be unpacked; the message names it and says why."""
 
 

@@ -7,29 +7,19 @@ said of a line here, it would say too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from msgspec import Meta, MsgspecError
+from msgspec import MsgspecError
 
-from trimtab.files.tables import INGESTED, TIME
+from trimtab.files.tables import INGESTED
+from trimtab.ingest.json_fields import check_filled
 from trimtab.ingest.sifted import Columns, Sifted, every_line
 from trimtab.ingest.splits import lines_of
 
 _Read = TypeVar("_Read")
-
-#: A text that is not empty.
-Text = Annotated[str, Meta(min_length=1)]
-#: A whole number that is a float, too.
-Count = Annotated[int, Meta(ge=-(2**53), le=2**53)]
-#: A whole number of 32 bits.
-Small = Annotated[int, Meta(ge=1 - 2**31, le=2**31 - 1)]
-#: A moment in epoch milliseconds, of the years 1 to 9999.
-Milliseconds = Annotated[int, Meta(ge=-62_135_596_800_000, le=253_402_300_799_999)]
 
 #: What is raised for JSON that is not as it usually is, be it no JSON at all.
 ODD = (MsgspecError, ValueError, ArithmeticError, RecursionError)
@@ -94,16 +84,6 @@ def may_hold_endless_number(text: bytes) -> bool:
     return bool(digits.max() >= _DIGITS_MAX // _LOOK_EVERY)
 
 
-def gathered(name: str, things: Sequence[object], kind: type) -> npt.NDArray[Any]:
-    """Gather an attribute of many things; one behind a dot is the attribute's own."""
-    return np.fromiter(map(attrgetter(name), things), kind, len(things))
-
-
-def moments(milliseconds: Iterable[int | None]) -> pa.Array:
-    """Lay out moments."""
-    return pa.array(milliseconds, pa.timestamp("ms", "UTC")).cast(TIME)
-
-
 def repeated(columns: Mapping[str, pa.Array], counts: Sequence[int]) -> dict[str, pa.Array]:
     """Repeat each row as often as is said for it."""
     places = pa.array(np.repeat(np.arange(len(counts)), counts))
@@ -111,17 +91,40 @@ def repeated(columns: Mapping[str, pa.Array], counts: Sequence[int]) -> dict[str
 
 
 def laid_out(table: str, columns: Columns, file: str) -> pa.Table:
-    """Lay out columns as the rows of a table that come from one file."""
+    """Return columns as the rows of a table that come from one file.
+
+    Raises:
+        ValueError: a column is declared and not filled, or filled and not declared.
+    """
+    check_filled(table, columns)
     schema = INGESTED[table]
-    n = len(columns["line"])
-    arrays = []
-    for column in schema:
-        if column.name == "file":
-            arrays.append(pa.repeat(pa.scalar(file, column.type), n))
-        elif column.name not in columns:
-            arrays.append(pa.nulls(n, column.type))
-        else:
-            values = columns[column.name]
-            is_laid_out = isinstance(values, pa.Array)
-            arrays.append(values if is_laid_out else pa.array(values, column.type))
+    files = pa.repeat(pa.scalar(file, pa.string()), len(columns["line"]))
+    values = [(it.type, files if it.name == "file" else columns[it.name]) for it in schema]
+    arrays = [of if isinstance(of, pa.Array) else pa.array(of, kind) for kind, of in values]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def table_of(table: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Return rows as a table.
+
+    Raises:
+        ValueError: a row leaves out a declared column, or has a value of another type; the
+            message says where.
+    """
+    schema = INGESTED[table]
+    return pa.Table.from_arrays([_array(rows, column) for column in schema], schema=schema)
+
+
+def _array(rows: Sequence[Mapping[str, Any]], column: pa.Field) -> pa.Array:
+    name, faults = column.name, (pa.ArrowException, OverflowError, TypeError, KeyError)
+    try:
+        return pa.array([row[name] for row in rows], column.type)
+    except faults:
+        for row in rows:
+            try:
+                pa.array([row[name]], column.type)
+            except faults:
+                place = f"{row.get('file')} line {row.get('line')}, column {name}"
+                value = repr(row[name]) if name in row else "nothing"
+                raise ValueError(f"{place}: found {value}, expected {column.type}") from None
+        raise

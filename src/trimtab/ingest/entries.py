@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.outcome import OTHER, Outcome, Rejected, Rows
 
 #: A table's name, and a row of it without `file` and `line`.
@@ -29,7 +30,7 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 _NOT_NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
-class MalformedError(ValueError):
+class MalformedError(TrimtabError, ValueError):
     """A JSON document is not what its file should hold."""
 
 

@@ -16,12 +16,16 @@ import pyarrow as pa
 
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import messages_of_class
-from trimtab.ingest.messages.message import Message, converters
-from trimtab.ingest.messages.printed import ABSENT, is_usual_map, usual_map, usual_maps
+from trimtab.ingest.json_fields import check_filled
+from trimtab.ingest.messages.message import COLUMNS, Message, converters
+from trimtab.ingest.messages.printed import ABSENT, is_usual_map, printed_map, usual_maps
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.standard_times import LENGTH, standard_times
 
 _SCHEMA = INGESTED["log_events"]
+#: Columns that say where a message stands, who printed it, and what it is.
+_FRAME = ("time", "log_broker", "thread", "level", "logger", "kind", "text")
+check_filled("log_events", (*_FRAME, *COLUMNS))
 #: A line's place among the hits, and what the groups of an expression have found in it.
 _Groups: TypeAlias = tuple[int, tuple[str | None, ...]]
 #: Groups of a pattern that stand for nothing.
@@ -203,7 +207,7 @@ def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, An
     for (name, convert), texts in zip(
         (form.converters or {}).items(), zip(*groups, strict=True), strict=True
     ):
-        if convert is usual_map:
+        if convert is printed_map:
             values[name] = _maps(texts)
         elif not _NOTHING.isdisjoint(texts):
             values[name] = [None if text in _NOTHING else convert(text) for text in texts]

@@ -13,19 +13,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from trimtab import __version__
 from trimtab.files.partitions import escaped, part_files
-from trimtab.ingest.accounting import Accounting, SplitAccount
+from trimtab.files.version import __version__
+from trimtab.ingest.accounting import Accounting
 from trimtab.ingest.again import Group, Known, Piece
-from trimtab.ingest.fingerprint import Fingerprint
 from trimtab.ingest.folder import MARKER
 from trimtab.ingest.parts import Place
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import Split, pack
-from trimtab.ingest.worker import CLASSES, PARSED
+from trimtab.ingest.worker import CLASSES, PARSED, SplitAccount
 from trimtab.spark.program import digest
 
-_COUNTS = ("bytes", "is_damaged", "lines", *CLASSES)
+#: What is known of a split.
+_KEPT = ("end", "digest", "bytes", "is_damaged", "lines", *CLASSES, "table_rows")
 #: What makes a split the same one in another run.
 _Key = tuple[str, str, int]
 
@@ -103,9 +103,7 @@ def _piece_entry(part: int, split: Split, account: SplitAccount) -> dict[str, An
         "file": file,
         "start": start,
         "part": part,
-        "end": account.end,
-        "digest": account.digest,
-        **{name: getattr(account, name) for name in _COUNTS},
+        **{name: getattr(account, name) for name in _KEPT},
         "table_rows": dict(sorted(account.table_rows.items())),
     }
 
@@ -136,12 +134,8 @@ def _earlier(
         before = before if piece["start"] else 0
         parts.setdefault(piece["part"], []).append(key)
         if piece["digest"] and not piece["is_damaged"]:
-            known[key] = Known(
-                Fingerprint(piece["end"], piece["digest"]),
-                {name: piece[name] for name in (*_COUNTS, "table_rows")},
-                before,
-                files.get(piece["part"], []),
-            )
+            account = SplitAccount(**{name: piece[name] for name in _KEPT})
+            known[key] = Known(account, before, files.get(piece["part"], []))
         before += piece["lines"]
     return Earlier(known, parts)
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.outcome import Origin
 
 
@@ -34,7 +35,7 @@ class LogLine(NamedTuple):
     attributes: str = ""
 
 
-class UnreadableTimeError(ValueError):
+class UnreadableTimeError(TrimtabError, ValueError):
     """A line's time cannot be placed; the message says what was found and expected."""
 
 
@@ -88,7 +89,6 @@ _THREAD_AND_CLASS = re.compile(r"(.*):([\w.$]+)@\d+", re.ASCII)
 _CUT_OFF = re.compile(r"(?:\[[^\]]*|[\w.$]*\.[\w.$]*)?", re.ASCII)
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 #: Names of a JSON layout's fields: log4j2's JsonLayout, ECS, Logstash, and plain ones.
@@ -278,19 +278,6 @@ def thread_name(text: str) -> str:
     'pulsar-1-1'
     """
     return _thread(text)[0]
-
-
-def second_us(text: str, zone: str) -> int | None:
-    """Place a whole second, in microseconds since 1970; None if there is no such second.
-
-    >>> second_us("1970-01-01T01:00:02", "+0100")
-    2000000
-    """
-    try:
-        second = _second(text, zone, UTC)
-    except (ValueError, OverflowError):
-        return None
-    return (second - _EPOCH) // timedelta(microseconds=1)
 
 
 @lru_cache(maxsize=4096)

@@ -14,21 +14,21 @@ from __future__ import annotations
 import gc
 import os
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
-from trimtab.files.packing import unpacked
+from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import Part
-from trimtab.ingest.accounting import SplitAccount
 from trimtab.ingest.again import Group, moved, run_group
-from trimtab.ingest.worker import ENVELOPE
+from trimtab.ingest.worker import SplitAccount, TableRows
 
+#: Rows that wait: of one split and table in each row, packed.
+_KEPT = pa.schema([("split", pa.int32()), ("table", pa.string()), ("rows", pa.binary())])
 #: New objects after which Python looks for garbage in cycles; more than wait for a batch.
 _COLLECTED_AFTER = 100_000
 
@@ -107,17 +107,16 @@ def write_waiting(place: Place, offsets: Mapping[int, int], number: int) -> Writ
 
 def _write_part(place: Place, number: int, group: Group) -> Written:
     """Parse a group that begins with the beginning of a file, and write its rows."""
-    continued = {piece.number for piece in group.pieces if piece.split.start}
     part = Part(place.tables, place.cluster, place.part(number))
     accounts: list[SplitAccount] = []
     lines = 0
-    for row in _rows(run_group(group)):
-        before = lines if row["split"] in continued else 0
-        if row["account"] is None:
-            _add(part, row, before)
+    for piece, given in run_group(group):
+        before = lines if piece.split.start else 0
+        if isinstance(given, TableRows):
+            _add(part, given, before)
         else:
-            accounts.append(_account(row))
-            lines = before + accounts[-1].lines
+            accounts.append(given)
+            lines = before + given.lines
     with _writing():
         part.close()
     return Written(accounts, part.rows)
@@ -131,13 +130,14 @@ def _keep_waiting(place: Place, number: int, group: Group) -> Written:
     accounts: list[SplitAccount] = []
     with _writing():
         path.parent.mkdir(parents=True, exist_ok=True)
-        stream = pa.ipc.new_stream(file := pa.OSFile(str(draft), "wb"), ENVELOPE)
-    for batch in run_group(group):
-        if batch.column("account")[0].is_valid:
-            accounts.extend(map(_account, batch.to_pylist()))
-        else:
-            with _writing():
-                stream.write_batch(batch)
+        stream = pa.ipc.new_stream(file := pa.OSFile(str(draft), "wb"), _KEPT)
+    for piece, given in run_group(group):
+        if isinstance(given, SplitAccount):
+            accounts.append(given)
+            continue
+        row = {"split": piece.number, "table": given.table, "rows": packed(given.rows)}
+        with _writing():
+            stream.write_batch(pa.RecordBatch.from_pylist([row], _KEPT))
     with _writing():
         stream.close()
         file.close()
@@ -150,8 +150,10 @@ def _write_kept(place: Place, number: int, offsets: Mapping[int, int]) -> Writte
     """Write rows that waited."""
     part = Part(place.tables, place.cluster, place.part(number))
     with pa.OSFile(str(_kept(place, number))) as file:
-        for row in _rows(pa.ipc.open_stream(file)):
-            _add(part, row, offsets.get(row["split"], 0))
+        for batch in pa.ipc.open_stream(file):
+            [row] = batch.to_pylist()
+            rows = TableRows(row["table"], unpacked(row["rows"]))
+            _add(part, rows, offsets.get(row["split"], 0))
     with _writing():
         part.close()
     return Written(rows=part.rows)
@@ -161,20 +163,10 @@ def _kept(place: Place, number: int) -> Path:
     return place.waiting / f"{number:05}.arrow"
 
 
-def _rows(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    for batch in batches:
-        yield from batch.to_pylist()
-
-
-def _account(row: Mapping[str, Any]) -> SplitAccount:
-    counts = row["account"]
-    return SplitAccount(**counts | {"table_rows": dict(counts["table_rows"])})
-
-
-def _add(part: Part, row: Mapping[str, Any], lines_before: int) -> None:
-    rows = moved(unpacked(row["rows"]), lines_before)
+def _add(part: Part, given: TableRows, lines_before: int) -> None:
+    rows = moved(given.rows, lines_before)
     with _writing():
-        part.add(row["table"], rows)
+        part.add(given.table, rows)
 
 
 @cache

@@ -15,7 +15,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import SparkContext
 
@@ -24,7 +23,6 @@ from trimtab.files.tables import INGESTED
 from trimtab.ingest.accounting import (
     Accounting,
     IngestError,
-    SplitAccount,
     check_bytes,
     check_lines,
     check_rows,
@@ -33,6 +31,7 @@ from trimtab.ingest.accounting import (
     offsets,
 )
 from trimtab.ingest.again import Group
+from trimtab.ingest.columns import table_of
 from trimtab.ingest.fingerprint import is_made_of_lines, last_line_start
 from trimtab.ingest.folder import Rewriting, rewritten
 from trimtab.ingest.history import (
@@ -50,7 +49,7 @@ from trimtab.ingest.parts import Place, Written, write_group, write_waiting
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.splits import Split, cut
-from trimtab.ingest.worker import PARSED
+from trimtab.ingest.worker import PARSED, SplitAccount
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.spark.session import plain_faults, progress
 
@@ -291,13 +290,13 @@ def _link(folder: Rewriting, group: Group, name: str) -> None:
     """Take over the files of a part, but for those that only show a table's columns."""
     known = [piece.known for piece in group.pieces if piece.known]
     for table, path in known[0].parts:
-        if any(it.account["table_rows"].get(table) for it in known):
+        if any(it.account.table_rows.get(table) for it in known):
             folder.link(path, name)
 
 
 def _write_small(place: Place, small: dict[str, list[dict[str, Any]]]) -> None:
     """Write small tables without Spark, and a part without rows of each that has no other."""
-    rows = {name: pa.Table.from_pylist(those, INGESTED[name]) for name, those in small.items()}
+    rows = {name: table_of(name, those) for name, those in small.items()}
     rows |= {name: INGESTED[name].empty_table() for name in PARSED if not _own_files(place, name)}
     write_rows(place.tables, place.cluster, place.part(0), rows)
 

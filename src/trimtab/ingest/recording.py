@@ -18,6 +18,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
 from trimtab.ingest.packed_copies import is_packed_copy
 
@@ -103,7 +104,7 @@ ZONES = "such as '+08:00', 'UTC' or 'Asia/Shanghai'"
 _KNOWN = {META, "conf", "runtime-config", "logs", "load-reports.jsonl", "store", "metrics"}
 
 
-class RecordingError(Exception):
+class RecordingError(TrimtabError):
     """What was given is not a recording; the message names file, key, found and expected."""
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from isal import igzip_lib
 
 from trimtab.files.batches import batches
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.zookeeper_files.writes import Share
 
@@ -69,7 +70,7 @@ class Split:
         return _FILE_WEIGHT + size * (_GZIP_WEIGHT if self.is_gzip else 1)
 
 
-class DamagedError(Exception):
+class DamagedError(TrimtabError):
     """A file cannot be read on from here; the lines before were given."""
 
     def __init__(self, rest: str, reason: str) -> None:

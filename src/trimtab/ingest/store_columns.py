@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from trimtab.files.tables import TIME
-from trimtab.ingest.average_columns import KINDS, kind_of
+from trimtab.ingest.averages import KINDS, averages_at
 from trimtab.ingest.columns import ODD, may_hold_endless_number
-from trimtab.ingest.report_columns import Told, reports_in_columns, usual_report
+from trimtab.ingest.load_reports import Report, report_columns, usual_report
 from trimtab.ingest.sifted import Columns
 from trimtab.ingest.store import BROKER
 from trimtab.ingest.zookeeper_files.writes import Write
@@ -35,24 +35,15 @@ class Seen(NamedTuple):
     write: Write
 
 
-class _Averages(NamedTuple):
-    """Usual values of one kind."""
-
-    seen: list[Seen]
-    averages: list[Any]
-
-
 @dataclass(slots=True)
 class Waiting:
     """Writes that wait to be laid out, and what usual values among them hold."""
 
     writes: list[Seen] = field(default_factory=list)
-    #: Those of load reports, and what they report.
-    reporters: list[Seen] = field(default_factory=list)
-    reports: list[Told] = field(default_factory=list)
-    #: Table → what gives its rows.
-    averages: dict[str, _Averages] = field(
-        default_factory=lambda: {kind.table: _Averages([], []) for kind in KINDS}
+    reports: list[tuple[Seen, Report]] = field(default_factory=list)
+    #: Table → writes that give its rows, with what they hold.
+    averages: dict[str, list[tuple[Seen, Any]]] = field(
+        default_factory=lambda: {kind.table: [] for kind in KINDS}
     )
     #: Rows that all of them give.
     rows: int = 0
@@ -63,7 +54,7 @@ class Waiting:
         self.rows += 1
 
     def tell(self, seen: Seen) -> bool:
-        """Read what a write says of the load; tell whether it is such a one and as usual.
+        """Read what a write says of the load; return whether it is such a one and as usual.
 
         Properties:
             Whatever the value, `zookeeper` says of it row by row what is said of it here.
@@ -73,14 +64,11 @@ class Waiting:
             return False
         try:
             if seen.path.startswith(BROKER):
-                told = usual_report(value)
-                self.reporters.append(seen)
-                self.reports.append(told)
-                self.rows += 1 + len(told.stats)
-            elif kind := kind_of(seen.path):
-                averages = kind.decoder.decode(value)
-                self.averages[kind.table].seen.append(seen)
-                self.averages[kind.table].averages.append(averages)
+                report = usual_report(value)
+                self.reports.append((seen, report))
+                self.rows += 1 + len(report.bundles)
+            elif kind := averages_at(seen.path):
+                self.averages[kind.table].append((seen, kind.decoder.decode(value)))
                 self.rows += 1
             else:
                 return False
@@ -89,29 +77,22 @@ class Waiting:
         return True
 
     def columns(self) -> dict[str, Columns]:
-        """Lay all of it out, table by table."""
-        versions = [seen.write.version for seen in self.reporters]
-        found = reports_in_columns(
-            self.reports,
-            {
-                **_written(self.reporters),
-                "version": pa.array(versions, pa.int32()),
-                "broker": _named(self.reporters, BROKER),
-                "origin": pa.repeat(pa.scalar("store", pa.string()), len(versions)),
-            },
-        )
+        """Return all of it, table by table."""
+        seen = [it for it, _ in self.reports]
+        coming = _written(seen, "broker", BROKER) | {
+            "version": pa.array([it.write.version for it in seen], pa.int32()),
+            "origin": pa.repeat(pa.scalar("store", pa.string()), len(seen)),
+        }
+        tables = report_columns([report for _, report in self.reports], coming)
         for kind in KINDS:
-            seen, averages = self.averages[kind.table]
-            found[kind.table] = {
-                **_written(seen),
-                kind.whose: _named(seen, kind.head),
-                **kind.laid_out(averages),
-            }
-        return found | {"store_writes": _store_writes(self.writes)}
+            those = self.averages[kind.table]
+            written = _written([it for it, _ in those], kind.whose, kind.head)
+            tables[kind.table] = written | kind.fields.arrays([averages for _, averages in those])
+        return tables | {"store_writes": _store_writes(self.writes)}
 
 
 def _store_writes(seen: Sequence[Seen]) -> Columns:
-    """Give the rows that tell of the writes, whatever they wrote."""
+    """Return the rows that tell of the writes, whatever they wrote."""
     writes = [each.write for each in seen]
     return {
         "line": [each.line for each in seen],
@@ -129,13 +110,9 @@ def _store_writes(seen: Sequence[Seen]) -> Columns:
     }
 
 
-def _written(seen: Sequence[Seen]) -> dict[str, pa.Array]:
-    """Give the columns that say where and when values were written."""
-    times = pa.array([each.time for each in seen], TIME)
-    lines = pa.array([each.line for each in seen], pa.int64())
-    return {"line": lines, "time": times, "written": times}
-
-
-def _named(seen: Sequence[Seen], head: str) -> pa.Array:
-    """Give the names that stand behind the head of paths."""
-    return pa.array([each.path[len(head) :] for each in seen], pa.string())
+def _written(seen: Sequence[Seen], whose: str, head: str) -> dict[str, pa.Array]:
+    """Return the columns that say where and when values were written, and of whom they are."""
+    times = pa.array([it.time for it in seen], TIME)
+    lines = pa.array([it.line for it in seen], pa.int64())
+    names = pa.array([it.path[len(head) :] for it in seen], pa.string())
+    return {"line": lines, "time": times, "written": times, whose: names}

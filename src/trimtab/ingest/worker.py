@@ -1,4 +1,4 @@
-"""What one Spark task does: read its splits, parse their lines, give Arrow batches.
+"""What one Spark task does: read its splits, parse their lines, give rows of tables.
 
 Runs in Spark's Python workers and, without Spark, in tests.
 """
@@ -8,28 +8,31 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
 
-from trimtab.files.packing import packed
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.actions import action
-from trimtab.ingest.average_columns import listed_averages
+from trimtab.ingest.averages import listed_averages, store_bundles
 from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
-from trimtab.ingest.columns import laid_out
+from trimtab.ingest.columns import laid_out, table_of
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.entries import Row
 from trimtab.ingest.events import Hits, event_rows
-from trimtab.ingest.load_reports import load_report
-from trimtab.ingest.metrics import prom_line, query_range
+from trimtab.ingest.exports import exported_samples, query_range
+from trimtab.ingest.load_reports import (
+    answered_reports,
+    load_report,
+    store_broker,
+    stored_reports,
+)
+from trimtab.ingest.metrics import prom_line
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
-from trimtab.ingest.report_columns import answered_reports, stored_reports
-from trimtab.ingest.sample_columns import exported_samples
 from trimtab.ingest.sifted import Columns, Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
-from trimtab.ingest.store import store_broker, store_bundles, store_leader, store_ownership
+from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.ingest.zookeeper import StoreFile
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError
@@ -75,39 +78,45 @@ _BATCH_ROWS = 4096
 #: Characters of a rejected line that are kept.
 _REJECT_LENGTH = 500
 
-_ACCOUNT = pa.struct(
-    [
-        ("bytes", pa.int64()),
-        ("is_damaged", pa.bool_()),
-        ("lines", pa.int64()),
-        *((name, pa.int64()) for name in CLASSES),
-        ("table_rows", pa.map_(pa.string(), pa.int64())),
-        # What `again` adds: by what the bytes are known, and what an earlier run had read.
-        ("end", pa.int64()),
-        ("digest", pa.string()),
-        ("bytes_known", pa.int64()),
-        ("is_linked", pa.bool_()),
-    ]
-)
-#: What a task gives: in each row either rows of one table, packed as an Arrow stream, or
-#: one split's accounting.  So one Spark job gives every table, and a task that runs twice
-#: counts once.  The rows are packed because Spark would take each of them apart into all
-#: columns of all tables, which costs ten times what parsing them does.
-ENVELOPE = pa.schema(
-    [
-        ("split", pa.int32()),
-        ("table", pa.string()),
-        ("rows", pa.binary()),
-        ("account", _ACCOUNT),
-    ]
-)
+
+class TableRows(NamedTuple):
+    """Rows of one table."""
+
+    table: str
+    rows: pa.Table
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAccount:
+    """What became of the lines of one split, and by what its bytes are told from others."""
+
+    bytes: int
+    is_damaged: bool
+    lines: int
+    rows: int
+    other: int
+    continuation: int
+    rejected: int
+    #: Table → rows that its lines gave.
+    table_rows: Mapping[str, int]
+    #: Where the bytes of the digest end, which `again` adds.
+    end: int = 0
+    #: Empty where the file cannot be read.
+    digest: str = ""
+    #: Bytes that were known and not parsed again.
+    bytes_known: int = 0
+    #: The files of an earlier run stand for it.
+    is_linked: bool = False
+
+
+#: What a split gives: rows, and its accounting last of all.
+Given: TypeAlias = TableRows | SplitAccount
 
 
 @dataclass(slots=True)
 class _Found:
     """What one split has given so far."""
 
-    split: int
     origin: Origin
     bytes: int = 0
     is_damaged: bool = False
@@ -162,59 +171,50 @@ class _Found:
         """Take a line that could not be read."""
         self.add([("rejects", {"reason": reason, "text": text[:_REJECT_LENGTH]})], line)
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Give what waits, a row of the envelope for each table."""
+    def batches(self) -> Iterator[TableRows]:
+        """Give what waits, table by table."""
         for table in PARSED:
-            schema = INGESTED[table]
             made = self.tables.pop(table, [])
             is_mixed = bool(made) and table in self.waiting
             if rows := self.waiting.pop(table, None):
-                columns = [_array(rows, column) for column in schema]
-                made.append(pa.Table.from_arrays(columns, schema=schema))
+                made.append(table_of(table, rows))
             if made:
                 joined = pa.concat_tables(made)
                 # Arrow's sort is stable: rows of one line keep their order.
-                in_order = joined.sort_by("line") if is_mixed else joined
-                yield self._envelope(table=table, rows=packed(in_order))
+                yield TableRows(table, joined.sort_by("line") if is_mixed else joined)
         self.waiting_rows = 0
 
-    def account(self) -> pa.RecordBatch:
-        """Give the accounting, once nothing waits any more."""
-        counts = {"bytes": self.bytes, "is_damaged": self.is_damaged, "lines": self.lines}
-        table_rows = sorted(self.table_rows.items())
-        return self._envelope(account=counts | self.classes | {"table_rows": table_rows})
-
-    def _envelope(self, **filled: Any) -> pa.RecordBatch:
-        return pa.RecordBatch.from_pylist([{"split": self.split} | filled], ENVELOPE)
+    def account(self) -> SplitAccount:
+        """Return the accounting, once nothing waits any more."""
+        counts: dict[str, Any] = {"bytes": self.bytes, "lines": self.lines, **self.classes}
+        table_rows = dict(sorted(self.table_rows.items()))
+        return SplitAccount(is_damaged=self.is_damaged, table_rows=table_rows, **counts)
 
 
-def parse_split(number: int, split: Split) -> Iterator[pa.RecordBatch]:
-    """Parse one split into batches of `ENVELOPE`, the last of which is its accounting.
+def parse_split(split: Split) -> Iterator[Given]:
+    """Parse one split.
 
     Lines are numbered from 1 at the start of the split, and so are transactions.  Where a
     file breaks off, what is left of it counts as one rejected line.
     """
     if split.source != ZOOKEEPER:
-        yield from parse_blocks(number, split.origin, split.source, read_blocks(split))
+        yield from parse_blocks(split.origin, split.source, read_blocks(split))
         return
-    found = _Found(number, split.origin)
+    found = _Found(split.origin)
     yield from _parse_store_file(found, split)
     yield from found.batches()
     yield found.account()
 
 
-def parse_blocks(
-    number: int, origin: Origin, source: str, blocks: Iterable[bytes]
-) -> Iterator[pa.RecordBatch]:
+def parse_blocks(origin: Origin, source: str, blocks: Iterable[bytes]) -> Iterator[Given]:
     """Parse blocks of whole lines as `parse_split` does those of a file.
 
     Args:
-        number: what the batches name as their split.
         origin: where the lines stand.
         source: what kind of file they are read as.
         blocks: bytes; a DamagedError in place of the next one is accounted for.
     """
-    found = _Found(number, origin)
+    found = _Found(origin)
     if source in DOCUMENT_PARSERS:
         _parse_document(found, source, blocks)
     else:
@@ -223,7 +223,7 @@ def parse_blocks(
     yield found.account()
 
 
-def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterator[pa.RecordBatch]:
+def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterator[TableRows]:
     parser, origin = LINE_PARSERS[source], found.origin
     sieve = SIEVES.get(source, every_line)
     hits = Hits()
@@ -299,7 +299,7 @@ def _parse_document(found: _Found, source: str, blocks: Iterable[bytes]) -> None
             found.classes["other"] = len(lines)
 
 
-def _parse_store_file(found: _Found, split: Split) -> Iterator[pa.RecordBatch]:
+def _parse_store_file(found: _Found, split: Split) -> Iterator[TableRows]:
     """Parse a file of ZooKeeper's; its transactions, or nodes, stand in place of lines."""
     file = StoreFile(split)
     rows = rejected = 0
@@ -331,22 +331,3 @@ def _outcome(parser: Parser, text: str, origin: Origin) -> Outcome:
         return parser(text, origin)
     except Exception as error:
         return Rejected(f"the parser failed: {error!r}")
-
-
-def _array(rows: list[dict[str, Any]], column: pa.Field) -> pa.Array:
-    """Return one column of some rows.
-
-    Raises:
-        ValueError: a parser gave a value of another type; the message says where.
-    """
-    try:
-        return pa.array([row.get(column.name) for row in rows], column.type)
-    except (pa.ArrowException, OverflowError, TypeError):
-        for row in rows:
-            value = row.get(column.name)
-            try:
-                pa.array([value], column.type)
-            except (pa.ArrowException, OverflowError, TypeError):
-                place = f"{row['file']} line {row['line']}, column {column.name}"
-                raise ValueError(f"{place}: found {value!r}, expected {column.type}") from None
-        raise

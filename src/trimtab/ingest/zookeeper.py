@@ -10,20 +10,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from trimtab.ingest.averages import averages_at
 from trimtab.ingest.entries import Entry, MalformedError, Row, decode
-from trimtab.ingest.load_reports import report_rows
+from trimtab.ingest.load_reports import gone_row, report_rows
 from trimtab.ingest.sifted import Columns
 from trimtab.ingest.splits import DamagedError, Split, read_chunks
-from trimtab.ingest.store import (
-    BROKER,
-    BROKER_AVERAGE,
-    BUNDLE,
-    BUNDLE_DATA,
-    broker_averages,
-    bundle_averages,
-    leader_id,
-    owner_id,
-)
+from trimtab.ingest.store import BROKER, BUNDLE, leader_id, owner_id
 from trimtab.ingest.store_columns import Seen, Waiting
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError, ByteStream
 from trimtab.ingest.zookeeper_files.snapshot import Snapshot
@@ -133,7 +125,7 @@ def _derived(write: Write, path: str, time: datetime) -> Iterator[Row]:
     if path.startswith(BROKER):
         report = told | {"broker": path.removeprefix(BROKER), "origin": "store"}
         if is_gone:
-            yield "load_reports", report | {"is_gone": True}
+            yield gone_row(report)
         else:
             yield from report_rows(_value(write), report)
     elif path == _LEADER:
@@ -141,14 +133,8 @@ def _derived(write: Write, path: str, time: datetime) -> Iterator[Row]:
     elif path.startswith(_OWNER) and BUNDLE.fullmatch(bundle := path.removeprefix(_OWNER)):
         broker = None if is_gone else owner_id(_value(write))
         yield "ownership", seen | {"is_full": False, "bundle": bundle, "broker": broker}
-    elif is_gone:
-        return
-    elif path.startswith(BUNDLE_DATA) and BUNDLE.fullmatch(path):
-        seen |= {"written": time, "bundle": path.removeprefix(BUNDLE_DATA)}
-        yield bundle_averages(_value(write), seen)
-    elif path.startswith(BROKER_AVERAGE):
-        seen |= {"written": time, "broker": path.removeprefix(BROKER_AVERAGE)}
-        yield broker_averages(_value(write), seen)
+    elif not is_gone and (kind := averages_at(path)):
+        yield kind.row(path, _value(write), seen | {"written": time})
 
 
 def _value(write: Write) -> Entry:

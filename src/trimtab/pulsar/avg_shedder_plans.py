@@ -128,13 +128,13 @@ BY_IDENTITY = Keys(_identities, _never)
 
 
 def _number(averages: BundleData | None, bundle: str) -> int:
-    """Tell which object of a bundle the leader has."""
+    """Return which object of a bundle the leader has."""
     row = None if averages is None else averages.rows.get(bundle)
     return 0 if averages is None or row is None else int(averages.numbers[row])
 
 
 def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes | None]:
-    """Say what each key that was not forgotten holds now, in order; None: it is forgotten."""
+    """Return what each key that was not forgotten holds now, in order; None: it is forgotten."""
     alive = [plan for found in plans.entries.values() for plan in found if not plan.is_forgotten]
     rows = [averages.rows.get(plan.bundle, -1) for plan in alive]
     # A row of -1 gives some number, and is left out by itself.

@@ -22,7 +22,7 @@ def namespace(bundle: str) -> str:
 
 
 def is_system_bundle(bundle: str, release: str) -> bool:
-    """Tell whether the leader hides a bundle from its shedders.
+    """Return whether the leader hides a bundle from its shedders.
 
     Args:
         bundle: full name, such as `pulsar/broker-1:8080/0x00000000_0xffffffff`.

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from trimtab.files.errors import TrimtabError
+
 #: `loadBalancerEnabled=true`, or as Helm values have it: `  loadBalancerEnabled: "true"`.
 _SETTING = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(=|:(?=\s|$))\s*(.*?)\s*")
 #: A YAML value behind which a comment may stand: `"true"  # why`.
@@ -28,7 +30,7 @@ _DUMP = "ServiceConfiguration("
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-class ConfError(ValueError):
+class ConfError(TrimtabError, ValueError):
     """A line is no setting; says what was found and what was expected."""
 
 
@@ -142,7 +144,7 @@ def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
 
 
 def is_dump(text: str) -> bool:
-    """Say whether a text has a broker's settings as Java prints them."""
+    """Return whether a text has a broker's settings as Java prints them."""
     return _DUMP in text
 
 

@@ -5,7 +5,7 @@ Shapes and units stand here, at the field, and nowhere else.  No functions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
@@ -72,6 +72,18 @@ class Preallocations:
 
 
 @dataclass(frozen=True, slots=True)
+class BundleTraffic:
+    """What bundles carry by their short-term averages; all arrays are (n_bundles,)."""
+
+    #: Messages/s published and dispatched.
+    rate_in: Floats
+    rate_out: Floats
+    #: Bytes/s published and dispatched.
+    throughput_in: Floats
+    throughput_out: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterLoad:
     """One round's load as the leader has it: brokers and bundles are positions in arrays.
 
@@ -99,11 +111,9 @@ class ClusterLoad:
     bundles: tuple[str, ...]
     #: (n_bundles,) position in `brokers` of the broker that reports the bundle.
     bundle_broker: Ints
-    #: (n_bundles,) short-term averages, messages/s and bytes/s.
-    bundle_rate_in: Floats
-    bundle_rate_out: Floats
-    bundle_throughput_in: Floats
-    bundle_throughput_out: Floats
+    #: Returns what the bundles carry.  It is worked out when somebody asks: a look has thousands
+    #: of averages fed, and in most rounds nobody sheds.
+    bundle_traffic: Callable[[], BundleTraffic]
     #: (n_bundles,) may be shed: has load data, is no heartbeat or SLA bundle, not recently
     #: unloaded.
     bundle_is_sheddable: Flags

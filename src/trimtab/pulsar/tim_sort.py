@@ -219,7 +219,7 @@ class _Merge(Generic[T]):
         return [item for piece in pieces for item in piece]
 
     def _winner(self) -> int:
-        """Say from which run the next item is taken."""
+        """Return from which run the next item is taken."""
         one, two = self.sides
         if self.is_forward:
             return 1 if self.compare(two[0], one[0]) < 0 else 0

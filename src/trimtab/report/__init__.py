@@ -1,4 +1,4 @@
-"""Findings and a picture in, one self-contained HTML page out: nothing is computed but layout."""
+"""A diagnosis or a comparison → one HTML file that needs no network; computes only layout."""
 
 from trimtab.report.render import make_ready, render
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from trimtab.report.given import Given, entries, part, text, whole
+from trimtab.report.input import Given, entries, part, text, whole
 from trimtab.report.moves import Line
 from trimtab.report.words import clock
 
@@ -29,7 +29,7 @@ class Lines:
 
     @property
     def adds_up(self) -> bool:
-        """Say whether every line is accounted for."""
+        """Return whether every line is accounted for."""
         return self.lines == self.rows + self.other + self.continuation + self.rejected
 
 
@@ -138,7 +138,7 @@ def _sum(name: str, lines: Sequence[Lines]) -> Lines:
 def clocks_of(findings: Given) -> Clocks | None:
     """Read how clocks stood to one another; None if nothing tells."""
     given = part(findings, "clocks")
-    found = [
+    clocks = [
         Clock(
             text(each, "broker"),
             _ahead(each),
@@ -148,9 +148,11 @@ def clocks_of(findings: Given) -> Clocks | None:
         for each in entries(given, "brokers")
     ]
     # Whoever is off comes first.
-    found.sort(key=lambda it: not it.is_corrected)
-    left_out = max(0, len(found) - LISTED_MAX)
-    return Clocks(text(given, "reference"), tuple(found[:LISTED_MAX]), left_out) if found else None
+    clocks.sort(key=lambda it: not it.is_corrected)
+    left_out = max(0, len(clocks) - LISTED_MAX)
+    return (
+        Clocks(text(given, "reference"), tuple(clocks[:LISTED_MAX]), left_out) if clocks else None
+    )
 
 
 def _ahead(given: Given) -> str:

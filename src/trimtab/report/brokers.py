@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trimtab.report.given import Given, entries, name, names
+from trimtab.report.input import Given, entries, name, names
 from trimtab.report.words import common_ending
 
 #: Brokers from which on a line each is a tangle: a heat map is drawn instead, without colours.

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, names, text, texts, whole
+from trimtab.report.input import Given, anchors, entries, names, text, texts, whole
 from trimtab.report.moves import Line, Move, evidence_of, moves_by
-from trimtab.report.verdicts import label_of, meaning_of
+from trimtab.report.verdicts import Words, label_of, meaning_of
 from trimtab.report.words import Figure, clock, figures
 
 #: The worst first.
@@ -66,7 +66,7 @@ def _severity(finding: Finding) -> int:
 
 
 def causes_of(
-    findings: Given, moves: Sequence[Move], brokers: Brokers, *, with_day: bool
+    findings: Given, moves: Sequence[Move], brokers: Brokers, words: Words, *, with_day: bool
 ) -> tuple[Cause, ...]:
     """Gather every finding by its code."""
     listed = entries(findings, "findings")
@@ -81,24 +81,24 @@ def causes_of(
         concerned = {move.anchor: move for move in (*listed_here, *told_by_moves)}
         finding = _finding(given, anchor, tuple(concerned.values()), (brokers, with_day))
         by_code.setdefault(text(given, "code"), []).append((given, finding))
-    causes = [_cause(code, found) for code, found in by_code.items()]
+    causes = [_cause(code, pairs, words) for code, pairs in by_code.items()]
     return tuple(sorted(causes, key=lambda cause: (*cause.rank(), cause.code)))
 
 
-def _cause(code: str, found: Sequence[tuple[Given, Finding]]) -> Cause:
-    advice = {finding.advice for _, finding in found}
+def _cause(code: str, pairs: Sequence[tuple[Given, Finding]], words: Words) -> Cause:
+    advice = {finding.advice for _, finding in pairs}
     moves: Mapping[str, Move] = {
-        move.anchor: move for _, finding in found for move in finding.moves
+        move.anchor: move for _, finding in pairs for move in finding.moves
     }
     useless = [move for move in moves.values() if move.tone == "useless"]
     own = [move for move in useless if move.verdict == code]
     shared = advice.pop() if len(advice) == 1 else ""
     return Cause(
         code=code,
-        label=label_of(code),
-        meaning=meaning_of(code),
-        page=next((text(given, "page") for given, _ in found if text(given, "page")), ""),
-        findings=tuple(sorted((each for _, each in found), key=_finding_rank)),
+        label=label_of(code, words),
+        meaning=meaning_of(code, words),
+        page=next((text(given, "page") for given, _ in pairs if text(given, "page")), ""),
+        findings=tuple(sorted((each for _, each in pairs), key=_finding_rank)),
         advice=shared,
         moves=len(moves),
         useless=len(useless),

@@ -19,8 +19,8 @@ from markupsafe import Markup
 from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Broker, Brokers
 from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format, has_arrows
-from trimtab.report.given import Given
 from trimtab.report.heatmap import heatmap_rows, heatmap_slots
+from trimtab.report.input import Given
 from trimtab.report.lines import line_slots
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
@@ -101,7 +101,7 @@ def drawn(kind: Literal["lines", "heatmap"], slots: Mapping[str, Any], form: For
     spec["datasets"] = {**spec["datasets"], **slots["datasets"]}
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
     names = iter(PICTURES)
-    svg = re.sub("<image ", lambda found: f'{found[0]}class="{next(names)}" ', svg)
+    svg = re.sub("<image ", lambda match: f'{match[0]}class="{next(names)}" ', svg)
     return Markup(within_page(svg, form.name))
 
 
@@ -117,7 +117,7 @@ def filled(spec: Any, slots: Mapping[str, Any]) -> Any:
 
 
 def key_is_slot(name: str) -> bool:
-    """Tell a place to fill from any other text."""
+    """Return a place to fill from any other text."""
     return re.fullmatch(r"\$[a-z_]+", name) is not None
 
 
@@ -135,4 +135,4 @@ def within_page(svg: str, name: str) -> str:
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    return re.sub(r"\d+\.\d{3,}", lambda found: f"{float(found[0]):.2f}", attribute[0])
+    return re.sub(r"\d+\.\d{3,}", lambda match: f"{float(match[0]):.2f}", attribute[0])

@@ -16,7 +16,7 @@ from trimtab.report.contenders import (
     letters_of,
     measures_of,
 )
-from trimtab.report.given import Given, entries, text
+from trimtab.report.input import Given, entries, text
 from trimtab.report.pareto import pareto_of
 from trimtab.report.render import asset, environment, policy
 from trimtab.report.words import count
@@ -89,7 +89,7 @@ def _shown(anchor: str, scenario: Given, letters: dict[str, str]) -> Shown:
 
 
 def _where(comparison: Given, scenarios: Sequence[Shown], n_strategies: int) -> tuple[str, ...]:
-    """Say what was run, in parts: the only line above the headline."""
+    """Return what was run, in parts: the only line above the headline."""
     seeds = len(comparison.get("seeds") or ())
     releases = {d for s in scenarios for c in s.contenders for d in c.details[:1]}
     return (
@@ -108,7 +108,7 @@ def _headline(scenarios: Sequence[Shown], n_strategies: int) -> str:
 
 
 def _differ_in_details(contenders: Sequence[Contender]) -> bool:
-    """Say whether strategies differ in release or settings, so that these must be shown."""
+    """Return whether strategies differ in release or settings, so that these must be shown."""
     return len({each.details for each in contenders}) > 1 or any(
         len(each.details) > 1 for each in contenders
     )

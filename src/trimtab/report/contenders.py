@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trimtab.report.brokers import SHAPES
-from trimtab.report.given import Given, entries, part, text, whole
+from trimtab.report.input import Given, entries, part, text, whole
 from trimtab.report.words import number
 
 #: Measures that have a column of their own; the rest are folded.
@@ -129,7 +129,7 @@ def letters_of(scenarios: Iterable[Given]) -> dict[str, str]:
 
 
 def identity(strategy: Given) -> str:
-    """Tell a strategy from all others."""
+    """Return a strategy from all others."""
     keys = ("shedder", "placement", "release")
     return " ".join([*(text(strategy, key) for key in keys), str(part(strategy, "settings"))])
 
@@ -205,7 +205,7 @@ def _signed(value: object) -> str:
 
 
 def _tone(interval: Given) -> str:
-    """Say whether the whole of an interval lies below or above nothing."""
+    """Return whether the whole of an interval lies below or above nothing."""
     low, high = (_float(interval.get(end)) for end in ("low", "high"))
     if low is None or high is None:
         return ""

@@ -114,7 +114,7 @@ class Arrow:
 
 
 def has_arrows(scene: Scene, form: Format) -> bool:
-    """Say whether the moves are few enough for arrows."""
+    """Return whether the moves are few enough for arrows."""
     return len(_groups(scene)) <= form.width / ARROW_SHARE
 
 
@@ -146,7 +146,7 @@ def arrows_of(scene: Scene, form: Format) -> list[Arrow]:
 def _shifts(
     groups: Sequence[Sequence[tuple[datetime, Move]]], scene: Scene, form: Format
 ) -> list[timedelta]:
-    """Say how far from the time of its round each arrow stands."""
+    """Return how far from the time of its round each arrow stands."""
     has_number = any(len(group) > 1 for group in groups)
     pixels = ARROW_WITH_NUMBER if has_number else ARROW
     step = timedelta(seconds=pixels * scene.span.seconds() / form.width)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal, TypeAlias, TypeVar
 
 from trimtab.report.brokers import Brokers
-from trimtab.report.given import Given, anchors, entries, name, names, text, whole
+from trimtab.report.input import Given, anchors, entries, name, names, text, whole
 from trimtab.report.moves import Line, Move, evidence_of
 from trimtab.report.verdicts import SIGNS, Tone
 from trimtab.report.words import clock, count, lasting, moment, number, percent
@@ -196,7 +196,7 @@ def _target(move: Move) -> str:
 
 
 def _stay(before: Move, after: Move) -> str:
-    """Say how long a bundle stayed where it had been put; empty if it left from elsewhere."""
+    """Return how long a bundle stayed where it had been put; empty if it left from elsewhere."""
     start, end = moment(before.time), moment(after.time)
     if start is None or end is None or before.target is None:
         return ""
@@ -308,8 +308,8 @@ def _moved(move: Move, what: str, stay: str) -> Step:
 
 def _not_told(findings: Sequence[Given], moves: Sequence[Move]) -> list[Given]:
     """Leave out findings that are the verdict of a move: its step tells them."""
-    told = {(each, move.verdict) for move in moves for each in move.findings}
-    return [each for each in findings if (text(each, "id"), text(each, "code")) not in told]
+    in_steps = {(each, move.verdict) for move in moves for each in move.findings}
+    return [each for each in findings if (text(each, "id"), text(each, "code")) not in in_steps]
 
 
 def _told(findings: Sequence[Given], night: _Night) -> list[Step]:

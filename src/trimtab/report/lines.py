@@ -44,15 +44,15 @@ def _points(series: Iterable[Series], span: Span, form: Format) -> list[dict[str
     points: list[dict[str, Any]] = []
     for each in series:
         stretch = 0
-        held: float | None = None
+        last: float | None = None
         for time, usage in thinned(each, span, form.width):
-            shown = held if usage is None else usage
+            shown = last if usage is None else usage
             if shown is not None:
                 # The last value holds until the moment at which the broker was gone.
                 row = {"time": iso(time), "broker": each.broker, "usage": shown}
                 points.append({**row, "stretch": f"{each.broker} {stretch}"})
             stretch += usage is None
-            held = usage
+            last = usage
     return points
 
 
@@ -102,7 +102,7 @@ def _arrows(scene: Scene, form: Format, top: float) -> list[dict[str, Any]]:
 def _ends_of(
     move: Move, time: datetime, series: Mapping[str, Series], top: float
 ) -> tuple[float, float]:
-    """Say at which height an arrow starts and ends; what is not known: from the top to 0."""
+    """Return at which height an arrow starts and ends; what is not known: from the top to 0."""
 
     def height(broker: str, otherwise: float) -> float:
         known = series.get(broker)

@@ -9,8 +9,8 @@ from posixpath import dirname
 from typing import Any
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, name, part, text, texts, whole
-from trimtab.report.verdicts import SIGNS, Tone, label_of, meaning_of, tone_of
+from trimtab.report.input import Given, anchors, entries, name, part, text, texts, whole
+from trimtab.report.verdicts import SIGNS, Tone, Words, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 
 #: Moves up to which each shows all of its lines, also those that another one shows, and its
@@ -122,16 +122,18 @@ def evidence_of(given: Given) -> tuple[Line, ...]:
 
 def recomputed_of(given: Given) -> Recomputed:
     """Read whether, and with which numbers, something was recomputed."""
-    found = part(given, "recomputed")
-    equal = found.get("equal")
+    recomputed = part(given, "recomputed")
+    equal = recomputed.get("equal")
     return Recomputed(
         equal if isinstance(equal, bool) else None,
-        text(found, "why"),
-        figures(found.get("numbers")),
+        text(recomputed, "why"),
+        figures(recomputed.get("numbers")),
     )
 
 
-def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> tuple[Move, ...]:
+def moves_of(
+    unloads: Sequence[Given], brokers: Brokers, words: Words, *, with_day: bool
+) -> tuple[Move, ...]:
     """Read every unload, in the order of the input."""
     evidence = [evidence_of(unload) for unload in unloads]
     places = short_places([lines[-1] if lines else None for lines in evidence])
@@ -140,7 +142,7 @@ def moves_of(unloads: Sequence[Given], brokers: Brokers, *, with_day: bool) -> t
         unloads = [_briefly(unload) for unload in unloads]
         evidence = said_once(evidence, names)
     return tuple(
-        _move(unload, brokers, (anchor, place, lines), with_day=with_day)
+        _move(unload, brokers, words, (anchor, place, lines), with_day=with_day)
         for unload, anchor, place, lines in zip(unloads, names, places, evidence, strict=True)
     )
 
@@ -164,22 +166,27 @@ def said_once(
     megabytes.
     """
     first: dict[tuple[str, int | None, str], str] = {}
-    told: list[tuple[Line, ...]] = []
+    unrepeated: list[tuple[Line, ...]] = []
     for lines, anchor in zip(evidence, anchors_of, strict=True):
         at = [first.setdefault((line.file, line.line, line.text), anchor) for line in lines]
-        told.append(
+        unrepeated.append(
             tuple(
                 line if place == anchor else replace(line, shown_at=place)
                 for line, place in zip(lines, at, strict=True)
             )
         )
-    return told
+    return unrepeated
 
 
 def _move(
-    unload: Given, brokers: Brokers, found: tuple[str, str, tuple[Line, ...]], *, with_day: bool
+    unload: Given,
+    brokers: Brokers,
+    words: Words,
+    place_and_lines: tuple[str, str, tuple[Line, ...]],
+    *,
+    with_day: bool,
 ) -> Move:
-    anchor, place, evidence = found
+    anchor, place, evidence = place_and_lines
     verdict = text(unload, "verdict")
     tone = tone_of(verdict, unload.get("useless"))
     target, better = name(unload, "target"), part(unload, "better")
@@ -196,8 +203,8 @@ def _move(
         throughput=throughput,
         traffic=traffic(throughput),
         verdict=verdict,
-        label=label_of(verdict),
-        meaning=meaning_of(verdict),
+        label=label_of(verdict, words),
+        meaning=meaning_of(verdict, words),
         tone=tone,
         sign=SIGNS[tone],
         log=place,
@@ -241,11 +248,12 @@ def tallies_of(moves: Sequence[Move]) -> tuple[Tally, ...]:
     order: dict[Tone, int] = {"good": 0, "useless": 1, "doubtful": 2, "unknown": 3}
     counted: Counter[tuple[str, Tone]] = Counter((move.verdict, move.tone) for move in moves)
     ranked = sorted(counted.items(), key=lambda item: (order[item[0][1]], -item[1], item[0][0]))
+    labels = {move.verdict: move.label for move in moves}
     tallies: list[Tally] = []
     start = 0
     for (verdict, tone), times in ranked:
         ends: tuple[float, float] = (100 * start / len(moves), 100 * times / len(moves))
-        tallies.append(Tally(verdict, label_of(verdict), tone, SIGNS[tone], times, *ends))
+        tallies.append(Tally(verdict, labels[verdict], tone, SIGNS[tone], times, *ends))
         start += times
     return tuple(tallies)
 

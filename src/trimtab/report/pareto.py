@@ -19,7 +19,7 @@ from trimtab.report.charts import filled, within_page
 from trimtab.report.contenders import Contender
 from trimtab.report.drawing import VEGA_LITE
 from trimtab.report.frame import NARROW, WIDE, Format
-from trimtab.report.given import Given, part
+from trimtab.report.input import Given, part
 from trimtab.report.words import number
 
 #: Unloads from which on the axis is by roots, as a few hundred would hide what is below ten.
@@ -130,7 +130,7 @@ def _point(contender: Contender, never: float, axes: Axes) -> dict[str, Any]:
 
 
 def _share(x: float, x_max: float) -> float:
-    """Say how far along its axis a number of unloads stands, 0 to 1."""
+    """Return how far along its axis a number of unloads stands, 0 to 1."""
     return math.sqrt(x / x_max) if x_max > _ROOTS_FROM else x / x_max
 
 
@@ -146,11 +146,11 @@ def _names(
             if abs(share(each["x"]) - share(point["x"])) < _CLOSE
             and abs(each["y"] - point["y"]) < _CLOSE * y_max
         )
-        found = next(near, None)
-        if found is None:
+        neighbour = next(near, None)
+        if neighbour is None:
             names.append({"x": point["x"], "y": point["y"], "name": point["letter"]})
         else:
-            found["name"] += f" {point['letter']}"
+            neighbour["name"] += f" {point['letter']}"
     return names
 
 

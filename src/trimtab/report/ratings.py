@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from trimtab.report.contenders import figure
-from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.render import asset, environment, policy
 from trimtab.report.words import count, number
 
@@ -95,7 +95,7 @@ def shown_of(found: Given) -> tuple[list[Dimension], list[Strategy]]:
 
 
 def headline(found: Given) -> str:
-    """Say how often the measured word is the published one."""
+    """Return how often the measured word is the published one."""
     cells = [cell for each in entries(found, "strategies") for cell in entries(each, "cells")]
     published = sum(bool(part(cell, "published")) for cell in cells)
     same = published - len(entries(found, "disagreements"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.report.given import Given, entries, text, whole
-from trimtab.report.measured import command_block, markdown_table
+from trimtab.report.input import Given, entries, text, whole
+from trimtab.report.marks import command_block, markdown_table
 from trimtab.report.ratings import Cell, headline, shown_of
 
 

@@ -22,12 +22,12 @@ from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
 from trimtab.report.charts import Chart, chart_of, start_engine
-from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.compression import packed, packed_articles, packed_moves
+from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
-from trimtab.report.packed import packed, packed_articles, packed_moves
 from trimtab.report.rounds import Round, rounds_of, told
-from trimtab.report.verdicts import SIGNS
+from trimtab.report.verdicts import SIGNS, Words
 from trimtab.report.what_if_section import section_of
 from trimtab.report.words import count, interval, moment, percent, spans_days, traffic
 
@@ -71,7 +71,7 @@ SHAPE_SIGNS = {
 }
 
 
-def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
+def render(findings: Mapping[str, Any], picture: Mapping[str, Any], words: Words) -> str:
     """Lay out one night as a page.
 
     The same input gives the same bytes: every time on the page is one of the recording.
@@ -80,6 +80,7 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
         findings: what the diagnosis found, as in `findings.json`; anything may be absent.
         picture: the series of the chart: `usage`, `smoothed`, `band`, `unloads`, `actions`;
             any may be absent.
+        words: what verdicts and causes are called; a code that is absent is shown as it is.
 
     Returns:
         The text of an HTML file.
@@ -87,7 +88,7 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any]) -> str:
     style, script = asset("report.css"), asset("report.js")
     template = environment().get_template(_TEMPLATE)
     return template.render(
-        **page_of(findings, picture),
+        **page_of(findings, picture, words),
         style=Markup(style),
         script=Markup(script),
         policy=policy(style, script) + "; img-src data:",
@@ -101,13 +102,13 @@ def make_ready() -> None:
     environment().get_template(_TEMPLATE)
 
 
-def page_of(findings: Given, picture: Given) -> dict[str, Any]:
+def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     """Gather everything that the template shows."""
     brokers = brokers_of(findings, picture)
     with_day = spans_days(findings.get("from"), findings.get("to"))
-    moves = moves_of(entries(findings, "unloads"), brokers, with_day=with_day)
+    moves = moves_of(entries(findings, "unloads"), brokers, words, with_day=with_day)
     rounds = rounds_of(findings, moves, brokers, with_day=with_day)
-    causes = causes_of(findings, moves, brokers, with_day=with_day)
+    causes = causes_of(findings, moves, brokers, words, with_day=with_day)
     placed = finding_anchors(findings, causes)
     round_anchors = {each.number: each.anchor for each in rounds if each.number is not None}
     anchored = ({name: anchor for name, (anchor, _) in placed.items()}, round_anchors)
@@ -188,7 +189,7 @@ def with_smoothed(picture: Given, findings: Given) -> Given:
 
 
 def where(findings: Given, brokers: Brokers) -> tuple[str, ...]:
-    """Say where and when, in parts: the only line above the headline."""
+    """Return where and when, in parts: the only line above the headline."""
     strategies = part(findings, "strategies")
     pair = [text(strategies, role) for role in ("shedding", "placement")]
     names = [name for name in dict.fromkeys(pair) if name]
@@ -218,8 +219,8 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
 
 def common_file(moves: Sequence[Move]) -> str:
     """Give the file in which the lines of all moves stand; empty if there are several."""
-    found = {move.evidence[-1].file for move in moves if move.evidence}
-    return found.pop() if len(found) == 1 else ""
+    files = {move.evidence[-1].file for move in moves if move.evidence}
+    return files.pop() if len(files) == 1 else ""
 
 
 def usage_max(rounds: Sequence[Round]) -> float:
@@ -232,13 +233,13 @@ def usage_max(rounds: Sequence[Round]) -> float:
 def finding_anchors(findings: Given, causes: Sequence[Cause]) -> dict[str, tuple[str, str]]:
     """Say for the id of each finding where it stands, and under which title."""
     placed = {each.anchor: each.title for cause in causes for each in cause.findings}
-    found: dict[str, tuple[str, str]] = {}
+    anchors: dict[str, tuple[str, str]] = {}
     for given in entries(findings, "findings"):
         name = text(given, "id")
         for anchor in (name, f"finding-{name}"):
             if anchor in placed:
-                found[name] = (anchor, placed[anchor])
-    return found
+                anchors[name] = (anchor, placed[anchor])
+    return anchors
 
 
 def fidelity(rounds: Sequence[Round], moves: Sequence[Move]) -> dict[str, Any]:
@@ -284,8 +285,8 @@ def exceptions(rounds: Sequence[Round]) -> list[tuple[tuple[str, str], list[Roun
     groups: dict[tuple[str, str], list[Round]] = {}
     for each in rounds:
         if each.recomputed.equal is not True:
-            said = (each.recomputed.words, each.recomputed.why)
-            groups.setdefault(said, []).append(each)
+            outcome = (each.recomputed.words, each.recomputed.why)
+            groups.setdefault(outcome, []).append(each)
     return list(groups.items())
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from trimtab.report.contenders import figure
-from trimtab.report.given import Given, entries, part, text, whole
+from trimtab.report.input import Given, entries, part, text, whole
 from trimtab.report.render import asset, environment, policy
-from trimtab.report.reproduced import names_of, pictures_of
+from trimtab.report.reproduction_picture import names_of, pictures_of
 from trimtab.report.words import count
 
 #: Outcome of an experiment → how it is marked: a tone of the style sheet, and a sign.
@@ -124,7 +124,7 @@ def shown_of(found: Given) -> list[Shown]:
 
 
 def headline(found: Given) -> str:
-    """Say how many experiments come out."""
+    """Return how many experiments come out."""
     outcomes = Counter(
         text(part(each, "verdict"), "outcome") for each in entries(found, "experiments")
     )

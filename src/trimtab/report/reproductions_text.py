@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trimtab.report.given import Given, text, whole
-from trimtab.report.measured import command_block, markdown_table
+from trimtab.report.input import Given, text, whole
+from trimtab.report.marks import command_block, markdown_table
 from trimtab.report.reproductions import Shown, headline, shown_of, unit_of
 
 

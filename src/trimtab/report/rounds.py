@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.given import Given, anchors, entries, name, text, texts, whole
+from trimtab.report.input import Given, anchors, entries, name, text, texts, whole
 from trimtab.report.moves import Move, Recomputed, moves_by, recomputed_of
 from trimtab.report.verdicts import Tone
 from trimtab.report.words import clock, number, percent
@@ -89,10 +89,10 @@ def rounds_of(
     busy = still = BROKERS_OF_ROUND_MAX
     if len(listed) > ROUNDS_TOLD_IN_FULL_MAX:
         busy, still = BROKERS_OF_ONE_OF_MANY_MAX, BROKERS_OF_STILL_ROUND_MAX
-    told_moves = [grouped.get(n, []) if n is not None else [] for n in numbers]
+    moves_of_rounds = [grouped.get(n, []) if n is not None else [] for n in numbers]
     return tuple(
-        _round(each, anchor, found, (brokers, busy if found else still, with_day))
-        for each, anchor, found in zip(listed, names, told_moves, strict=True)
+        _round(each, anchor, moved, (brokers, busy if moved else still, with_day))
+        for each, anchor, moved in zip(listed, names, moves_of_rounds, strict=True)
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from trimtab.report.brokers import Brokers
-from trimtab.report.given import Given, entries, text
+from trimtab.report.input import Given, entries, text
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
 from trimtab.report.series import Series, Span, series_of, span_of

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from trimtab.report.given import shown_name
+from trimtab.report.input import shown_name
 from trimtab.report.words import moment, number
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ class Span:
         return (self.end - self.start).total_seconds()
 
     def share(self, time: datetime) -> float:
-        """Say where in it a time lies, from 0 to 1."""
+        """Return where in it a time lies, from 0 to 1."""
         return (time - self.start).total_seconds() / (self.seconds() or 1.0)
 
 
@@ -139,13 +139,13 @@ def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
     last[place] = usage[end - 1]
     is_told = np.zeros(highest.shape, np.bool_)
     is_told[place] = True
-    told = np.maximum.accumulate(np.where(is_told, np.arange(columns), -1), axis=1)
-    before = np.insert(told[:, :-1], 0, -1, axis=1)
-    held = np.where(before < 0, np.nan, np.take_along_axis(last, before, axis=1))
+    last_column = np.maximum.accumulate(np.where(is_told, np.arange(columns), -1), axis=1)
+    before = np.insert(last_column[:, :-1], 0, -1, axis=1)
+    carried = np.where(before < 0, np.nan, np.take_along_axis(last, before, axis=1))
     # What was held when a stretch began counts in it, too.
-    both = np.fmax(highest, np.maximum(held, 0.0))
-    found: Floats = np.where(is_told, both, held)
-    return found
+    both = np.fmax(highest, np.maximum(carried, 0.0))
+    filled: Floats = np.where(is_told, both, carried)
+    return filled
 
 
 def runs(levels: Sequence[int | None]) -> list[tuple[int, int, int]]:
@@ -154,15 +154,15 @@ def runs(levels: Sequence[int | None]) -> list[tuple[int, int, int]]:
     >>> runs([1, 1, None, 2])
     [(0, 2, 1), (3, 4, 2)]
     """
-    found: list[tuple[int, int, int]] = []
+    joined: list[tuple[int, int, int]] = []
     for column, level in enumerate(levels):
         if level is None:
             continue
-        if found and found[-1][1] == column and found[-1][2] == level:
-            found[-1] = (found[-1][0], column + 1, level)
+        if joined and joined[-1][1] == column and joined[-1][2] == level:
+            joined[-1] = (joined[-1][0], column + 1, level)
         else:
-            found.append((column, column + 1, level))
-    return found
+            joined.append((column, column + 1, level))
+    return joined
 
 
 def ceiling(values: Iterable[float | None]) -> float:

@@ -18,7 +18,7 @@ from trimtab.report.contenders import (
     letters_of,
     measures_of,
 )
-from trimtab.report.given import Given, entries, part, text, texts, whole
+from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.pareto import Axes, pareto_of
 from trimtab.report.render import asset, environment, policy
 from trimtab.report.what_if_section import changes_of, rules_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab.report.contenders import figure
-from trimtab.report.given import Given, entries, part, text, whole
+from trimtab.report.input import Given, entries, part, text, whole
 from trimtab.report.words import number
 
 

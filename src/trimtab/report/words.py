@@ -70,7 +70,7 @@ def moment(stamp: Any) -> datetime | None:
 
 
 def clock(stamp: Any, *, with_day: bool = False) -> str:
-    """Say when: `06:37:22`, or `21 Nov 06:37:22`; what is not a time is given as it is."""
+    """Return when: `06:37:22`, or `21 Nov 06:37:22`; what is not a time is given as it is."""
     time = moment(stamp)
     if time is None:
         return "" if stamp is None else visible(str(stamp), TIME_MAX)
@@ -79,7 +79,7 @@ def clock(stamp: Any, *, with_day: bool = False) -> str:
 
 
 def interval(start: Any, end: Any) -> str:
-    """Say from when to when, with the day once if it is one.
+    """Return from when to when, with the day once if it is one.
 
     >>> interval("2026-11-21T06:37:22Z", "2026-11-21T06:49:11Z")
     '21 Nov 2026, 06:37–06:49 UTC'
@@ -98,7 +98,7 @@ def _day(time: datetime) -> str:
 
 
 def spans_days(start: Any, end: Any) -> bool:
-    """Say whether a time of day alone would be ambiguous."""
+    """Return whether a time of day alone would be ambiguous."""
     first, last = moment(start), moment(end)
     return first is not None and last is not None and first.date() != last.date()
 
@@ -223,7 +223,7 @@ def common_ending(brokers: Sequence[str]) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Say how long something lasted.
+    """Return how long something lasted.
 
     >>> lasting(42.2), lasting(363), lasting(7320)
     ('42 s', '6 min 3 s', '2 h 2 min')

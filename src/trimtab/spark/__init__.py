@@ -1,1 +1,1 @@
-"""The one Spark session, its Java, its workers and the program that they run."""
+"""A master's address → the one Spark session, its Java, its workers and the program sent there."""

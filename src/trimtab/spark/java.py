@@ -11,12 +11,14 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
+
 #: The lowest release of Java that Spark 4 runs on.
 JAVA_MAJOR_MIN = 17
 _SHIM = Path(__file__).parent / "jre"
 
 
-class JavaError(Exception):
+class JavaError(TrimtabError):
     """No Java that Spark can run on was found; the message says where it was looked for."""
 
 

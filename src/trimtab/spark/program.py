@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-import trimtab
-
 #: Libraries whose releases may change a result's last digits.
 _LIBRARIES = ("numpy", "scipy")
 #: The oldest time that a zip file can hold: the copy is to have the same bytes each time.
@@ -41,8 +39,8 @@ def packed(folder: Path) -> Path:
 
 
 def _sources() -> Iterator[tuple[str, Path]]:
-    """List the files of this package by name, without what Python has compiled."""
-    root = Path(trimtab.__file__).parent
+    """Return the files of this package by name, without what is compiled and without the docs."""
+    root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and {"__pycache__", "docs"}.isdisjoint(path.relative_to(root).parts):
             yield path.relative_to(root.parent).as_posix(), path

@@ -9,6 +9,7 @@ import itertools
 import logging
 import os
 import re
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -24,8 +25,9 @@ from pyspark.errors import PySparkException
 from rich.console import Console
 from rich.progress import Progress
 
+from trimtab.files.errors import TrimtabError
 from trimtab.spark.gateway import end_java, start_java
-from trimtab.spark.workers import WorkersError, check_master, is_cluster, prepare
+from trimtab.spark.workers import WorkersError, check_master, is_cluster, prepare, send
 
 #: Seconds of work after which a progress bar is worth its flicker.
 _PROGRESS_AFTER_S = 2.0
@@ -39,7 +41,7 @@ _GROUP = "spark.jobGroup.id"
 _groups = itertools.count()
 
 
-class SparkError(Exception):
+class SparkError(TrimtabError):
     """A Spark job failed; the message is the last line of what went wrong."""
 
 
@@ -107,17 +109,70 @@ def opened_spark(
         JavaError: there is no Java of at least release 17.
         SparkError: Java or Spark did not start; the message names the log.
     """
+    with ended_spark():
+        yield _started(app, (cores, master), None, inherited, meanwhile)
+
+
+@contextmanager
+def ended_spark() -> Iterator[None]:
+    """Run a block, and end the Spark that began in it with its Java; one from before runs on."""
     is_ours = SparkContext._active_spark_context is None
-    spark = _started(app, (cores, master), None, inherited, meanwhile)
     try:
-        yield spark
+        yield
     finally:
         if is_ours:
             # Where Java is gone, there is nothing to stop.
             with suppress(Py4JError, ConnectionError):
-                spark.stop()
+                if SparkContext._active_spark_context is not None:
+                    SparkContext._active_spark_context.stop()
             if SparkContext._gateway is not None:
                 end_java(SparkContext._gateway)
+
+
+@contextmanager
+def shared_spark(
+    *, cores: int, master: str | None, meanwhile: Callable[[], object] = _nothing
+) -> Iterator[SparkContext]:
+    """Give a block the process's Spark: whichever runs, or else a new one that stays.
+
+    Args:
+        cores: tasks that run at a time; of no effect where one runs, or when `master` is given.
+        master: a Spark master's URL; None for that of the one that runs, or this machine.
+        meanwhile: as `opened_spark` has it.
+
+    Raises:
+        JavaError: there is no Java of at least release 17.
+        SparkError: Spark did not start, its workers cannot run this program, or one runs at
+            another master.
+    """
+    running = SparkContext._active_spark_context
+    if running is None:
+        yield _started("trimtab", (cores, master), None, (), meanwhile)
+        return
+    if master not in (None, running.master):
+        expected = f"none, or {running.master}, where this process has its Spark already"
+        raise SparkError(f"--master: found {master}, expected {expected}")
+    if is_cluster(str(running.master)):
+        with plain_faults():
+            try:
+                send(running)
+            except WorkersError as fault:
+                raise SparkError(str(fault)) from None
+        yield running
+        return
+    with _same_python(running):
+        yield running
+
+
+@contextmanager
+def _same_python(spark: SparkContext) -> Iterator[None]:
+    """Have a block's tasks run by this Python; a notebook's Spark may take another on PATH."""
+    before = spark.pythonExec
+    spark.pythonExec = os.environ.get("PYSPARK_PYTHON") or sys.executable
+    try:
+        yield
+    finally:
+        spark.pythonExec = before
 
 
 def _started(

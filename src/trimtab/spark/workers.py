@@ -18,6 +18,7 @@ from pathlib import Path
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
+from trimtab.files.errors import TrimtabError
 from trimtab.spark.program import packed
 
 #: Libraries that a task imports, in the very release that the driver has: another may give
@@ -34,12 +35,12 @@ _LOOKS_EVERY_S = 1.0
 _copies: dict[str, tempfile.TemporaryDirectory[str]] = {}
 
 
-class WorkersError(Exception):
+class WorkersError(TrimtabError):
     """A cluster cannot run the program; the message says what it lacks."""
 
 
 def is_cluster(master: str) -> bool:
-    """Say whether tasks run in other processes than the driver's Java."""
+    """Return whether tasks run in other processes than the driver's Java."""
     return not re.match(r"local(?:\[|$)", master)
 
 
@@ -73,13 +74,26 @@ def prepare(context: SparkContext) -> None:
     """
     try:
         _watch(context)
-        application = context.applicationId
-        _copies[application] = tempfile.TemporaryDirectory(prefix="trimtab-")
-        context.addPyFile(str(packed(Path(_copies[application].name))))
-        check_libraries(str(context.master), _libraries(context))
+        send(context)
     except BaseException:
         context.stop()
         raise
+
+
+def send(context: SparkContext) -> None:
+    """Send the workers this program, unless they have it, and check that they can run it.
+
+    Raises:
+        WorkersError: it says which machine lacks what.
+        PySparkException: a worker cannot even run Python.
+    """
+    application = context.applicationId
+    if application in _copies:
+        return
+    copy = tempfile.TemporaryDirectory(prefix="trimtab-")
+    context.addPyFile(str(packed(Path(copy.name))))
+    check_libraries(str(context.master), _libraries(context))
+    _copies[application] = copy
 
 
 def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:

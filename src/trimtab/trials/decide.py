@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError
 from trimtab.files.visible import visible
 from trimtab.pulsar.sequences import extensible
@@ -27,7 +28,7 @@ _GZIP_FIRST = b"\x1f"
 STDIN = "-"
 
 
-class UnreadableError(Exception):
+class UnreadableError(TrimtabError):
     """The file cannot be read, or not to its end; says which, and why."""
 
 
@@ -65,6 +66,41 @@ class Answer:
     is_error: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What a strategy decides in one sequence of rounds."""
+
+    #: The sequence's.
+    id: str
+    #: One a round; docs/sequences.md has the fields.
+    results: tuple[Mapping[str, Any], ...]
+    #: Keys of the sequence's `conf` that the release does not have.
+    conf_ignored: tuple[str, ...]
+    #: The case history, line by line; empty unless it was asked for.
+    story: tuple[str, ...]
+
+
+def decided(sequence: bytes | dict[str, object], question: Question) -> Decided:
+    """Return what the class of one sequence decides.
+
+    Args:
+        sequence: a line of JSON, or what JSON makes of it.
+        question: what is asked of it.
+
+    Raises:
+        FieldError: it is no sequence, or there is no such release or strategy.
+    """
+    question.check()
+    value = _parsed(sequence) if isinstance(sequence, bytes) else sequence
+    found, told = _decided(value, question)
+    return Decided(
+        id=str(found["id"]),
+        results=tuple(found["results"]),
+        conf_ignored=tuple(found.get("conf_ignored", ())),
+        story=tuple(told) if question.is_explained else (),
+    )
+
+
 def decisions(file: str, question: Question) -> Iterator[Answer]:
     """Answer line by line, each before the next is read; blank lines are passed over.
 
@@ -95,7 +131,7 @@ def _answered(line: bytes, question: Question) -> str:
     return "\n".join([*map(visible, told), ""])
 
 
-def _decided(value: object, question: Question) -> tuple[Mapping[str, object], Iterator[str]]:
+def _decided(value: object, question: Question) -> tuple[Mapping[str, Any], Iterator[str]]:
     """Decide a sequence of either load manager: what came of it, and its story."""
     asked = any_sequence(value, question.release, question.strategy)
     if isinstance(asked, ExtensibleSequence):

@@ -1,95 +1,117 @@
-"""Every family of findings: code → function."""
+"""Every kind of finding: code → entry."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
-from trimtab.diagnose.findings.bad_nic_limit import bad_nic_limit
-from trimtab.diagnose.findings.blind_to_imbalance import blind_to_imbalance
-from trimtab.diagnose.findings.chatty_reports import chatty_reports
-from trimtab.diagnose.findings.cold_cpu import cold_cpu
-from trimtab.diagnose.findings.cold_history import cold_history
-from trimtab.diagnose.findings.emptied_broker import emptied_broker
-from trimtab.diagnose.findings.empty_bundle_moved import empty_bundle_moved
-from trimtab.diagnose.findings.even_distribution_override import even_distribution_override
-from trimtab.diagnose.findings.giant_bundle import giant_bundle
-from trimtab.diagnose.findings.grace_starvation import grace_starvation
-from trimtab.diagnose.findings.heterogeneous_brokers import heterogeneous_brokers
-from trimtab.diagnose.findings.jitter_chasing import jitter_chasing
-from trimtab.diagnose.findings.leader_change import leader_change
-from trimtab.diagnose.findings.lost_destination import lost_destination
-from trimtab.diagnose.findings.memory_as_load import memory_as_load
-from trimtab.diagnose.findings.no_acting_leader import no_acting_leader
-from trimtab.diagnose.findings.no_headroom import no_headroom
-from trimtab.diagnose.findings.one_pair_per_round import one_pair_per_round
-from trimtab.diagnose.findings.over_placement import over_placement
-from trimtab.diagnose.findings.over_unloading import over_unloading
-from trimtab.diagnose.findings.ping_pong import ping_pong
-from trimtab.diagnose.findings.random_placement import random_placement
-from trimtab.diagnose.findings.same_broker import same_broker
-from trimtab.diagnose.findings.score_disagreement import score_disagreement
-from trimtab.diagnose.findings.shedding_aborted import shedding_aborted
-from trimtab.diagnose.findings.skipped_bundles import skipped_bundles
-from trimtab.diagnose.findings.slow_round import slow_round
-from trimtab.diagnose.findings.sole_bundle import sole_bundle
-from trimtab.diagnose.findings.split_refused import split_refused
-from trimtab.diagnose.findings.split_storm import split_storm
-from trimtab.diagnose.findings.stale_report import stale_report
-from trimtab.diagnose.findings.throughput_floor import throughput_floor
-from trimtab.diagnose.findings.two_leaders import two_leaders
-from trimtab.diagnose.findings.unload_failed import unload_failed
-from trimtab.diagnose.findings.usage_zero import usage_zero
-from trimtab.diagnose.findings.vanished_bundle import vanished_bundle
-from trimtab.diagnose.findings.wrong_extreme import wrong_extreme
-from trimtab.diagnose.findings.wrong_manager import wrong_manager
-from trimtab.diagnose.findings.zero_traffic_contradiction import zero_traffic_contradiction
+from trimtab.diagnose.entry import FindingEntry
+
+# [[[cog
+# from pathlib import Path
+#
+# import cog
+#
+# names = sorted(path.stem for path in Path(cog.inFile).parent.glob("[a-z]*.py"))
+# cog.outl("from trimtab.diagnose.findings import (")
+# cog.outl("".join(f"    {name},\n" for name in names) + ")\n")
+# ]]]
+from trimtab.diagnose.findings import (
+    bad_nic_limit,
+    blind_to_imbalance,
+    chatty_reports,
+    cold_cpu,
+    cold_history,
+    emptied_broker,
+    empty_bundle_moved,
+    even_distribution_override,
+    giant_bundle,
+    grace_starvation,
+    heterogeneous_brokers,
+    jitter_chasing,
+    leader_change,
+    lost_destination,
+    memory_as_load,
+    no_acting_leader,
+    no_headroom,
+    one_pair_per_round,
+    over_placement,
+    over_unloading,
+    ping_pong,
+    random_placement,
+    same_broker,
+    score_disagreement,
+    shedding_aborted,
+    skipped_bundles,
+    slow_round,
+    sole_bundle,
+    split_refused,
+    split_storm,
+    stale_report,
+    throughput_floor,
+    two_leaders,
+    unload_failed,
+    usage_zero,
+    vanished_bundle,
+    wrong_extreme,
+    wrong_manager,
+    zero_traffic_contradiction,
+)
+
+# [[[end]]]
 from trimtab.diagnose.night import Finding, Night
 
-FINDINGS: Mapping[str, Callable[[Night], list[Finding]]] = {
-    "random-placement": random_placement,
-    "over-placement": over_placement,
-    "over-unloading": over_unloading,
-    "ping-pong": ping_pong,
-    "cold-history": cold_history,
-    "score-disagreement": score_disagreement,
-    "sole-bundle": sole_bundle,
-    "even-distribution-override": even_distribution_override,
-    "same-broker": same_broker,
-    "blind-to-imbalance": blind_to_imbalance,
-    "heterogeneous-brokers": heterogeneous_brokers,
-    "lost-destination": lost_destination,
-    "empty-bundle-moved": empty_bundle_moved,
-    "giant-bundle": giant_bundle,
-    "emptied-broker": emptied_broker,
-    "jitter-chasing": jitter_chasing,
-    "no-headroom": no_headroom,
-    "cold-cpu": cold_cpu,
-    "bad-nic-limit": bad_nic_limit,
-    "wrong-manager": wrong_manager,
-    "vanished-bundle": vanished_bundle,
-    "one-pair-per-round": one_pair_per_round,
-    "wrong-extreme": wrong_extreme,
-    "throughput-floor": throughput_floor,
-    "grace-starvation": grace_starvation,
-    "stale-report": stale_report,
-    "chatty-reports": chatty_reports,
-    "memory-as-load": memory_as_load,
-    "skipped-bundles": skipped_bundles,
-    "unload-failed": unload_failed,
-    "shedding-aborted": shedding_aborted,
-    "slow-round": slow_round,
-    "leader-change": leader_change,
-    "two-leaders": two_leaders,
-    "no-acting-leader": no_acting_leader,
-    "split-refused": split_refused,
-    "split-storm": split_storm,
-    "usage-zero": usage_zero,
-    "zero-traffic-contradiction": zero_traffic_contradiction,
+#: The files of this folder, as `make docs` lists them.
+_ENTRIES = (
+    # [[[cog cog.outl("".join(f"{name}.ENTRY,\n" for name in names).rstrip()) ]]]
+    bad_nic_limit.ENTRY,
+    blind_to_imbalance.ENTRY,
+    chatty_reports.ENTRY,
+    cold_cpu.ENTRY,
+    cold_history.ENTRY,
+    emptied_broker.ENTRY,
+    empty_bundle_moved.ENTRY,
+    even_distribution_override.ENTRY,
+    giant_bundle.ENTRY,
+    grace_starvation.ENTRY,
+    heterogeneous_brokers.ENTRY,
+    jitter_chasing.ENTRY,
+    leader_change.ENTRY,
+    lost_destination.ENTRY,
+    memory_as_load.ENTRY,
+    no_acting_leader.ENTRY,
+    no_headroom.ENTRY,
+    one_pair_per_round.ENTRY,
+    over_placement.ENTRY,
+    over_unloading.ENTRY,
+    ping_pong.ENTRY,
+    random_placement.ENTRY,
+    same_broker.ENTRY,
+    score_disagreement.ENTRY,
+    shedding_aborted.ENTRY,
+    skipped_bundles.ENTRY,
+    slow_round.ENTRY,
+    sole_bundle.ENTRY,
+    split_refused.ENTRY,
+    split_storm.ENTRY,
+    stale_report.ENTRY,
+    throughput_floor.ENTRY,
+    two_leaders.ENTRY,
+    unload_failed.ENTRY,
+    usage_zero.ENTRY,
+    vanished_bundle.ENTRY,
+    wrong_extreme.ENTRY,
+    wrong_manager.ENTRY,
+    zero_traffic_contradiction.ENTRY,
+    # [[[end]]]
+)
+#: In the order in which findings of one time are listed.
+FINDINGS: Mapping[str, FindingEntry] = {
+    entry.code: entry for entry in sorted(_ENTRIES, key=lambda entry: (entry.rank, entry.code))
 }
 
 
 def found(night: Night) -> list[Finding]:
-    """Run every family; findings in order of time, then of the families above."""
+    """Return what every rule finds, in order of time, then of the kinds above."""
     order = {code: i for i, code in enumerate(FINDINGS)}
-    all_found = [finding for find in FINDINGS.values() for finding in find(night)]
-    return sorted(all_found, key=lambda f: (f.time, f.round, order[f.code], f.bundles, f.brokers))
+    findings = [finding for entry in FINDINGS.values() for finding in entry.rule(night)]
+    return sorted(findings, key=lambda f: (f.time, f.round, order[f.code], f.bundles, f.brokers))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reported import BrokerReports
 from trimtab.diagnose.standing import percent
@@ -82,3 +83,12 @@ def _finding(broker: str, reports: BrokerReports, at: int, what: tuple[str, str]
         brokers=(broker,),
         numbers={"limit_kbit_s": reports.limit[at, 3:].tolist()},
     )
+
+
+ENTRY = FindingEntry(
+    rule=bad_nic_limit,
+    rank=19,
+    needs=(Need.BROKER_REPORTS,),
+    partly={Need.OTHER_LOGS: "by their lines"},
+    words=None,
+)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Decided, Finding, Night
 from trimtab.diagnose.standing import percent, points
 from trimtab.pulsar.model import Reason
@@ -131,3 +132,11 @@ def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) ->
         settings.get(night.shedder, "The strategy saw nobody to relieve."),
         "Lower the threshold, or use a strategy that compares usage (AvgShedder).",
     )
+
+
+ENTRY = FindingEntry(
+    rule=blind_to_imbalance,
+    rank=10,
+    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
+    words=None,
+)

@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reported import BrokerReports
 from trimtab.pulsar.model import RESOURCES, Flags
 from trimtab.pulsar.settings import SettingError
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 
 #: So many reports without need within the window are too many: three a minute.
 _WINDOW, _WRITES = timedelta(minutes=10), 30
@@ -111,3 +112,11 @@ def _finding(
             "points": 100 * float(moved.max()),
         },
     )
+
+
+ENTRY = FindingEntry(
+    rule=chatty_reports,
+    rank=27,
+    needs=(Need.BROKER_REPORTS,),
+    words=None,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Night, Round
 from trimtab.diagnose.standing import percent
 
@@ -92,3 +93,15 @@ def _finding(logged: Round, source: str, smoothed: float, bar: tuple[float, str]
         evidence=tuple(event for move in moves[:5] for event in move.evidence[:1]),
         numbers={"bar": was, "bar_measured": bar[0], "smoothed": smoothed},
     )
+
+
+ENTRY = FindingEntry(
+    rule=cold_cpu,
+    rank=18,
+    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
+    words=Words(
+        "for an unmeasured broker",
+        "A broker that had just started lowered the average, and the source looked hot.",
+    ),
+    useless=Useless(21, "made because a broker had not measured itself yet"),
+)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import BrokerState, Finding, Night, Round
 from trimtab.diagnose.standing import percent, points
 
@@ -85,3 +87,43 @@ def _since(night: Night, logged: Round) -> str:
         return ""
     minutes = (logged.time - elected).total_seconds() / 60
     return f"The leader had been elected {minutes:.0f} min before."
+
+
+def _history(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    late = [f for f in findings if f.code == "over-unloading"]
+    cold = [f for f in findings if f.code == "cold-history"]
+    moves = sum(len(finding.moves) for finding in late)
+    if not late and not cold:
+        return None
+    setting = "loadBalancerHistoryResourcePercentage"
+    lagging = sum(len(finding.numbers["rounds"]) for finding in cold)
+    effect = "Scores would follow the load within fewer rounds."
+    if late:
+        effect = (
+            f"Decided on reported usage, {many(moves, 'move')} in {many(len(late), 'round')} "
+            "would not have been made."
+        )
+    return moves + lagging, Change(
+        title=f"{setting} lower than {night.history_share:g}",
+        why=(
+            f"In {many(lagging + len(late), 'round')} scores were far from the reported usage, or "
+            "still shed what had cooled down."
+        ),
+        effect=effect,
+        evidence=place(places, setting),
+        confidence="the reports are real; what would have followed was not simulated",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=cold_history,
+    rank=5,
+    needs=(Need.LEADER_LOGS, Need.USAGE_IN_THE_ROUND),
+    words=Words(
+        "scores behind the load",
+        "The smoothed scores had not caught up with the usage that brokers reported.",
+    ),
+    cure=Cure(3, _history),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Move, Night, Round
 
 #: Share of the bundles, and their least number.
@@ -62,3 +63,12 @@ def _finding(logged: Round, source: str, had: int, moves: list[Move]) -> Finding
         evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
         numbers={"bundles": had, "moved": len(moves)},
     )
+
+
+ENTRY = FindingEntry(
+    rule=emptied_broker,
+    rank=15,
+    needs=(Need.LEADER_LOGS, Need.BROKER_REPORTS),
+    words=None,
+    doubtful=4,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: Statistics are a minute's: a broker reports nothing of a bundle that has just come.
@@ -64,3 +65,12 @@ def _finding(empty: list[Move], moved: int) -> Finding:
         evidence=tuple(event for move in empty[:5] for event in move.evidence[-1:]),
         numbers={"empty": len(empty), "moved": moved},
     )
+
+
+ENTRY = FindingEntry(
+    rule=empty_bundle_moved,
+    rank=13,
+    needs=(Need.LEADER_LOGS, Need.BUNDLE_REPORTS),
+    words=Words("without traffic", "The bundle carried nothing, so nobody was relieved."),
+    useless=Useless(14, "of a bundle without traffic"),
+)

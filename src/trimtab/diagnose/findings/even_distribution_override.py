@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, points, standing
 
@@ -68,3 +72,41 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
         evidence=move.evidence,
         numbers={"target_usage": usage, "cooler_usage": stood.usage[right]},
     )
+
+
+def _evenly(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    forced = [
+        move
+        for logged in night.rounds
+        for move in logged.moves
+        if move.draw is not None and move.draw.count == 1
+    ]
+    if not forced:
+        return None
+    setting = "loadBalancerDistributeBundlesEvenlyEnabled"
+    return len(forced), Change(
+        title=f"{setting} = false",
+        why=(
+            "The even-distribution filter keeps only the brokers with the fewest bundles of the "
+            f"namespace, hot or cold: {many(len(forced), 'bundle')} had a single candidate left."
+        ),
+        effect=f"In {many(len(forced), 'case')} the placer would have had a choice.",
+        evidence=place(places, setting),
+        confidence="counted in the log: one broker was considered",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=even_distribution_override,
+    rank=8,
+    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
+    words=Words(
+        "forced by a filter",
+        "Only the broker with the fewest bundles was a candidate, and another was cooler.",
+    ),
+    useless=Useless(32, "forced by a filter onto a broker hotter than the average", only_high=True),
+    doubtful=7,
+    cure=Cure(2, _evenly),
+)

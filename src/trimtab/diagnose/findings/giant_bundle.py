@@ -8,6 +8,7 @@ from datetime import datetime
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Heavy, Night, Usage
 from trimtab.diagnose.standing import percent
 from trimtab.pulsar.model import Floats
@@ -96,3 +97,11 @@ def _finding(night: Night, heavy: Heavy, even: float, usage: float) -> Finding:
         bundles=(heavy.bundle,),
         numbers={"throughput": heavy.throughput, "even_throughput": even, "topics": heavy.topics},
     )
+
+
+ENTRY = FindingEntry(
+    rule=giant_bundle,
+    rank=14,
+    needs=(Need.BROKER_REPORTS,),
+    words=None,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Move, Night, Round
 from trimtab.pulsar.model import Reason
 
@@ -86,3 +87,12 @@ def _finding(night: Night, broker: str, rounds: list[tuple[Round, Event, list[Mo
         evidence=tuple(line for _, line, _ in rounds[:5]),
         numbers={"rounds": len(rounds), "came": len(came)},
     )
+
+
+ENTRY = FindingEntry(
+    rule=grace_starvation,
+    rank=25,
+    needs=(Need.LEADER_LOGS,),
+    partly={Need.ROUNDS_DECIDED_AGAIN: "of rounds without a line"},
+    words=None,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.watched import grouped, told_in_rounds
 
@@ -89,3 +90,11 @@ def _unlike(night: Night) -> list[Finding]:
             numbers={"cores": {broker: limit / 100 for broker, limit in cpu.items()}},
         )
     ]
+
+
+ENTRY = FindingEntry(
+    rule=heterogeneous_brokers,
+    rank=11,
+    needs=(Need.BROKER_REPORTS,),
+    words=None,
+)

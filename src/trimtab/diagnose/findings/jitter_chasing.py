@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night
 from trimtab.diagnose.reported import BundleReports
 
@@ -89,3 +90,12 @@ def _finding(moved: int, peaks: list[tuple[Move, tuple[float, float, float]]]) -
         evidence=tuple(event for move, _ in peaks[:5] for event in move.evidence[-1:]),
         numbers={"moves": len(peaks), "before": was, "throughput": peak, "after": then},
     )
+
+
+ENTRY = FindingEntry(
+    rule=jitter_chasing,
+    rank=16,
+    needs=(Need.LEADER_LOGS, Need.BUNDLE_REPORTS),
+    words=Words("for a passing peak", "The bundle's traffic was back a few minutes later."),
+    useless=Useless(24, "made for a peak that had passed"),
+)

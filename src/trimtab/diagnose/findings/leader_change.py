@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.watched import round_at, told
 
@@ -71,3 +72,11 @@ def _changes(elections: list[Event]) -> list[tuple[Event, Event]]:
         if not is_same:
             found.append((before, after))
     return found
+
+
+ENTRY = FindingEntry(
+    rule=leader_change,
+    rank=33,
+    needs=(Need.LEADER_LOGS, Need.ELECTIONS),
+    words=None,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.new_owners import new_owners
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, standing
@@ -54,3 +55,12 @@ def _finding(night: Night, logged: Round, move: Move, owner: str) -> Finding:
         evidence=move.evidence[-1:],
         numbers={"owner": owner},
     )
+
+
+ENTRY = FindingEntry(
+    rule=lost_destination,
+    rank=12,
+    needs=(Need.LEADER_LOGS, Need.TAKERS),
+    words=Words("taken by another", "Another broker than the one chosen took the bundle."),
+    doubtful=5,
+)

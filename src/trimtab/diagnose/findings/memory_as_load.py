@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.pulsar.settings import SettingError
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
 
 _RESOURCES = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
@@ -90,3 +94,31 @@ def _finding(night: Night, broker: str, resource: str, lines: list[tuple[int, Ev
         evidence=tuple(line for _, line in lines[:5]),
         numbers={"rounds": len(numbers), f"{resource}_percent": used, "cpu_percent": cpu},
     )
+
+
+def _memory(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    full = [f for f in findings if f.code == "memory-as-load"]
+    moves = sum(len(finding.moves) for finding in full)
+    if not moves:
+        return None
+    is_heap = any("memory_percent" in finding.numbers for finding in full)
+    setting = f"loadBalancer{'' if is_heap else 'Direct'}MemoryResourceWeight"
+    return moves, Change(
+        title=f"{setting} = 0",
+        why=f"{many(moves, 'bundle was', 'bundles were')} moved because memory was full.",
+        effect="Brokers would be shed for CPU and network alone.",
+        evidence=place(places, setting),
+        confidence="counted on the percentages that the shedder printed; not simulated",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=memory_as_load,
+    rank=28,
+    needs=(Need.LEADER_LOGS, Need.SETTINGS),
+    words=Words("for memory", "Memory made the source hot, and moving bundles does not lower it."),
+    doubtful=2,
+    cure=Cure(8, _memory),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.watched import grouped, round_at, told
 
@@ -76,3 +77,11 @@ def _told(night: Night, lines: list[Event]) -> Finding:
         evidence=tuple(lines[:5]),
         numbers={"minutes": minutes, "lines": len(lines)},
     )
+
+
+ENTRY = FindingEntry(
+    rule=no_acting_leader,
+    rank=35,
+    needs=(Need.ELECTIONS,),
+    words=None,
+)

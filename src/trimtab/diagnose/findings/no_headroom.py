@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from trimtab.diagnose.cure import Change, Cure, many
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.standing import percent
 
@@ -81,3 +84,32 @@ def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
                 found.pop()
             found.append((since, usage.time, worst))
     return found
+
+
+def _brokers(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    full = next((f for f in findings if f.code == "no-headroom"), None)
+    if full is None:
+        return None
+    numbers = full.numbers
+    # No setting helps a cluster without room, so this comes before all others.
+    return 1_000_000, Change(
+        title=f"Add {many(numbers['more'], 'broker')}",
+        why=(
+            f"All {numbers['brokers']} brokers were hot for {numbers['minutes']:.0f} min, at "
+            f"{numbers['mean_usage'] * 100:.0f} % on average."
+        ),
+        effect="Their load, spread evenly, would leave room for one that fails.",
+        evidence="the brokers' own reports",
+        confidence="usage is taken to grow with the load in proportion",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=no_headroom,
+    rank=17,
+    needs=(Need.USAGE,),
+    words=None,
+    cure=Cure(6, _brokers),
+)

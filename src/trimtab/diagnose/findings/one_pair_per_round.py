@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Rounds one after the other, and different sources among them.
@@ -57,3 +58,11 @@ def _finding(run: list[Round]) -> Finding:
         evidence=tuple(move.evidence[-1] for logged in run[:5] for move in logged.moves[:1]),
         numbers={"rounds": len(run), "minutes": minutes},
     )
+
+
+ENTRY = FindingEntry(
+    rule=one_pair_per_round,
+    rank=22,
+    needs=(Need.LEADER_LOGS,),
+    words=None,
+)

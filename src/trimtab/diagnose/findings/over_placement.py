@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, reported_usage, standing
 
@@ -133,3 +135,35 @@ def _sampled(night: Night, time: datetime) -> dict[str, float]:
 
 def _sheds(logged: Round, broker: str) -> bool:
     return any(move.source == broker for move in logged.moves)
+
+
+def _pairing(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    hot = [f for f in findings if f.code == "over-placement" and f.severity != "low"]
+    if not hot:
+        return None
+    moves = sum(len(finding.moves) for finding in hot)
+    setting = "loadBalancerLoadSheddingStrategy"
+    return moves, Change(
+        title="AvgShedder for both roles",
+        why=(
+            "Reports do not change during a round and the placer does not reckon with what a "
+            f"bundle will add: {many(moves, 'bundle')} went to a broker that was, or became, hot."
+        ),
+        effect="Each hot broker is paired with one cold one, and the destination is planned.",
+        evidence=place(places, setting),
+        confidence="a property of the strategy; not simulated on this load",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=over_placement,
+    rank=2,
+    needs=(Need.LEADER_LOGS, Need.USAGE_IN_THE_ROUND),
+    words=Words(
+        "onto a hot broker", "The target was, or by this move became, hotter than the average."
+    ),
+    useless=Useless(33, "put on a broker that was hot or became so", only_high=True),
+    cure=Cure(5, _pairing),
+)

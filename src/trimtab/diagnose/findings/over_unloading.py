@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Night, Round
 from trimtab.diagnose.standing import Standing, percent, standing
 
@@ -70,3 +71,15 @@ def _finding(night: Night, logged: Round, stood: Standing, broker: str) -> Findi
             "smoothed_usage": smoothed,
         },
     )
+
+
+ENTRY = FindingEntry(
+    rule=over_unloading,
+    rank=3,
+    needs=(Need.LEADER_LOGS, Need.USAGE_IN_THE_ROUND),
+    words=Words(
+        "from a cold broker",
+        "The source was below the bar already; only its smoothed usage was still above.",
+    ),
+    useless=Useless(22, "taken from a broker whose load had already gone"),
+)

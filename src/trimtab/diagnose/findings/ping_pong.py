@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night
 
 
@@ -66,3 +67,12 @@ def _finding(trip: Sequence[Move]) -> Finding:
         evidence=tuple(event for move in trip for event in move.evidence[-1:]),
         numbers={"moves": len(trip), "minutes": minutes},
     )
+
+
+ENTRY = FindingEntry(
+    rule=ping_pong,
+    rank=4,
+    needs=(Need.LEADER_LOGS,),
+    words=Words("came back", "The bundle returned to a broker that it had just left."),
+    useless=Useless(15, "part of a round trip"),
+)

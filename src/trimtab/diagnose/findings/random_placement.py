@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Draw, Finding, Move, Night, Round
 from trimtab.diagnose.standing import Standing, percent, points, standing
 
@@ -145,3 +148,48 @@ def _numbers(draw: Draw, stood: Standing | None, move: Move) -> dict[str, Any]:
             "usage_basis": stood.basis,
         }
     return numbers
+
+
+def _margin(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    """Propose the largest margin under which as many draws as possible had a candidate."""
+    draws = [
+        move.draw
+        for logged in night.rounds
+        for move in logged.moves
+        if move.draw is not None and move.draw.is_fallback and (move.draw.count or 2) > 1
+    ]
+    depths = sorted(
+        (draw.average - near[1] for draw in draws if (near := closest(draw)) and draw.average),
+        reverse=True,
+    )
+    whole = [int(depth * 100) for depth in depths if int(depth * 100) >= 1]
+    if not whole:
+        return None
+    margin, enough = min(whole), len(whole)
+    setting = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
+    return len(draws), Change(
+        title=f"{setting} = {margin}",
+        why=(
+            f"With a margin of {night.margin * 100:g} points nobody was cool enough for "
+            f"{many(len(draws), 'bundle')}, and a lot was drawn."
+        ),
+        effect=f"{enough} of these {len(draws)} draws would have had a candidate.",
+        evidence=place(places, setting),
+        confidence="counted on the placer's own scores of this recording",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=random_placement,
+    rank=1,
+    needs=(Need.LEADER_LOGS, Need.PLACER_SCORES),
+    words=Words(
+        "drawn by lot",
+        "No broker was cold enough to be a candidate, so the target was drawn by lot.",
+    ),
+    useless=Useless(31, "drawn by lot onto a broker hotter than the average", only_high=True),
+    doubtful=6,
+    cure=Cure(1, _margin),
+)

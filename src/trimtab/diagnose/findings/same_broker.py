@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.new_owners import new_owners
 from trimtab.diagnose.night import Finding, Move, Night
 
@@ -46,3 +47,12 @@ def _finding(bundle: str, moves: list[Move]) -> Finding:
         evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
         numbers={"unloads": len(moves)},
     )
+
+
+ENTRY = FindingEntry(
+    rule=same_broker,
+    rank=9,
+    needs=(Need.LEADER_LOGS, Need.OTHER_LOGS, Need.TAKERS),
+    words=Words("back at once", "The broker that lost the bundle took it again."),
+    useless=Useless(11, "taken again by the broker that had just lost it"),
+)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.standing import percent, points
 from trimtab.pulsar.model import Floats
@@ -111,3 +112,14 @@ def _named(gaps: Floats) -> list[int]:
     if len(gaps) <= _NAMED_MAX:
         return list(range(len(gaps)))
     return sorted(np.argsort(-gaps, kind="stable")[:_FURTHEST].tolist())
+
+
+ENTRY = FindingEntry(
+    rule=score_disagreement,
+    rank=6,
+    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
+    words=Words(
+        "shedder and placer disagree",
+        "The one who takes a bundle away and the one who places it score brokers differently.",
+    ),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.watched import grouped, round_at, told
 
@@ -41,3 +42,11 @@ def shedding_aborted(night: Night) -> list[Finding]:
             )
         )
     return found
+
+
+ENTRY = FindingEntry(
+    rule=shedding_aborted,
+    rank=31,
+    needs=(Need.LEADER_LOGS,),
+    words=None,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night, Round
 
 #: What the manager says of a bundle that it does not unload after all.
@@ -59,3 +60,11 @@ def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:
         evidence=tuple(lines[:5]),
         numbers={"skipped": len(lines), "moved": moved},
     )
+
+
+ENTRY = FindingEntry(
+    rule=skipped_bundles,
+    rank=29,
+    needs=(Need.LEADER_LOGS,),
+    words=None,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Move, Night, Round
 from trimtab.diagnose.watched import grouped, told
 
@@ -66,3 +67,11 @@ def _finding(night: Night, logged: Round, last: Event) -> Finding:
         evidence=(logged.events[0], last),
         numbers={"took_s": took_s, "unloads": moves},
     )
+
+
+ENTRY = FindingEntry(
+    rule=slow_round,
+    rank=32,
+    needs=(Need.LEADER_LOGS, Need.OTHER_LOGS),
+    words=None,
+)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.standing import percent
 
@@ -54,3 +58,33 @@ def _finding(night: Night, broker: str, bundle: str, told: list[tuple[int, Event
         evidence=tuple(event for _, event in told[:5]),
         numbers={"warnings": len(told), "score": usage},
     )
+
+
+def _split(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    stuck = [f for f in findings if f.code == "sole-bundle"]
+    if not stuck:
+        return None
+    setting = "defaultNumberOfNamespaceBundles"
+    bundles = [finding.bundles[0] for finding in stuck]
+    more = f" and {len(bundles) - 1} more" if len(bundles) > 1 else ""
+    return sum(finding.numbers["warnings"] for finding in stuck), Change(
+        title=f"Split {bundles[0]}{more}",
+        why=f"{many(len(stuck), 'broker')} stayed hot with a single bundle.",
+        effect="The shedder could move half of it.",
+        evidence=place(places, setting),
+        confidence="the shedder says so itself in the log",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=sole_bundle,
+    rank=7,
+    needs=(Need.LEADER_LOGS,),
+    words=Words(
+        "one bundle, nothing to shed",
+        "A broker over the bar owned a single bundle, and the last one is never taken.",
+    ),
+    cure=Cure(4, _split),
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.watched import grouped, round_at, told
 
@@ -56,3 +57,11 @@ def _why(event: Event) -> tuple[str, str]:
         "No boundary was found at which to split it.",
         "Choose another supportedNamespaceBundleSplitAlgorithms.",
     )
+
+
+ENTRY = FindingEntry(
+    rule=split_refused,
+    rank=36,
+    needs=(Need.LEADER_LOGS,),
+    words=None,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.watched import grouped, round_at, told
 from trimtab.pulsar.bundles import namespace
@@ -63,3 +64,11 @@ def _finding(night: Night, name: str, storm: Sequence[Event]) -> Finding:
         evidence=tuple(storm[:5]),
         numbers={"splits": len(storm), "minutes": minutes},
     )
+
+
+ENTRY = FindingEntry(
+    rule=split_storm,
+    rank=37,
+    needs=(Need.LEADER_LOGS,),
+    words=None,
+)

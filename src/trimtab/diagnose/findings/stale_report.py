@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Event, Finding, Night, Round
 
 #: Two printed traffics that are the same number.
@@ -77,3 +78,15 @@ def _finding(before: Round, after: Round, lines: tuple[Event, Event]) -> Finding
         evidence=lines,
         numbers={"carried_mbyte_s": carried, "seconds": seconds},
     )
+
+
+ENTRY = FindingEntry(
+    rule=stale_report,
+    rank=26,
+    needs=(Need.LEADER_LOGS,),
+    words=Words(
+        "on a stale report",
+        "The decision rests on a report from before the last unload of the same broker.",
+    ),
+    useless=Useless(23, "decided on a report from before the last unload"),
+)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
 
+from trimtab.diagnose.cure import Change, Cure, many, place
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.standing import percent
 from trimtab.diagnose.watched import told_in_rounds
@@ -113,3 +115,38 @@ def _finding(night: Night, broker: str, first: _Spared) -> Finding:
         evidence=first.evidence,
         numbers={"rounds": first.rounds, **first.numbers},
     )
+
+
+def _floor(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
+) -> tuple[int, Change] | None:
+    spared = [f for f in findings if f.code == "throughput-floor"]
+    if not spared:
+        return None
+    rounds = sum(finding.numbers["rounds"] for finding in spared)
+    is_threshold = night.shedder == "ThresholdShedder"
+    setting = (
+        "loadBalancerBundleUnloadMinThroughputThreshold"
+        if is_threshold
+        else "minUnloadMessageThroughput"
+    )
+    return rounds, Change(
+        title=f"{setting} lower",
+        why=(
+            f"{many(len(spared), 'broker')} stayed over the bar, as what should go was below "
+            "the floor."
+        ),
+        effect=f"In {many(rounds, 'round')} there would have been something to move.",
+        evidence=place(places, setting),
+        confidence="counted; what would have followed was not simulated",
+    )
+
+
+ENTRY = FindingEntry(
+    rule=throughput_floor,
+    rank=24,
+    needs=(Need.LEADER_LOGS, Need.SETTINGS),
+    partly={Need.ROUNDS_DECIDED_AGAIN: "of rounds without a line"},
+    words=None,
+    cure=Cure(7, _floor),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night, Round
 from trimtab.diagnose.watched import told
 
@@ -55,3 +56,12 @@ def _finding(night: Night, logged: Round, election: Event) -> Finding:
         evidence=(election, *logged.events[:4]),
         numbers={"minutes": minutes},
     )
+
+
+ENTRY = FindingEntry(
+    rule=two_leaders,
+    rank=34,
+    needs=(Need.LEADER_LOGS, Need.ELECTIONS),
+    words=None,
+    doubtful=1,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.watched import grouped, round_at, told
 
@@ -62,3 +63,12 @@ def _finding(night: Night, lines: list[Event]) -> Finding:
         evidence=tuple(lines[:5]),
         numbers={"failures": len(lines), "timed_out": late},
     )
+
+
+ENTRY = FindingEntry(
+    rule=unload_failed,
+    rank=30,
+    needs=(Need.LEADER_LOGS, Need.OTHER_LOGS),
+    words=Words("unload failed", "Unloading the bundle failed or ran out of time."),
+    useless=Useless(12, "of a bundle whose unload failed"),
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reported import BrokerReports
 from trimtab.diagnose.watched import told_in_rounds
@@ -81,3 +82,11 @@ def _finding(broker: str, reports: BrokerReports, at: int) -> Finding:
         brokers=(broker,),
         numbers={"throughput": carried},
     )
+
+
+ENTRY = FindingEntry(
+    rule=usage_zero,
+    rank=38,
+    needs=(Need.BROKER_REPORTS,),
+    words=None,
+)

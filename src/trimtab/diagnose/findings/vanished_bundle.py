@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: For so long the recording must go on without the bundle.
@@ -72,3 +73,12 @@ def _finding(move: Move, carried: float) -> Finding:
         evidence=move.evidence[-1:],
         numbers={"throughput": carried},
     )
+
+
+ENTRY = FindingEntry(
+    rule=vanished_bundle,
+    rank=21,
+    needs=(Need.LEADER_LOGS, Need.OWNERS, Need.BUNDLE_REPORTS),
+    words=Words("nobody took it", "The bundle had traffic and no owner any more."),
+    useless=Useless(13, "of a bundle with traffic that nobody took afterwards"),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Another broker must have so much more of both, messages and bytes.
@@ -83,3 +84,12 @@ def _finding(
         evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
         numbers={"rate": rate, "throughput": throughput, "other_rate": most_rate},
     )
+
+
+ENTRY = FindingEntry(
+    rule=wrong_extreme,
+    rank=23,
+    needs=(Need.LEADER_LOGS, Need.BROKER_REPORTS),
+    words=None,
+    doubtful=3,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.watched import grouped, round_at, told
 
@@ -69,3 +70,12 @@ def _unlike(night: Night) -> list[Finding]:
             numbers={manager: len(brokers) for manager, brokers in by_manager.items()},
         )
     ]
+
+
+ENTRY = FindingEntry(
+    rule=wrong_manager,
+    rank=20,
+    needs=(Need.BROKER_REPORTS,),
+    partly={Need.OTHER_LOGS: "by their lines"},
+    words=None,
+)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 import numpy as np
 
+from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.standing import percent
 from trimtab.diagnose.watched import grouped, told_in_rounds
@@ -89,3 +90,11 @@ def _finding(
         evidence=tuple(lines[:5]),
         numbers={"warnings": len(lines), **numbers},
     )
+
+
+ENTRY = FindingEntry(
+    rule=zero_traffic_contradiction,
+    rank=39,
+    needs=(Need.BROKER_REPORTS,),
+    words=None,
+)

@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 
 from trimtab.diagnose.replay.busy_leader import looks, unloading
-from trimtab.diagnose.replay.leader_averages import LeaderAverages
-from trimtab.diagnose.replay.leader_load import broker_load, cluster_load
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.replay.missed_writes import Gap, heard, missed_writes
 from trimtab.diagnose.replay.round_columns import chosen, hits, states
@@ -25,6 +22,9 @@ from trimtab.diagnose.replay.stored import StoredAverages, StoredReports
 from trimtab.diagnose.store_source import is_logged
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader import load_data
+from trimtab.pulsar.leader.averages import LeaderAverages
+from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import LostRoundError
 from trimtab.pulsar.place import PlacerEntry, placer
 from trimtab.pulsar.scores import weighted_usage
@@ -174,7 +174,7 @@ def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[st
     """
     time, what, thing = event
     if what == ROUND:
-        yield from _decide(now, time, thing)
+        yield from decided(now, time, thing)
     elif what == SELECTION:
         yield from _place(now, thing)
     elif what == STORED:
@@ -251,16 +251,9 @@ def decided(
     """Decide a round from what the leader knows by now.
 
     Yields:
-        A row of `replayed_rounds`, if the strategy is known and there is something to ask it.
+        A row of `replayed_rounds`, its brokers an Arrow array, if the strategy is known and
+        there is something to ask it.
     """
-    for table, row in _decide(now, time, number):
-        yield table, row | {"brokers": row["brokers"].to_pylist()}
-
-
-def _decide(
-    now: Replaying, time: datetime, number: int | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Decide a round; the row that comes has its brokers as an Arrow array."""
     view, memory, leading, gaps = now.view, now.memory, now.leading, now.gaps
     shedding = shedder(leading.shedder, leading.release)
     # "Only 1 broker available": no shedder is asked.

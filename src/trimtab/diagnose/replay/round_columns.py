@@ -43,8 +43,9 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     """Lay out the bundles that a round unloads, with their traffic."""
     if not decision.unloads:
         return []
-    throughput = load.bundle_throughput_in + load.bundle_throughput_out
-    rate = load.bundle_rate_in + load.bundle_rate_out
+    traffic = load.bundle_traffic()
+    throughput = traffic.throughput_in + traffic.throughput_out
+    rate = traffic.rate_in + traffic.rate_out
     place = {broker: i for i, broker in enumerate(load.brokers)}
     sources = [place[unload.source] for unload in decision.unloads]
     mine = np.flatnonzero(np.isin(load.bundle_broker, sources)).tolist()

@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.columns import Moments, beside, floats, moments
-from trimtab.diagnose.replay.leader_averages import METRICS, Average
-from trimtab.diagnose.replay.leader_view import Report
 from trimtab.diagnose.store_source import Span, best_told_places, best_told_table
 from trimtab.files.partitions import cluster_folder
+from trimtab.pulsar.leader.averages import Average
+from trimtab.pulsar.leader.time_average import METRICS
+from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 #: Columns of which a row of reports is made, to tell one write from another.

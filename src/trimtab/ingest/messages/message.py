@@ -15,7 +15,6 @@ from trimtab.ingest.messages.printed import (
     printed_load,
     printed_map,
     printed_number,
-    usual_map,
 )
 from trimtab.ingest.messages.template import needle, shape
 
@@ -145,17 +144,15 @@ def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:
 def converters(message: Message) -> dict[str, Callable[[str], Any]] | None:
     """Give how each group of a message becomes a column, or a number if it begins with `n_`.
 
-    Whoever has many lines of a message calls them instead of `columns`; the numbers of maps
-    stay text, to be read all at once.
+    Whoever has many lines of a message calls them instead of `columns`, but for
+    `printed_map`: many maps are read all at once.
 
     Returns:
         None for a message some part of which becomes several numbers.
     """
     found: dict[str, Callable[[str], Any]] = {}
     for name in message.pattern.groupindex:
-        if name == "map":
-            found["scores"] = usual_map
-        elif name in _SINGLE:
+        if name in _SINGLE:
             column, found[column] = _SINGLE[name]
         elif name.startswith("n_"):
             # The pattern has seen to it that it is one.

@@ -55,18 +55,6 @@ def printed_map(text: str) -> dict[str, float]:
     return {key: printed_number(value) for key, _, value in parts}
 
 
-def usual_map(text: str) -> dict[str, str]:
-    """Part the inside of a printed map as `printed_map` does, the numbers left as they are.
-
-    Raises:
-        ValueError: the map is broken, or not as Java prints numbers of everyday size.
-    """
-    if not is_usual_map(text):
-        raise ValueError(f"found {text!r}, expected a map of numbers of everyday size")
-    _, names, numbers = usual_maps([text])
-    return dict(zip(names, numbers, strict=True))
-
-
 def is_usual_map(text: str) -> bool:
     """Return whether the inside of a map is as Java prints numbers of everyday size."""
     return _USUAL_MAP.fullmatch(text) is not None

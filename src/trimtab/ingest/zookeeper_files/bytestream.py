@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from trimtab.files.errors import TrimtabError
 
-class BrokenFileError(ValueError):
+
+class BrokenFileError(TrimtabError, ValueError):
     """A file of ZooKeeper's cannot be read on; says where, what was found, what was expected."""
 
     def __init__(self, offset: int, found: str, expected: str) -> None:

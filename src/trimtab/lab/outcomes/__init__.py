@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.outcomes import balance, moving, service, thrash
+from trimtab.lab.outcomes import balance, moves, service, thrash
 from trimtab.lab.outcomes.aftermath import Aftermath, aftermath
 from trimtab.lab.outcomes.trajectory import Trajectory, between, trajectory
 from trimtab.lab.simulate.world import Run
@@ -40,16 +40,16 @@ MEASURES: Mapping[str, Measure] = {
         Measure("inner excess spread", "points", balance.inner_excess_spread_points),
         Measure("excess spread at the end", "points", balance.end_spread_points),
         Measure("best possible spread", "points", balance.best_spread_points),
-        Measure("unloads", "", moving.unloads),
-        Measure("rounds that moved something", "", moving.triggers),
-        Measure("first trigger", "min", moving.first_trigger_min),
-        Measure("last unload", "min", moving.last_unload_min),
-        Measure("wasted unloads", "", moving.wasted),
-        Measure("unloads in the wrong direction", "", moving.wrong_direction),
-        Measure("unloads from below average", "", moving.source_below_average),
-        Measure("over-placements", "", moving.over_placements),
-        Measure("over-unloadings", "", moving.over_unloadings),
-        Measure("bundles that came back", "", moving.returns),
+        Measure("unloads", "", moves.unloads),
+        Measure("rounds that moved something", "", moves.triggers),
+        Measure("first trigger", "min", moves.first_trigger_min),
+        Measure("last unload", "min", moves.last_unload_min),
+        Measure("wasted unloads", "", moves.wasted),
+        Measure("unloads in the wrong direction", "", moves.wrong_direction),
+        Measure("unloads from below average", "", moves.source_below_average),
+        Measure("over-placements", "", moves.over_placements),
+        Measure("over-unloadings", "", moves.over_unloadings),
+        Measure("bundles that came back", "", moves.returns),
         Measure("highest became lowest", "", balance.flips),
         Measure("thrash", "points", thrash.thrash_points),
         Measure("peak usage", "%", service.peak_percent),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.told import Reports
+from trimtab.lab.reconstruct.evidence import Reports
 from trimtab.pulsar.model import Flags, Floats
 
 # How finely a phase is looked for, s.
@@ -52,7 +52,7 @@ def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
 
 
 def closed(life: Life, time_s: Floats, stats_s: float) -> Floats:
-    """Say when the last window of bundles closed before some times; the times if not known."""
+    """Return when the last window of bundles closed before some times; the times if not known."""
     if np.isnan(life.stats_phase_s):
         return time_s
     windows = np.floor((time_s - life.stats_phase_s + _ROUNDING_S) / stats_s)

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.carried import by_broker, host_windows, owners_at
+from trimtab.files.errors import TrimtabError
+from trimtab.lab.reconstruct.assumptions import Found, untold
 from trimtab.lab.reconstruct.clocks import Life, lives
 from trimtab.lab.reconstruct.events import events, session_s
+from trimtab.lab.reconstruct.evidence import Reports, Told
 from trimtab.lab.reconstruct.grid import Grid
+from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits
-from trimtab.lab.reconstruct.told import Reports, Told
-from trimtab.lab.reconstruct.untold import Found, untold
 from trimtab.lab.reconstruct.usage import Carried, Used, used, work_of
-from trimtab.lab.simulate.held import Course, Moved
+from trimtab.lab.simulate.course import Course, Moved
 from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Physics
-from trimtab.lab.simulate.recorded import (
+from trimtab.lab.simulate.recorded_surroundings import (
     Begin,
     RecordedOthers,
     RecordedSurroundings,
@@ -42,7 +43,7 @@ _CELLS_MAX = 20_000_000
 _WAITS_MIN = 5
 
 
-class NothingToSimulateError(ValueError):
+class NothingToSimulateError(TrimtabError, ValueError):
     """A recording does not tell enough to simulate it; says what is missing."""
 
 

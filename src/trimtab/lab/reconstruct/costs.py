@@ -39,7 +39,7 @@ class Fit:
     intercepts: tuple[tuple[int, float], ...] = ()
 
     def predicted(self, columns: Floats, of: Ints) -> Floats:
-        """Say what windows should have used, (n_windows,) points.
+        """Return what windows should have used, (n_windows,) points.
 
         Args:
             columns: (n_windows, n_columns) what was carried.

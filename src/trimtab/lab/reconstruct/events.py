@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
-from trimtab.lab.reconstruct.told import Stop, Told
+from trimtab.lab.reconstruct.evidence import Stop, Told
 from trimtab.lab.simulate.world import Event, Kind
 from trimtab.pulsar.model import Ints
 
@@ -71,7 +71,7 @@ def by_hand(told: Told, lives: Sequence[Life]) -> Ints:
 
 
 def _lives_on(broker: int, time_s: float, told: Told, lives: Sequence[Life]) -> bool:
-    """Say whether a broker neither went nor was made to go about some time."""
+    """Return whether a broker neither went nor was made to go about some time."""
     about = [
         life
         for life in lives
@@ -110,6 +110,6 @@ def session_s(told: Told, lives: Sequence[Life]) -> tuple[float, float] | None:
 
 
 def _end(life: Life, lives: Sequence[Life]) -> float:
-    """Say when a life was seen to have ended: with the broker's next one, if not before."""
+    """Return when a life was seen to have ended: with the broker's next one, if not before."""
     later = [other.from_s for other in lives if other.broker == life.broker]
     return min([life.to_s, *(from_s for from_s in later if from_s > life.from_s)])

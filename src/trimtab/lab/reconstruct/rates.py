@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life, closed
-from trimtab.lab.reconstruct.told import Lines, Owners
+from trimtab.lab.reconstruct.evidence import Lines, Owners
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 # A window in which nobody published is doubted if somebody does so long before and after, in
@@ -73,7 +73,7 @@ def traffic(
 
 
 def window_ends(lines: Lines, lives: Sequence[Life], stats_s: float) -> Floats:
-    """Say when the window closed that each line tells of, s."""
+    """Return when the window closed that each line tells of, s."""
     end_s = lines.time_s.copy()
     for life in lives:
         mine = (lines.broker == life.broker) & (lines.time_s >= life.from_s)
@@ -83,7 +83,7 @@ def window_ends(lines: Lines, lives: Sequence[Life], stats_s: float) -> Floats:
 
 
 def _sound(lines: Lines, rows: Ints, end_s: Floats, moved_s: Floats, stats_s: float) -> Flags:
-    """Say which lines of one bundle tell what clients wanted, (n_rows,)."""
+    """Return which lines of one bundle tell what clients wanted, (n_rows,)."""
     # Of equal windows the line that was heard last counts.
     is_last = np.append(np.diff(end_s) > 0, True)
     moves = moved_s[None, :] if moved_s.size else np.full((1, 1), -np.inf)
@@ -101,7 +101,7 @@ def _sound(lines: Lines, rows: Ints, end_s: Floats, moved_s: Floats, stats_s: fl
 
 
 def _windows(end_s: Floats, stats_s: float) -> Floats:
-    """Say when windows begin and end, (2, n_windows) s."""
+    """Return when windows begin and end, (2, n_windows) s."""
     begin_s = end_s - stats_s
     # Windows of two owners may overlap: the later one begins where the one before has ended.
     begin_s[1:] = np.maximum(begin_s[1:], end_s[:-1])

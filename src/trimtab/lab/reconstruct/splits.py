@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.told import Lines, Owners
+from trimtab.lab.reconstruct.evidence import Lines, Owners
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.model import Floats
 
@@ -67,6 +67,6 @@ def cut(wanted: Floats, of: Sequence[Split], lines: Lines, owners: Owners, end_s
 
 
 def _first_s(bundle: int, lines: Lines, owners: Owners) -> float:
-    """Say when a bundle is first told of."""
+    """Return when a bundle is first told of."""
     told = lines.time_s[lines.bundle == bundle], owners.time_s[owners.bundle == bundle]
     return min(float(times.min(initial=np.inf)) for times in told)

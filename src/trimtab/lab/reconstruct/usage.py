@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trimtab.lab.reconstruct.carried import HostWindows
 from trimtab.lab.reconstruct.clocks import Life
 from trimtab.lab.reconstruct.costs import Fit, fitted
 from trimtab.lab.reconstruct.grid import Grid
+from trimtab.lab.reconstruct.host_windows import HostWindows
 from trimtab.pulsar.model import Floats
 
 # A process that begins compiles itself and takes far more than its traffic does, s.
@@ -90,7 +90,7 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
 
 
 def work_of(costs: Sequence[float], rates: Floats) -> Floats:
-    """Say what traffic costs of the CPU, points.
+    """Return what traffic costs of the CPU, points.
 
     Args:
         costs: by messages/s, both ways together, and by bytes/s in and out.
@@ -136,14 +136,14 @@ def _network(windows: HostWindows, bare: Floats, parts: Sequence[_Part]) -> Fit:
 
 
 def _span(windows: HostWindows, row: int, grid: Grid) -> slice:
-    """Say which ticks are in a window; it closes with one."""
+    """Return which ticks are in a window; it closes with one."""
     last = min(grid.ended(windows.to_s[row]), grid.n_ticks)
     length = max(1, round((windows.to_s[row] - windows.from_s[row]) / grid.tick_s))
     return slice(max(0, last - length), last)
 
 
 def _is_warm(windows: HostWindows, row: int, lives: Sequence[Life]) -> bool:
-    """Say whether the process had been there for some time when a window began."""
+    """Return whether the process had been there for some time when a window began."""
     broker, to_s = windows.broker[row], windows.to_s[row]
     begins = [life.from_s for life in lives if life.broker == broker and life.from_s <= to_s]
     return bool(windows.from_s[row] - max(begins, default=-np.inf) >= _COLD_S)

@@ -1,7 +1,7 @@
 """In which order to restart the brokers of a cluster, one after the other: simulated first."""
 
 from trimtab.lab.restarts.orders import Foretold, Restart, foretold, orders
-from trimtab.lab.restarts.standing import BundleLoad, ClusterNow, standing_world
+from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow, standing_world
 
 __all__ = [
     "BundleLoad",

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from trimtab.lab.outcomes.intervals import Summary, summary
-from trimtab.lab.restarts.standing import ClusterNow, standing_world
+from trimtab.lab.restarts.snapshot import ClusterNow, standing_world
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import simulated

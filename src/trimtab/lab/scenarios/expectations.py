@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from trimtab.lab.outcomes import MEASURES, Trajectory, between, measured, trajectory
 from trimtab.lab.outcomes.aftermath import aftermath
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.expected import (
+from trimtab.lab.simulate.scenario_tables import Scenario
+from trimtab.lab.simulate.verdicts import (
     Measure,
     Measured,
     Verdict,
@@ -19,7 +20,6 @@ from trimtab.lab.simulate.expected import (
     verdicts,
     window_s,
 )
-from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.world import Run
 
 #: Name of the number that says how far a run came, s.

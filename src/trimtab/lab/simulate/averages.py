@@ -10,8 +10,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.pulsar.leader.bundle_averages import DEFAULT_STATS, LONG_SAMPLES, SHORT_SAMPLES
-from trimtab.pulsar.model import Flags, Floats, Ints
+from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.time_average import (
+    DEFAULT_STATS,
+    LONG_SAMPLES,
+    SHORT_SAMPLES,
+    left_of_average,
+)
+from trimtab.pulsar.model import Floats, Ints
 
 # The same in and out.
 _DEFAULT_RATE, _, _DEFAULT_THROUGHPUT, _ = DEFAULT_STATS
@@ -20,12 +26,6 @@ _DEFAULT_RATE, _, _DEFAULT_THROUGHPUT, _ = DEFAULT_STATS
 _RATES, _THROUGHPUTS = [_DEFAULT_RATE] * 2, [_DEFAULT_THROUGHPUT] * 2
 WITHOUT_SAMPLES = np.array([*([*_RATES, *_THROUGHPUTS, 0.0] * 2), 0.0])
 WITHOUT_SAMPLES.flags.writeable = False
-
-# What is left of a full average after so many samples; the last stands for all beyond.
-_LEFT = {
-    samples: np.power(1.0 - 1.0 / samples, np.arange(80 * samples))
-    for samples in (SHORT_SAMPLES, LONG_SAMPLES)
-}
 
 
 @dataclass(slots=True)
@@ -51,19 +51,8 @@ class Average:
         self.rate_in[bundles] = self.rate_out[bundles] = _DEFAULT_RATE
 
     def feed(self, bundles: Ints | slice, count: Ints, rate_in: Floats, rate_out: Floats) -> None:
-        """Take so many equal samples.
-
-        Properties:
-            Equal, but for rounding, to as many updates of Pulsar's TimeAverageMessageData:
-            n becomes min(n + 1, most), the average ((n - 1)·average + sample)/n.
-        """
-        before = self.samples[bundles]
-        after = np.minimum(before + count, self.samples_max)
-        left = before / np.maximum(after, 1)
-        beyond = count - (after - before)
-        table = _LEFT[self.samples_max]
-        left *= table[np.minimum(beyond, table.size - 1)]
-        left[count == 0] = 1.0
+        """Take so many equal samples."""
+        after, left = left_of_average(self.samples[bundles], count, self.samples_max)
         self.samples[bundles] = after
         for average, sample in ((self.rate_in, rate_in), (self.rate_out, rate_out)):
             average[bundles] = sample + (average[bundles] - sample) * left
@@ -73,19 +62,12 @@ class Average:
 class Averages:
     """The averages of all bundles (Pulsar: `bundleData`), on the clock of recomputations."""
 
-    n_bundles: int
+    #: Whose rows are the bundles' positions.
+    bundles: KnownBundles
     #: Recomputations so far.
     clock: int = 0
-    #: Objects made so far.
-    made: int = 0
-    #: Bundles that were made or forgotten since somebody cleared this.
-    changed: set[int] = field(default_factory=set)
     short: Average = field(init=False)
     long: Average = field(init=False)
-    #: (n_bundles,) the leader has averages of it.
-    is_known: Flags = field(init=False)
-    #: (n_bundles,) which object it is.
-    numbers: Ints = field(init=False)
     #: (n_bundles,) recomputations that are in the averages.
     fed: Ints = field(init=False)
     #: (n_bundles,) what the newest report says, messages/s; fed at every recomputation.
@@ -94,31 +76,21 @@ class Averages:
 
     def __post_init__(self) -> None:
         """Begin with nothing known."""
-        self.short = Average(SHORT_SAMPLES, self.n_bundles)
-        self.long = Average(LONG_SAMPLES, self.n_bundles)
-        self.is_known = np.zeros(self.n_bundles, np.bool_)
-        self.numbers, self.fed = np.zeros((2, self.n_bundles), np.int64)
-        self.sample_in, self.sample_out = np.zeros((2, self.n_bundles))
+        count = len(self.bundles.at)
+        self.short, self.long = Average(SHORT_SAMPLES, count), Average(LONG_SAMPLES, count)
+        self.fed = np.zeros(count, np.int64)
+        self.sample_in, self.sample_out = np.zeros((2, count))
 
     def meet(self, bundles: Ints, fed: Ints | int) -> None:
         """Make averages of bundles that are not known; those that are stay as they are."""
-        is_new = ~self.is_known[bundles]
+        is_new = ~self.bundles.is_known[bundles]
         new = bundles[is_new]
         if new.size == 0:
             return
-        self.is_known[new] = True
-        self.changed.update(new.tolist())
-        self.numbers[new] = self.made + 1 + np.arange(new.size)
-        self.made += new.size
+        self.bundles.know(new)
         self.fed[new] = fed if isinstance(fed, int) else fed[is_new]
         self.short.reset(new)
         self.long.reset(new)
-
-    def forget(self, bundles: Ints) -> None:
-        """Drop bundles that nobody reports."""
-        if bundles.size:
-            self.is_known[bundles] = False
-            self.changed.update(bundles.tolist())
 
     def sample(self, bundles: Ints, at: Ints, rate_in: Floats, rate_out: Floats) -> None:
         """Let the newest report say something else from recomputation `at` on."""
@@ -141,7 +113,7 @@ class Averages:
 
     def contents(self, message_bytes: Floats, topics: Floats) -> Floats:
         """Return all that makes two objects equal, as `model.BundleData` has it."""
-        values = np.empty((11, self.n_bundles))
+        values = np.empty((11, self.fed.size))
         for at, average in ((0, self.short), (5, self.long)):
             for i, rate in enumerate((average.rate_in, average.rate_out)):
                 values[at + i] = rate

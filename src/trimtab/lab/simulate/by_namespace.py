@@ -11,6 +11,7 @@ from trimtab.lab.simulate.ahead import Ahead
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings
 from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.leader.known import KnownBundles
 from trimtab.pulsar.model import Ints
 
 
@@ -23,9 +24,9 @@ class ByNamespace:
     """
 
     cluster: Cluster
+    bundles: KnownBundles
     listings: Listings
     ahead: Ahead
-    _namespaces: tuple[str, ...] = ()
     #: Namespace → its bundles, once somebody has asked.
     _members: dict[str, Ints] = field(default_factory=dict)
     #: Namespace → (n_brokers,) its bundles on each.
@@ -33,9 +34,7 @@ class ByNamespace:
 
     def beside(self, bundle: int) -> Ints:
         """Return how many bundles of a bundle's namespace each broker has, (n_brokers,)."""
-        if not self._members:
-            self._sort()
-        name = self._namespaces[bundle]
+        name = self._namespace(bundle)
         if name not in self._counts:
             self._counts[name] = self._counted(name)
         return self._counts[name]
@@ -57,17 +56,12 @@ class ByNamespace:
         """Count a bundle again; see `take_out`."""
         self._add(bundle, owner, 1)
 
-    def _sort(self) -> None:
-        """Sort bundles by namespace."""
-        self._namespaces = tuple(namespace(name) for name in self.cluster.bundles.names)
-        found: dict[str, list[int]] = {}
-        for i, name in enumerate(self._namespaces):
-            found.setdefault(name, []).append(i)
-        self._members = {name: np.array(some, np.int64) for name, some in found.items()}
+    def _namespace(self, bundle: int) -> str:
+        return namespace(self.cluster.bundles.names[bundle])
 
     def _add(self, bundle: int, owner: int, times: int) -> None:
         """Change what has been counted already."""
-        if self._counts and (counts := self._counts.get(self._namespaces[bundle])) is not None:
+        if self._counts and (counts := self._counts.get(self._namespace(bundle))) is not None:
             for broker in self._brokers(bundle, owner):
                 counts[broker] += times
 
@@ -85,12 +79,14 @@ class ByNamespace:
 
     def _counted(self, name: str) -> Ints:
         """Count a namespace."""
-        members, cluster = self._members[name], self.cluster
+        if (members := self._members.get(name)) is None:
+            members = self._members[name] = np.flatnonzero(self.bundles.of_namespace(name))
+        cluster = self.cluster
         is_written, owner = self.listings.is_written[members], cluster.owner[members]
         coming = self.ahead.broker[members]
         is_new = (coming >= 0) & ~(is_written & (coming == owner))
         brokers = np.append(owner[is_written], coming[is_new])
         counts = np.bincount(brokers, minlength=cluster.nobody)
         for former in self.listings.all_formers():
-            counts[former.broker] += former.is_written and self._namespaces[former.bundle] == name
+            counts[former.broker] += former.is_written and self._namespace(former.bundle) == name
         return counts

@@ -64,7 +64,7 @@ class Cluster:
 
     @property
     def reports(self) -> Flags:
-        """Say which brokers report, (n_brokers,): they run, and are not about to leave."""
+        """Return which brokers report, (n_brokers,): they run, and are not about to leave."""
         return self.is_up & self.is_registered
 
     def give(self, bundle: int, broker: int, serve_from_s: float) -> None:

@@ -89,7 +89,7 @@ def _traffic(
 def _concerned(
     scenario: Scenario, drawn: Drawn, event: TrafficChange, chance: np.random.Generator
 ) -> Floats:
-    """Say which share of each bundle's traffic an event is about."""
+    """Return which share of each bundle's traffic an event is about."""
     bundles, n = drawn.bundles, scenario.n_bundles
     if event.task:
         return drawn.shares[event.task]

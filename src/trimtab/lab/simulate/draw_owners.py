@@ -73,7 +73,7 @@ def _apart(lot: _Lot) -> Ints:
 
 
 def _may(scenario: Scenario, machines: Machines) -> Flags:
-    """Say the bundles of which table may begin on which machines."""
+    """Return the bundles of which table may begin on which machines."""
     may = np.tile(machines.is_up, (len(scenario.bundles), 1))
     for i, group in enumerate(scenario.bundles):
         if group.starts_on is not None:

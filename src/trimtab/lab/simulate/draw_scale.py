@@ -21,20 +21,20 @@ _FIXED_POINT = 50.0
 
 
 def works(bundles: Bundles, physics: Physics) -> Floats:
-    """Say what each bundle takes on average, percent of a reference machine's CPU."""
+    """Return what each bundle takes on average, percent of a reference machine's CPU."""
     rate_in = bundles.rate[None, :]
     each = work(costs(bundles, physics), rate_in, rate_in * bundles.fan_out)
     return np.asarray(each[0], dtype=np.float64)
 
 
 def usages(held: Floats, machines: Machines, physics: Physics) -> Floats:
-    """Say where CPUs stand, percent, that hold so much work of bundles."""
+    """Return where CPUs stand, percent, that hold so much work of bundles."""
     demand = cpu_demand(machines.background, held / machines.capacity, physics)
     return np.minimum(demand, 100.0)
 
 
 def loads(usage: Floats, machines: Machines, physics: Physics) -> Floats:
-    """Say how much work of bundles makes CPUs stand somewhere.
+    """Return how much work of bundles makes CPUs stand somewhere.
 
     Args:
         usage: (n_brokers,) percent.
@@ -84,7 +84,7 @@ def fitted(scenario: Scenario, machines: Machines, bundles: Bundles) -> Machines
 
 
 def _wanted(scenario: Scenario, machines: Machines) -> float | None:
-    """Say how much work all bundles should be, percent of a reference machine."""
+    """Return how much work all bundles should be, percent of a reference machine."""
     traffic, physics = scenario.traffic, scenario.parameters.physics
     if scenario.start.owners == "usage":
         return float(loads(np.array(scenario.start.usage_percent), machines, physics).sum())

@@ -130,7 +130,7 @@ class Flows:
 
 
 def served_share(serve_from_s: Floats, end_s: Floats, tick_s: float) -> Floats:
-    """Say in which share of each tick bundles are served, (n_ticks, n_bundles)."""
+    """Return in which share of each tick bundles are served, (n_ticks, n_bundles)."""
     return np.clip((end_s[:, None] - serve_from_s) / tick_s, 0.0, 1.0)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from trimtab.lab.simulate.ahead import Ahead
 from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages, throughput
@@ -17,7 +16,9 @@ from trimtab.lab.simulate.listings import Listings, first_writes
 from trimtab.lab.simulate.parameters import Measuring
 from trimtab.lab.simulate.reports import Reports, Writes
 from trimtab.lab.simulate.windows import Counted
-from trimtab.pulsar.bundles import is_system_bundle, namespace
+from trimtab.pulsar.bundles import is_system_bundle
+from trimtab.pulsar.candidates.fewest import fewest
+from trimtab.pulsar.leader.known import KnownBundles
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_order,
@@ -25,7 +26,7 @@ from trimtab.pulsar.map_order import (
     hash_map_size,
     spread,
 )
-from trimtab.pulsar.model import BundleData, ClusterLoad, Flags, Floats, Ints
+from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Flags, Floats, Ints
 
 
 @dataclass(slots=True)
@@ -43,6 +44,8 @@ class Leader:
     release: str
     #: The strategies ask for the averages of all bundles.
     shows_averages: bool
+    #: Those that there are; their rows are their positions.
+    bundles: KnownBundles = field(init=False)
     averages: Averages = field(init=False)
     listings: Listings = field(init=False)
     #: (n_bundles,) s at which it was unloaded last.
@@ -63,9 +66,8 @@ class Leader:
     #: All bundles in the order of a map of them, and in that of its copies by their size.
     _in_map: tuple[str, ...] = ()
     _ranks: dict[int, tuple[Ints, tuple[str, ...]]] = field(default_factory=dict)
-    #: Known bundles, as the strategies were given them last.
-    _rows: dict[str, int] = field(default_factory=dict)
-    _names: NDArray[np.object_] = field(init=False)
+    #: Known bundles, as the strategies were given them last, and of which version.
+    _rows: tuple[int, dict[str, int]] = field(default_factory=lambda: (0, {}))
     #: Bundles that were named last, and their names.
     _named: tuple[Ints, tuple[str, ...]] = field(init=False)
     #: What was laid out last, as long as no report has changed.
@@ -76,14 +78,15 @@ class Leader:
     def __post_init__(self) -> None:
         """Begin with the brokers that are up, which have written empty reports."""
         names = self.cluster.bundles.names
-        self.averages = Averages(len(names))
+        self.bundles = KnownBundles()
+        self.bundles.rows(names)
+        self.averages = Averages(self.bundles)
         self.listings = Listings(len(names), self.averages)
         self.ahead = Ahead(len(names))
-        self.by_namespace = ByNamespace(self.cluster, self.listings, self.ahead)
+        self.by_namespace = ByNamespace(self.cluster, self.bundles, self.listings, self.ahead)
         self.unloaded_s = np.full(len(names), -np.inf)
-        self._names = np.array(names, dtype=np.object_)
         self._named = np.empty(0, np.int64), ()
-        self._is_system = _are_system(names, self.release)
+        self._is_system = self.bundles.are_system(lambda name: is_system_bundle(name, self.release))
         for broker in np.flatnonzero(self.cluster.is_registered).tolist():
             self._broker_keys.put(self.cluster.machines.names[broker])
         self._members_changed()
@@ -128,7 +131,7 @@ class Leader:
         listings = self.listings
         listings.is_listed[bundle] = listings.is_written[bundle] = False
         listings.formers.pop(bundle, None)
-        self.averages.forget(np.array([bundle]))
+        self.bundles.forget(np.array([bundle]))
         self._anew()
 
     def recompute(self, times: int) -> None:
@@ -158,7 +161,7 @@ class Leader:
 
     def meet(self, bundle: int) -> None:
         """Make averages of a bundle that is to be placed and is not known."""
-        if not self.averages.is_known[bundle]:
+        if not self.bundles.is_known[bundle]:
             self.averages.meet(np.array([bundle]), self.averages.clock)
             self._guests.append(bundle)
             if self._layout is not None:
@@ -212,7 +215,7 @@ class Leader:
         Args:
             unloaded_before_s: bundles unloaded at this time or later are left alone.
         """
-        can_go = self.averages.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
+        can_go = self.bundles.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
         load = self.load_for_placement()
         return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))
 
@@ -227,6 +230,12 @@ class Leader:
             self._shown = replace(load, preallocations=self.ahead.preallocations())
         return self._shown
 
+    def candidates(self, bundle: int, distributes_evenly: bool) -> tuple[Ints, Ints]:
+        """Return everybody, and whom even distribution leaves; positions in the load."""
+        if not distributes_evenly:
+            return self.in_set, self.in_set
+        return self.in_set, fewest(self.in_set, self.by_namespace.beside(bundle)[self.order])
+
     def _laid_out(self) -> Layout:
         if self._layout is None:
             self._layout = self._layout_of_now()
@@ -235,11 +244,11 @@ class Leader:
     def _layout_of_now(self) -> Layout:
         averages, order, reports = self.averages, self.order, self.reports
         averages.up_to_date()
-        known = int(np.count_nonzero(averages.is_known & ~self._is_system))
+        known = int(np.count_nonzero(self.bundles.is_known & ~self._is_system))
         bundles, owner, names = self._entries(hash_map_size(known))
         size = self.cluster.message_bytes
         short, long = averages.short, averages.long
-        rates = [rate.take(bundles) for rate in (short.rate_in, short.rate_out)]
+        rate_in, rate_out = short.rate_in.take(bundles), short.rate_out.take(bundles)
         samples, bytes_ = short.samples.take(bundles), size.take(bundles)
         at = self._place.take(owner)
         totals = reports.written_totals[order].T
@@ -254,10 +263,13 @@ class Leader:
             bundle_count=reports.written_bundles[order],
             bundles=names,
             bundle_broker=at,
-            bundle_rate_in=rates[0],
-            bundle_rate_out=rates[1],
-            bundle_throughput_in=throughput(rates[0], samples, bytes_),
-            bundle_throughput_out=throughput(rates[1], samples, bytes_),
+            bundle_traffic=partial(
+                BundleTraffic,
+                rate_in,
+                rate_out,
+                throughput(rate_in, samples, bytes_),
+                throughput(rate_out, samples, bytes_),
+            ),
             bundle_is_sheddable=np.zeros(bundles.size, np.bool_),
             long_rate_in=_by_broker(at, long.rate_in.take(bundles), order.size),
             long_rate_out=_by_broker(at, long.rate_out.take(bundles), order.size),
@@ -274,7 +286,7 @@ class Leader:
             # The leader's map grows, and all bundles are walked in another order.
             self._layout = None
         elif self.shows_averages:
-            name, number = self.cluster.bundles.names[guest], int(self.averages.numbers[guest])
+            name, number = self.cluster.bundles.names[guest], int(self.bundles.numbers[guest])
             layout.add(name, guest, number, WITHOUT_SAMPLES)
 
     def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
@@ -294,7 +306,7 @@ class Leader:
             by_rank = np.argsort(rank[bundles], kind="stable")
             bundles, brokers = bundles[by_rank], brokers[by_rank]
         if not np.array_equal(bundles, self._named[0]):
-            self._named = bundles, tuple(self._names[bundles].tolist())
+            self._named = bundles, self.bundles.named(bundles)
         return bundles, brokers, self._named[1]
 
     def _ranked(self, table_size: int) -> tuple[Ints, tuple[str, ...]]:
@@ -326,30 +338,12 @@ class Leader:
         return resources
 
     def _bundle_data(self) -> BundleData:
-        averages, bundles = self.averages, self.cluster.bundles
-        if averages.changed:
+        bundles = self.bundles
+        if self._rows[0] != bundles.version:
             # Whoever has been given the rows before may still hold them.
-            self._rows = self._rows.copy()
-            for bundle in averages.changed:
-                if averages.is_known[bundle]:
-                    self._rows[bundles.names[bundle]] = bundle
-                else:
-                    self._rows.pop(bundles.names[bundle], None)
-            averages.changed.clear()
-        values = averages.contents(self.cluster.message_bytes, bundles.topics)
-        return BundleData(self._rows, averages.numbers.copy(), values)
-
-
-def _are_system(names: Sequence[str], release: str) -> Flags:
-    """Tell which bundles are Pulsar's own, asking once a namespace."""
-    answers: dict[str, bool] = {}
-    found = []
-    for name in names:
-        owner = namespace(name)
-        if owner not in answers:
-            answers[owner] = is_system_bundle(name, release)
-        found.append(answers[owner])
-    return np.array(found, np.bool_)
+            self._rows = bundles.version, bundles.known.copy()
+        values = self.averages.contents(self.cluster.message_bytes, self.cluster.bundles.topics)
+        return BundleData(self._rows[1], bundles.numbers.copy(), values)
 
 
 def _constant(values: Floats) -> Floats:

@@ -78,7 +78,7 @@ class Listings:
         """Let the leader forget those of some bundles that are in nobody's report."""
         unwritten = bundles[~self.is_written[bundles]].tolist()
         lost = [i for i in unwritten if not self._is_in_a_former_report(i)]
-        self.averages.forget(np.array(lost, np.int64))
+        self.averages.bundles.forget(np.array(lost, np.int64))
 
     def count(self, counted: Counted) -> None:
         """Take new bundle stats."""
@@ -104,7 +104,7 @@ class Listings:
             others = [f for f in self.formers[former.bundle] if f.is_written and f is not former]
             if former.is_written and not self.is_written[former.bundle] and not others:
                 self._remove(former)
-                self.averages.forget(np.array([former.bundle]))
+                self.averages.bundles.forget(np.array([former.bundle]))
 
     def write(self, owner: Ints, at: Ints) -> None:
         """Take what brokers write.
@@ -141,7 +141,7 @@ class Listings:
                 or self._is_in_a_former_report(bundle)
             )
             if former.is_written and not is_elsewhere:
-                self.averages.forget(np.array([bundle]))
+                self.averages.bundles.forget(np.array([bundle]))
         for former in self.all_formers():
             if at[former.broker] > 0:
                 self._write_again(former, int(at[former.broker]))
@@ -159,7 +159,7 @@ class Listings:
             del self.formers[former.bundle]
 
     def _is_in_a_former_report(self, bundle: int) -> bool:
-        """Say whether a former owner's report lists a bundle."""
+        """Return whether a former owner's report lists a bundle."""
         return any(former.is_written for former in self.formers.get(bundle, ()))
 
     def _write_again(self, former: Former, clock: int) -> None:
@@ -173,7 +173,7 @@ class Listings:
 
 
 def first_writes(writes: Writes, clock: int, is_fresh: bool, n_brokers: int) -> Ints:
-    """Say in which recomputation each broker's first write of a kind counts, 0 for none.
+    """Return in which recomputation each broker's first write of a kind counts, 0 for none.
 
     Args:
         writes: in order of time; each is one recomputation.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from trimtab.lab.simulate.parameters import Measuring
 from trimtab.lab.simulate.windows import Counted, Sampled
+from trimtab.pulsar.leader import load_data, report_gate
 from trimtab.pulsar.model import Flags, Floats, Ints
 from trimtab.pulsar.releases import release_order
 from trimtab.pulsar.settings import LoadManagerSettings, ResourceWeights
@@ -31,15 +33,13 @@ class Writes:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What makes a broker write.
+    """What makes a broker write."""
 
-    Source:
-        impl/ModularLoadManagerImpl.java needBrokerDataUpdate, 2.10.4 to 5.0.0-M1; read.
-    """
-
-    #: Change beyond which it writes: a share of rates and of the number of bundles, and
-    #: points of percent of usage.
-    threshold: float
+    #: Returns who writes because something has changed, or for the age of its report.
+    needs_update: Callable[
+        [report_gate.Measured, report_gate.Measured, Floats, LoadManagerSettings], Flags
+    ]
+    settings: LoadManagerSettings
     #: Ticks after which it writes in any case.
     ticks_max: int
     #: Weight of CPU, NIC in and NIC out in its usage, and the usage of its memory, weighed.
@@ -47,16 +47,16 @@ class Gate:
     memory: float
 
     def usage(self, usage: Floats) -> Floats:
-        """Take the busiest resource of each broker, percent."""
+        """Return the usage of each broker's busiest resource, of percent; a fraction."""
         weighed = usage * self.weights
         busiest = np.maximum(np.maximum(weighed[:, 0], weighed[:, 1]), weighed[:, 2])
-        return np.maximum(busiest, self.memory)
+        return np.maximum(busiest, self.memory) / 100.0
 
 
 def gate(
     settings: LoadManagerSettings, weights: ResourceWeights, release: str, measuring: Measuring
 ) -> Gate:
-    """Say what makes a broker of a release write.
+    """Return what makes a broker of a release write.
 
     Quirks:
         Before 4.0 usage is not weighed; the heap counts in no case but the weighed one.
@@ -69,7 +69,13 @@ def gate(
     looks = int(settings.report_interval_s_max // settings.report_interval_s_min)
     look_ticks = max(1, round(settings.report_interval_s_min / measuring.tick_s))
     ticks = (looks + 1) * look_ticks - 1
-    return Gate(settings.report_threshold, ticks, by_resource, memory)
+    bookkeeping = load_data("ModularLoadManagerImpl", release)
+    needs = (
+        report_gate.need_broker_data_update_2_10
+        if bookkeeping is None
+        else bookkeeping.need_broker_data_update
+    )
+    return Gate(needs, settings, ticks, by_resource, memory)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +110,9 @@ class Reports:
     written: Ints = field(init=False)
     #: (n_brokers,) there have been new bundle stats since it wrote.
     is_behind: Flags = field(init=False)
-    #: (n_brokers, 4) what is compared: messages/s, bytes/s, bundles, percent of the busiest
-    #: resource; now, when it was written, and by how much it may differ from that.
-    _now: Floats = field(init=False)
-    _then: Floats = field(init=False)
-    _limit: Floats = field(init=False)
+    #: (n_brokers,) usage of the busiest resource, fraction; now, and when it was written.
+    busiest: Floats = field(init=False)
+    written_busiest: Floats = field(init=False)
 
     def __post_init__(self) -> None:
         """Begin with nothing measured and nothing written."""
@@ -117,15 +121,15 @@ class Reports:
         self.totals, self.written_totals = np.zeros((2, count, 4))
         self.bundles, self.written_bundles, self.written = np.zeros((3, count), np.int64)
         self.is_behind = np.zeros(count, np.bool_)
-        self._now, self._then, self._limit = np.zeros((3, count, 4))
-        self._now[:, 3] = self.gate.usage(self.usage)
+        self.busiest = self.gate.usage(self.usage)
+        self.written_busiest = self.busiest.copy()
         self._write(np.arange(count), np.zeros(count, np.int64))
 
     def start(self, broker: int, tick: int) -> None:
         """Write a broker's first report: nothing measured yet, CPU 0."""
         who = np.array([broker])
         totals, usage = np.zeros((1, 4)), np.zeros((1, 3))
-        self._count(who, totals, np.zeros(1, np.int64), _compared(totals))
+        self._count(who, totals, np.zeros(1, np.int64))
         self._sample(who, usage, self.gate.usage(usage))
         self._write(who, np.array([tick - 1]))
 
@@ -144,15 +148,14 @@ class Reports:
         np.copyto(due[1], sampled.tick, where=sampled.tick >= 0)
         np.copyto(due[2], late, where=reports & (late < end))
         turns = _Turns.of(due)
-        rates, usage = _compared(measured.totals), self.gate.usage(sampled.usage)
+        usage = self.gate.usage(sampled.usage)
         found: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
         fresh = np.zeros(self.n_brokers, np.bool_)
         for turn in range(turns.count):
             tick = turns.tick[turn]
             (counts,) = turns.counts[turn].nonzero()
             if counts.size:
-                bundles = measured.bundles[counts]
-                self._count(counts, measured.totals[counts], bundles, rates[counts])
+                self._count(counts, measured.totals[counts], measured.bundles[counts])
                 fresh[counts] = True
             (samples,) = turns.samples[turn].nonzero()
             if samples.size:
@@ -165,35 +168,30 @@ class Reports:
         return _in_order(found)
 
     def _is_due(self, tick: Ints) -> Flags:
-        """Say which brokers write if they look at the end of a tick.
+        """Return which brokers write if they look at the end of a tick."""
+        written = report_gate.Measured(
+            self.written_totals, self.written_bundles, self.written_busiest
+        )
+        now = report_gate.Measured(self.totals, self.bundles, self.busiest)
+        # How old a report may be is a number of looks here.
+        is_changed = self.gate.needs_update(
+            written, now, np.zeros(self.n_brokers), self.gate.settings
+        )
+        return np.asarray(is_changed | (tick - self.written > self.gate.ticks_max))
 
-        Anything that was 0 may not change at all, as in the Java, where the share by which
-        it has changed is infinite.
-        """
-        changes = np.abs(self._now - self._then) > self._limit
-        is_late = tick - self.written > self.gate.ticks_max
-        return np.asarray(np.logical_or.reduce(changes, axis=1) | is_late)
-
-    def _count(self, who: Ints, totals: Floats, bundles: Ints, rates: Floats) -> None:
+    def _count(self, who: Ints, totals: Floats, bundles: Ints) -> None:
         self.totals[who], self.bundles[who] = totals, bundles
         self.is_behind[who] = True
-        self._now[who, :2] = rates
-        self._now[who, 2] = bundles
 
     def _sample(self, who: Ints, usage: Floats, busiest: Floats) -> None:
-        self.usage[who] = usage
-        self._now[who, 3] = busiest
+        self.usage[who], self.busiest[who] = usage, busiest
 
     def _write(self, who: Ints, tick: Ints) -> None:
         self.written_usage[who] = self.usage[who]
         self.written_totals[who] = self.totals[who]
         self.written_bundles[who] = self.bundles[who]
+        self.written_busiest[who] = self.busiest[who]
         self.written[who], self.is_behind[who] = tick, False
-        now = self._now[who]
-        self._then[who] = now
-        limit = self.gate.threshold * now
-        limit[:, 3] = self.gate.threshold * 100.0
-        self._limit[who] = limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +218,6 @@ class _Turns:
         looks[:-1] &= tick[1:] != tick[:-1]
         count = int(np.count_nonzero(comes.any(axis=1)))
         return _Turns(count, tick, comes & (order == 0), comes & (order == 1), looks)
-
-
-def _compared(totals: Floats) -> Floats:
-    """Add up messages/s and bytes/s, in and out, (n_brokers, 2)."""
-    return totals[:, 0::2] + totals[:, 1::2]
 
 
 def _in_order(found: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:

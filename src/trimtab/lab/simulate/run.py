@@ -8,8 +8,8 @@ from collections.abc import Generator
 import numpy as np
 
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.happenings import elect, end_session, happen, leave_for_good
-from trimtab.lab.simulate.moving import hand_over, look_up, lookup_gap_s
+from trimtab.lab.simulate.broker_events import elect, end_session, happen, leave_for_good
+from trimtab.lab.simulate.move import hand_over, look_up, lookup_gap_s
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.records import Seen

@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, expected_name, shown
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.scenario_checks import checked
@@ -35,7 +36,7 @@ OVERRIDES = ("physics", "measuring", "clients")
 _NEWEST = "5.0"
 
 
-class ScenarioError(ValueError):
+class ScenarioError(TrimtabError, ValueError):
     """A file is no scenario; says where, what was found and what was expected."""
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.lab.simulate.moving import described, gap_s, lookup_gap_s, settled, unload_s
-from trimtab.lab.simulate.placing import Chosen
+from trimtab.lab.simulate.move import described, gap_s, lookup_gap_s, settled, unload_s
+from trimtab.lab.simulate.placement import Chosen
 from trimtab.lab.simulate.records import Move, Seen
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Handover, Lookup

@@ -9,11 +9,12 @@ import numpy as np
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows
-from trimtab.lab.simulate.foreseen import Foreseen
+from trimtab.lab.simulate.forecast import Foreseen
 from trimtab.lab.simulate.leader import Leader
+from trimtab.lab.simulate.leading import Leading
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.placing import Placing
+from trimtab.lab.simulate.placement import Placing
 from trimtab.lab.simulate.records import Records
 from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
@@ -27,7 +28,7 @@ from trimtab.pulsar.leader import load_data
 from trimtab.pulsar.model import Floats, Ints
 from trimtab.pulsar.settings import check_intervals, load_manager_settings
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
 
 _MINUTE_S = 60.0
@@ -52,7 +53,7 @@ class Simulation:
     foreseen: Foreseen = field(init=False)
     windows: Windows = field(init=False)
     reports: Reports = field(init=False)
-    leader: Leader = field(init=False)
+    leader: Leading = field(init=False)
     strategies: Strategies = field(init=False)
     placing: Placing = field(init=False)
     records: Records = field(init=False)
@@ -111,12 +112,13 @@ class Simulation:
         self.reports = Reports(
             gate(self.settings, weights, release, measuring), len(world.machines.names)
         )
-        self.leader = Leader(
+        leader = Leader(
             self.cluster, self.reports, measuring, release, self.strategies.needs_averages
         )
         until_s = world.bundles.grace_until_s
         grace_s = self.settings.grace_period_s
-        self.leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
+        self.leader = leader
         self.placing = Placing(
             self.leader, self.strategies, self.settings, weights, generator(world.seed, "draws")
         )
@@ -150,7 +152,7 @@ class Simulation:
             self._stretch(min(until, self.tick + longest))
 
     def is_round(self, due: Round) -> bool:
-        """Say whether a round is to be: of the leader that there is now."""
+        """Return whether a round is to be: of the leader that there is now."""
         return due.term == self.term
 
     def truth(self) -> LastMinute:

@@ -167,7 +167,7 @@ class Traffic:
         return Rows(first, rate_in, rate_out, into, out, done, everything, done.sum(axis=1))
 
     def _wave(self, time_s: Floats) -> Floats:
-        """Say what the time of day makes of each rate."""
+        """Return what the time of day makes of each rate."""
         assert self._waves is not None
         cosine, sine = self._waves
         angle = 2 * math.pi * time_s[:, None] / self.physics.day_s
@@ -185,7 +185,7 @@ def _apply(change: Change, time_s: Floats, rate_in: Floats, rate_out: Floats) ->
 
 
 def _factors(change: Change, time_s: Floats) -> tuple[Floats, Floats]:
-    """Say with what a change multiplies rates at some times."""
+    """Return with what a change multiplies rates at some times."""
     since = time_s - change.from_s
     lasts = (since >= 0) & (time_s < change.to_s)
     is_on = np.ones(time_s.size, np.bool_)

@@ -131,7 +131,7 @@ class Windows:
         return Counted(closing, bundles, listed, *rates)
 
     def _weights(self, first: int, closing: Ints, passed: Floats, rows: Rows) -> Floats:
-        """Say how much each step counts in each broker's window, (n_steps, n_brokers)."""
+        """Return how much each step counts in each broker's window, (n_steps, n_brokers)."""
         before, stats_ticks = self._last.shape[1], self.lengths.stats
         tick = first - before + np.arange(len(passed))[:, None]
         is_inside = (tick <= closing) & (tick > np.maximum(closing - stats_ticks, -1))

@@ -68,12 +68,12 @@ class Admin:
             CallError: nobody answers, or it is no broker of Pulsar's.
         """
         path = f"{_BROKERS}/configuration/runtime"
-        found = self.anyone(path) if broker is None else self._ask(broker, path)
-        if not isinstance(found, dict) or "clusterName" not in found:
+        answer = self.anyone(path) if broker is None else self._ask(broker, path)
+        if not isinstance(answer, dict) or "clusterName" not in answer:
             raise CallError(
                 self.address + path, "no settings of a broker: expected the admin API of Pulsar"
             )
-        return {str(key): "" if value is None else str(value) for key, value in found.items()}
+        return {str(key): "" if value is None else str(value) for key, value in answer.items()}
 
     def brokers(self) -> tuple[str, ...]:
         """Return the ids of the brokers that are registered, in their order.
@@ -84,13 +84,13 @@ class Admin:
         Raises:
             CallError: nobody answers.
         """
-        found = self.anyone(_BROKERS)
-        if not isinstance(found, list):
+        answer = self.anyone(_BROKERS)
+        if not isinstance(answer, list):
             raise CallError(self.address + _BROKERS, "no list of brokers")
-        for broker in sorted(map(str, found)):
+        for broker in sorted(map(str, answer)):
             if broker not in self.addresses:
                 self.addresses[broker] = self._address(broker)
-        return tuple(sorted(map(str, found)))
+        return tuple(sorted(map(str, answer)))
 
     def leader(self) -> str | None:
         """Return the id of the broker that leads, None if there is none.
@@ -99,15 +99,15 @@ class Admin:
             CallError: nobody answers.
         """
         try:
-            found = self.anyone(f"{_BROKERS}/leaderBroker")
+            answer = self.anyone(f"{_BROKERS}/leaderBroker")
         except CallError as error:
             if error.status == 404:
                 return None
             raise
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             return None
         # Releases before 3.1 give the address alone, which has the id's port or its sibling's.
-        name = found.get("brokerId") or urlsplit(str(found.get("serviceUrl", ""))).netloc
+        name = answer.get("brokerId") or urlsplit(str(answer.get("serviceUrl", ""))).netloc
         return str(name) or None
 
     def report(self, broker: str) -> Mapping[str, Any]:
@@ -116,10 +116,10 @@ class Admin:
         Raises:
             CallError: it does not answer, or has none, as under the extensible load manager.
         """
-        found = self._ask(broker, "/admin/v2/broker-stats/load-report")
-        if not isinstance(found, dict):
+        answer = self._ask(broker, "/admin/v2/broker-stats/load-report")
+        if not isinstance(answer, dict):
             raise CallError(self.addresses[broker], "no load report")
-        return found
+        return answer
 
     def metrics(self, broker: str) -> str:
         """Return a broker's metrics as Prometheus scrapes them.
@@ -136,10 +136,10 @@ class Admin:
         Raises:
             CallError: it does not answer.
         """
-        found = self._ask(broker, self._owned_path(broker))
-        if not isinstance(found, dict):
+        answer = self._ask(broker, self._owned_path(broker))
+        if not isinstance(answer, dict):
             raise CallError(self.addresses[broker], "no bundles")
-        return frozenset(map(str, found))
+        return frozenset(map(str, answer))
 
     def owned_or_none(self, broker: str) -> frozenset[str] | None:
         """Return the bundles that a broker owns; None if it does not answer."""
@@ -202,10 +202,10 @@ class Admin:
 
     def _topics(self, bundle: str) -> tuple[str, ...]:
         try:
-            found = self.anyone(f"/admin/v2/persistent/{quote(namespace(bundle))}")
+            answer = self.anyone(f"/admin/v2/persistent/{quote(namespace(bundle))}")
         except CallError:
             return ()
-        return tuple(map(str, found)) if isinstance(found, list) else ()
+        return tuple(map(str, answer)) if isinstance(answer, list) else ()
 
     # -------------------------------------------------------------------- addresses
 

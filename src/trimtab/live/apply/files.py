@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import FieldError
 from trimtab.files.whole_files import write_whole
 from trimtab.live.control.plan import Plan, plan_text, read_plan
@@ -11,7 +12,7 @@ from trimtab.live.control.plan import Plan, plan_text, read_plan
 _ONLY_OURS = 0o600
 
 
-class PlanError(Exception):
+class PlanError(TrimtabError):
     """A file is no plan; says where, what was found and what was expected."""
 
 

@@ -9,13 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import FieldError
 from trimtab.live.control.entries import Begun, Entry, entry_line, read_entry
 
 _ONLY_OURS = 0o600
 
 
-class JournalError(Exception):
+class JournalError(TrimtabError):
     """A journal cannot be used."""
 
 
@@ -89,24 +90,24 @@ def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:
         JournalError: as `opened_journal`, but that somebody else has it open does not matter.
     """
     try:
-        held = path.read_bytes()
+        content = path.read_bytes()
     except FileNotFoundError:
         return ()
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
-    return _entries(path, plan, _whole_lines(held))
+    return _entries(path, plan, _whole_lines(content))
 
 
-def _whole_lines(held: bytes) -> bytes:
-    return held[: held.rfind(b"\n") + 1]
+def _whole_lines(content: bytes) -> bytes:
+    return content[: content.rfind(b"\n") + 1]
 
 
 def _kept(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
     """Read what is whole, and cut off what is not."""
-    held = path.read_bytes()
-    whole = _whole_lines(held)
+    content = path.read_bytes()
+    whole = _whole_lines(content)
     entries = _entries(path, plan, whole)
-    if len(whole) != len(held):
+    if len(whole) != len(content):
         os.ftruncate(descriptor, len(whole))
         os.fsync(descriptor)
     return entries

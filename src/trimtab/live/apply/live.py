@@ -40,7 +40,7 @@ class LiveCluster:
 
     @property
     def time_s(self) -> float:
-        """Tell the time, s since 1970."""
+        """Return the time, s since 1970."""
         return time.time()
 
     def seen(self, plan: Plan) -> View:

@@ -30,7 +30,7 @@ class FileLock:
 
     @property
     def is_ours(self) -> bool:
-        """Say whether it is still held: the file is the one that was locked, with our number."""
+        """Return whether it is still held: the file is the one that was locked, with our number."""
         try:
             is_same = self.path.stat().st_ino == os.fstat(self.descriptor).st_ino
             return is_same and _token(self.path) == self.token
@@ -39,12 +39,12 @@ class FileLock:
 
     @property
     def is_stopped(self) -> bool:
-        """Say whether the file lies there that stops every run."""
+        """Return whether the file lies there that stops every run."""
         return _stop(self.path).exists()
 
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
-        """Tell what was unloaded in the last day, by whichever run."""
+        """Return what was unloaded in the last day, by whichever run."""
         return _unloads(self.path)
 
     @property
@@ -128,8 +128,8 @@ def _stop(path: Path) -> Path:
 
 
 def _token(path: Path) -> int:
-    held = path.read_text(encoding="ascii", errors="replace").strip()
-    return int(held) if held.isdecimal() else 0
+    content = path.read_text(encoding="ascii", errors="replace").strip()
+    return int(content) if content.isdecimal() else 0
 
 
 def _unloads(path: Path) -> tuple[Unloaded, ...]:
@@ -147,19 +147,19 @@ def _read(path: Path) -> list[Any]:
         LockError: it is damaged, so that what was moved last is not known.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        unloads = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
         raise LockError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(found, list):
+    if not isinstance(unloads, list):
         raise LockError(f"{path}: found no list, expected one")
-    return found
+    return unloads
 
 
-def _write(path: Path, told: object) -> None:
+def _write(path: Path, value: object) -> None:
     try:
-        write_whole(path, json.dumps(told) + "\n")
+        write_whole(path, json.dumps(value) + "\n")
         path.chmod(_ONLY_OURS)
         descriptor = os.open(path.parent, os.O_RDONLY)
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NoReturn, Protocol, TypeAlias
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.control.entries import Asked
 
 #: When a bundle was asked for, s since 1970, and its name.
@@ -18,7 +19,7 @@ KEPT_S = 86_400.0
 KEPT_MAX = 2_000
 
 
-class LockError(Exception):
+class LockError(TrimtabError):
     """The lock is held by somebody else, lost, or cannot be taken; says by whom or why."""
 
 
@@ -27,25 +28,25 @@ class Post(Protocol):
 
     @property
     def token(self) -> int:
-        """Tell the number, larger than that of whoever held the lock before."""
+        """Return the number, larger than that of whoever held the lock before."""
 
     @property
     def is_ours(self) -> bool:
-        """Say whether the lock is still held."""
+        """Return whether the lock is still held."""
 
     @property
     def is_stopped(self) -> bool:
-        """Say whether somebody has asked all runs to end."""
+        """Return whether somebody has asked all runs to end."""
 
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
-        """Tell what was unloaded in the last day, by whichever run."""
+        """Return what was unloaded in the last day, by whichever run."""
 
     @property
     def draining(self) -> frozenset[str]:
         """Name the brokers that are being emptied."""
 
-    def note(self, asked: Asked) -> None:
+    def note(self, order: Asked) -> None:
         """Note an unload where the next run finds it, whatever plan that one has.
 
         Raises:
@@ -69,7 +70,7 @@ class Unheld:
     token: int = 0
     is_ours: bool = False
 
-    def note(self, asked: Asked) -> NoReturn:
+    def note(self, order: Asked) -> NoReturn:
         """Refuse: nothing may be unloaded without the lock."""
         raise LockError("the lock is not held")
 

@@ -18,8 +18,8 @@ from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Begun, Entry
 from trimtab.live.control.memory import remembered
+from trimtab.live.control.move_status import Standing, standings
 from trimtab.live.control.plan import Plan
-from trimtab.live.control.standing import Standing, standings
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
 from trimtab.live.gather.calls import CallError
@@ -122,7 +122,7 @@ class Rehearsal:
 
     @property
     def may_go(self) -> bool:
-        """Say whether nothing stands against any move that is still to be made."""
+        """Return whether nothing stands against any move that is still to be made."""
         return all(each.may_go for each in self.standings)
 
 
@@ -211,12 +211,12 @@ def carried_out_by(
         JournalError: the journal can no longer be written.
     """
     live = cluster.live(post, watching.is_over)
-    told = ToldJournal(kept, watching.entry, list(kept.entries))
-    told.write(Begun(live.time_s, plan.digest, post.token))
-    memory = remembered(told.entries, post.unloads)
-    for why in driven(plan, live, told, memory):
+    journal_and_screen = ToldJournal(kept, watching.entry, list(kept.entries))
+    journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
+    memory = remembered(journal_and_screen.entries, post.unloads)
+    for why in driven(plan, live, journal_and_screen, memory):
         watching.waiting(why)
-    return account(plan, told.entries)
+    return account(plan, journal_and_screen.entries)
 
 
 def _require_same(plan: Plan, cluster: Reached) -> None:

@@ -49,17 +49,17 @@ class Store:
     def owners(self, bundles: Iterable[str]) -> Mapping[str, str | None]:
         """Read who owns bundles; one that cannot be read is left out."""
         asked = [(bundle, self.client.get_async(f"/namespace/{bundle}")) for bundle in bundles]
-        found: dict[str, str | None] = {}
+        owners: dict[str, str | None] = {}
         last = time.monotonic() + _ANSWER_S
         for bundle, answer in asked:
             try:
                 content, _ = answer.get(timeout=max(0.001, last - time.monotonic()))
-                found[bundle] = owner_in(json.loads(content))
+                owners[bundle] = owner_in(json.loads(content))
             except NoNodeError:
-                found[bundle] = None
+                owners[bundle] = None
             except (KazooException, KazooTimeoutError, ValueError):
                 continue
-        return found
+        return owners
 
     def seen(self) -> Unheld:
         """Look at what is kept of the cluster, without holding its lock.
@@ -70,7 +70,7 @@ class Store:
         return Unheld(self.is_there(_STOP), self.unloads(), self.draining())
 
     def unloads(self) -> tuple[Unloaded, ...]:
-        """Tell what was unloaded in the last day, by whichever run."""
+        """Return what was unloaded in the last day, by whichever run."""
         try:
             content, _ = self.asked(self.client.get_async(_UNLOADS))
             return tuple((float(at), str(bundle)) for at, bundle in json.loads(content or b"[]"))
@@ -87,7 +87,7 @@ class Store:
             return frozenset()
 
     def is_there(self, path: str) -> bool:
-        """Say whether a node is there."""
+        """Return whether a node is there."""
         return self.asked(self.client.exists_async(path)) is not None
 
     def asked(self, answer: IAsyncResult) -> Any:  # noqa: ANN401 -- kazoo has no types
@@ -114,7 +114,7 @@ class StoreLock:
 
     @property
     def is_ours(self) -> bool:
-        """Say whether it is still held.
+        """Return whether it is still held.
 
         While the store does not answer, it is waited for as long as the session may live:
         only then can somebody else have taken the lock.
@@ -133,7 +133,7 @@ class StoreLock:
 
     @property
     def is_stopped(self) -> bool:
-        """Say whether the node is there that stops every run; unread, it is."""
+        """Return whether the node is there that stops every run; unread, it is."""
         try:
             return self.store.is_there(_STOP)
         except LockError:
@@ -141,7 +141,7 @@ class StoreLock:
 
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
-        """Tell what was unloaded in the last day, by whichever run."""
+        """Return what was unloaded in the last day, by whichever run."""
         return self.store.unloads()
 
     @property
@@ -239,8 +239,8 @@ def _take(store: Store) -> None:
             store.asked(store.client.create_async(_LOCK, _holder(), ephemeral=True))
         except NodeExistsError:
             if time.monotonic() > last:
-                held = _held_by(store)
-                raise LockError(f"{store.where}: another run holds the lock: {held}") from None
+                holder = _held_by(store)
+                raise LockError(f"{store.where}: another run holds the lock: {holder}") from None
             time.sleep(_POLL_S)
         else:
             return

@@ -13,7 +13,7 @@ from trimtab.live.apply.admin import Admin
 from trimtab.live.gather.calls import CallError
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights, resource_weights
-from trimtab.pulsar.settings.reading import Reader, SettingError
+from trimtab.pulsar.settings.reader import Reader, SettingError
 
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _METRICS = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
@@ -83,24 +83,24 @@ def bundle_loads(
         Bundle → messages/s in and out, bytes/s in and out, topics.
     """
     keys = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut", "topics")
-    found = {}
+    values = {}
     for name, given in _mapping(report.get("lastStats")).items():
         stats = _mapping(given)
         rate_in, rate_out, bytes_in, bytes_out, topics = (_number(stats.get(key)) for key in keys)
-        found[str(name)] = rate_in, rate_out, bytes_in, bytes_out, topics
-    return found
+        values[str(name)] = rate_in, rate_out, bytes_in, bytes_out, topics
+    return values
 
 
 def _of_metrics(text: str, weights: ResourceWeights) -> Usage:
-    found = {name: float(value) for name, value in _GAUGE.findall(text)}
-    usage = np.array([[found.get(f"pulsar_lb_{name}_usage", 0.0) for name in _METRICS]])
-    is_told = any(name.startswith("pulsar_lb_") for name in found)
+    values = {name: float(value) for name, value in _GAUGE.findall(text)}
+    usage = np.array([[values.get(f"pulsar_lb_{name}_usage", 0.0) for name in _METRICS]])
+    is_reported = any(name.startswith("pulsar_lb_") for name in values)
     percent = 100.0 * float(busiest_resource(usage, np.full((1, 5), 100.0), weights)[0])
     return Usage(
-        percent=percent if is_told else float("nan"),
+        percent=percent if is_reported else float("nan"),
         # They are read when they are asked for.
         published_s=float("inf"),
-        started_s=found.get("process_start_time_seconds", 0.0),
+        started_s=values.get("process_start_time_seconds", 0.0),
         bundles={},
     )
 

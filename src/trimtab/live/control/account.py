@@ -69,12 +69,12 @@ class Account:
 
     @property
     def is_done(self) -> bool:
-        """Say whether every move was made or needed none."""
+        """Return whether every move was made or needed none."""
         return self.ended == ""
 
 
 def account(plan: Plan, entries: Iterable[Entry]) -> Account:
-    """Tell what became of a plan from its journal alone."""
+    """Return what became of a plan from its journal alone."""
     moves = [MoveAccount(each.bundle, each.source, each.destination) for each in plan.moves]
     runs, ended = 0, None
     for entry in entries:

@@ -29,7 +29,7 @@ class Cluster(Protocol):
 
     @property
     def time_s(self) -> float:
-        """Tell the time, s since 1970."""
+        """Return the time, s since 1970."""
 
 
 class Journal(Protocol):

@@ -49,15 +49,15 @@ Objection: TypeAlias = Refusal | Hold | Pace | Needless | None
 
 
 def objection(plan: Plan, view: View, memory: Memory) -> Objection:
-    """Say what keeps the current move from being made; None if nothing does.
+    """Return what keeps the current move from being made; None if nothing does.
 
     Properties:
         A view in which less can be seen never turns an objection into none.
     """
     for guard in GUARDS:
-        found = guard(plan, view, memory)
-        if found is not None:
-            return found
+        obstacle = guard(plan, view, memory)
+        if obstacle is not None:
+            return obstacle
     return None
 
 
@@ -106,13 +106,13 @@ def owner(plan: Plan, view: View, memory: Memory) -> Objection:
     holder = memory.holder or move.source
     if move.bundle not in view.owners:
         return Hold(f"the owner of {move.bundle} cannot be read")
-    found = view.owners[move.bundle]
-    if found == move.destination:
+    obstacle = view.owners[move.bundle]
+    if obstacle == move.destination:
         return Needless(f"{move.bundle} is at {move.destination} already")
-    if found is None:
+    if obstacle is None:
         return Hold(f"{move.bundle} has no owner")
-    if found != holder:
-        return Refusal(f"{move.bundle}: found at {found}, expected at {holder}")
+    if obstacle != holder:
+        return Refusal(f"{move.bundle}: found at {obstacle}, expected at {holder}")
     return None
 
 
@@ -196,7 +196,7 @@ GUARDS: tuple[Callable[[Plan, View, Memory], Objection], ...] = (
 
 
 def outside(usage_percent: float, expected: Interval | None) -> bool:
-    """Say whether a usage is not as expected; one that is not known is not."""
+    """Return whether a usage is not as expected; one that is not known is not."""
     return expected is not None and not expected[0] <= usage_percent <= expected[1]
 
 

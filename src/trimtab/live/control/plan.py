@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Tell the plan from every other."""
+        """Return the plan from every other."""
         return hashlib.blake2b(plan_text(self).encode(), digest_size=8).hexdigest()
 
 
@@ -71,14 +71,14 @@ def plan_text(plan: Plan) -> str:
         for name, value in asdict(plan.limits).items()
         if value != getattr(default, name)
     }
-    told = {
+    document = {
         "cluster": plan.cluster,
         "made_s": plan.made_s,
         "shedding_may_run_because": plan.shedding_may_run_because,
         "limits": limits,
         "moves": [asdict(move) for move in plan.moves],
     }
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
 def read_plan(text: str) -> Plan:
@@ -94,13 +94,13 @@ def read_plan(text: str) -> Plan:
         raise FieldError("the plan", "no JSON", f"a plan ({fault})") from None
     given = whole.members(["cluster", "made_s", "moves"], ["limits", "shedding_may_run_because"])
     moves = tuple(map(_move, given["moves"].items()))
-    seen: set[str] = set()
+    bundles: set[str] = set()
     for move, at in zip(moves, given["moves"].items(), strict=True):
-        if move.bundle in seen:
+        if move.bundle in bundles:
             raise at.at("bundle", value=move.bundle).wrong("a bundle that no move before has")
         if move.source == move.destination:
             raise at.at("destination", value=move.destination).wrong("another than its source")
-        seen.add(move.bundle)
+        bundles.add(move.bundle)
     may_run = given.get("shedding_may_run_because")
     return Plan(
         cluster=given["cluster"].text(),

@@ -52,17 +52,17 @@ class Throttle:
 
 
 def bad_signs(health: Health, bars: Bars) -> tuple[str, ...]:
-    """Say what is not well, a few words each; what is not known is no bad sign."""
-    found = []
+    """Return what is not well, a few words each; what is not known is no bad sign."""
+    reasons = []
     if health.publish_latency_ms > bars.publish_latency_ms:
-        found.append(f"publishing takes {health.publish_latency_ms:.0f} ms")
+        reasons.append(f"publishing takes {health.publish_latency_ms:.0f} ms")
     if health.effect_share < bars.effect_share:
-        found.append(f"{health.effect_share:.0%} of the relief came that was expected")
+        reasons.append(f"{health.effect_share:.0%} of the relief came that was expected")
     if health.reconnect_failures > bars.reconnect_failures:
-        found.append(f"{health.reconnect_failures:.0f} lookups or connections failed")
+        reasons.append(f"{health.reconnect_failures:.0f} lookups or connections failed")
     if health.is_cut_short:
-        found.append("the last plan was not done")
-    return tuple(found)
+        reasons.append("the last plan was not done")
+    return tuple(reasons)
 
 
 def adapted(throttle: Throttle, health: Health, bars: Bars) -> Throttle:

@@ -20,15 +20,15 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
 
-from trimtab import __version__
 from trimtab.files.partitions import write_rows
 from trimtab.files.tables import INGESTED
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import BOOKS, MARKER
 from trimtab.ingest.worker import CLASSES
 from trimtab.live.follow.places import FIRST_PART
-from trimtab.live.follow.staged import STAGED, stage
+from trimtab.live.follow.stage import STAGED, stage
 from trimtab.pulsar.settings import ResourceWeights
 
 #: In the books, written when tables are begun.

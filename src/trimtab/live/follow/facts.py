@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.live.follow.running import ASKED, EVENT, GONE, PRINTED, STORED, UNLOAD
+from trimtab.live.follow.broker_totals import ASKED, EVENT, GONE, PRINTED, STORED, UNLOAD
 from trimtab.pulsar.model import RESOURCES
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights
@@ -26,7 +26,7 @@ FACTS = pa.schema(
 
 
 def facts_of(table: str, rows: pa.Table, weights: ResourceWeights) -> Iterator[dict[str, Any]]:
-    """Say what rows of a table mean for the running state; most tables mean nothing.
+    """Return what rows of a table mean for the running state; most tables mean nothing.
 
     Args:
         table: name of the table.

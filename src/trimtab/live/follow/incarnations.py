@@ -96,7 +96,7 @@ class Mark:
     digest: str
 
     def fits(self, content: Content) -> bool:
-        """Say whether a content has the same bytes there."""
+        """Return whether a content has the same bytes there."""
         return content.size >= self.stop and content.digest(self.start, self.stop) == self.digest
 
 

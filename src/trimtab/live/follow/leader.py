@@ -7,12 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from trimtab.diagnose.deployment import deployment
-from trimtab.files.packing import unpacked
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import parse_split
-from trimtab.live.follow.running import Rhythm
+from trimtab.ingest.worker import TableRows, parse_split
+from trimtab.live.follow.broker_totals import Rhythm
 from trimtab.pulsar.settings import ResourceWeights
 
 _SETTINGS = ("conf", "helm-values", "runtime-config")
@@ -51,7 +50,6 @@ def _settings(recording: Recording) -> Iterator[dict[str, Any]]:
         for file in recording.files.get(source, ()):
             origin = Origin(file.name, file.log_broker, recording.zone, recording.day)
             for split in cut(file.path, origin, source):
-                for batch in parse_split(0, split):
-                    for row in batch.to_pylist():
-                        if row["table"] == "settings":
-                            yield from unpacked(row["rows"]).to_pylist()
+                for given in parse_split(split):
+                    if isinstance(given, TableRows) and given.table == "settings":
+                        yield from given.rows.to_pylist()

@@ -113,7 +113,7 @@ class Ledger:
 
 
 def items_of(plan: Plan, copied: Mapping[int, Copied], known: Known) -> list[Item]:
-    """Say what is to be parsed of a plan, its bytes and its lines counted through.
+    """Return what is to be parsed of a plan, its bytes and its lines counted through.
 
     Args:
         plan: what is read and lost.

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from trimtab.live.follow.batches import Batches, Stored
+from trimtab.live.follow.broker_totals import Running
 from trimtab.live.follow.pipeline import leader_followed
-from trimtab.live.follow.running import Running
 from trimtab.live.follow.state import read_state
 from trimtab.pulsar.scores import mean_in_order
 
@@ -91,7 +91,7 @@ def told(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]
 
 
 def over_the_bar(now: Mapping[str, Running], threshold: float) -> str:
-    """Say which brokers are above the bar, by smoothed usage; nothing if none is known.
+    """Return which brokers are above the bar, by smoothed usage; nothing if none is known.
 
     Args:
         now: what is known of each broker.

@@ -61,7 +61,7 @@ class Plan:
 
 
 def planned(found: Recognized, limits: Limits, now_s: float) -> Plan:
-    """Say what is to be read next.
+    """Return what is to be read next.
 
     A line is read once its end is there.  A last line without an end is read as it is when
     nothing will be added to it.

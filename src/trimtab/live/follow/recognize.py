@@ -52,7 +52,7 @@ class _Looking:
 
 
 def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recognized:
-    """Say which incarnation stands in which file.
+    """Return which incarnation stands in which file.
 
     A file is, in this order: the incarnation that had its inode, if it still has what was
     read of it; a copy of one of its family, if it begins alike; a new incarnation.
@@ -128,7 +128,7 @@ def _kept_places(known: Known, disk: Sequence[Standing], looking: _Looking) -> l
 
 
 def _is_continued(before: Incarnation, file: Standing) -> bool:
-    """Say whether a file with an incarnation's inode still holds it."""
+    """Return whether a file with an incarnation's inode still holds it."""
     if file.stamp == before.stamp:
         return True
     if file.is_document and before.offset:
@@ -170,7 +170,7 @@ def _is_known(file: Standing, family: Sequence[Incarnation], looking: _Looking) 
 
 
 def _may_be(each: Incarnation, file: Standing) -> bool:
-    """Say whether a file can be an incarnation that has left its place."""
+    """Return whether a file can be an incarnation that has left its place."""
     if file.is_document:
         # Its tail is all of it.
         return file.content.size == each.offset and _has_what_was_read(each, file.content)
@@ -180,7 +180,7 @@ def _may_be(each: Incarnation, file: Standing) -> bool:
 
 
 def _is_copy(file: Standing, original: Standing) -> bool:
-    """Say whether a file is a copy of another that still stands, or becomes one.
+    """Return whether a file is a copy of another that still stands, or becomes one.
 
     A short one that only begins like the other is a file of its own, once it stays so.
     """
@@ -227,7 +227,7 @@ def _heads(each: Incarnation, content: Content, size: int) -> tuple[Mark, ...]:
 
 
 def _windows(lengths: Iterable[int], size: int) -> Iterator[tuple[int, int]]:
-    """Say what is looked at of beginnings, as far as a file is long enough for them."""
+    """Return what is looked at of beginnings, as far as a file is long enough for them."""
     return ((max(0, length - HEAD_WINDOW), length) for length in lengths if length <= size)
 
 

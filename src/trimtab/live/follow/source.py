@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
@@ -20,10 +19,11 @@ from pyspark.sql.streaming.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from trimtab.files.packing import packed
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording, open_growing
 from trimtab.ingest.splits import DamagedError
-from trimtab.ingest.worker import parse_blocks
+from trimtab.ingest.worker import TableRows, parse_blocks
 from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
 from trimtab.live.follow.incarnations import Known, Standing
 from trimtab.live.follow.ledger import Item, Ledger, items_of
@@ -198,9 +198,12 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             "log_broker": item.log_broker,
             "before": item.before,
         }
-        for batch in parse_blocks(number, origin, item.source, blocks):
-            for row in batch.to_pylist():
-                yield pa.RecordBatch.from_pylist([told | _row(row)], _BATCH)
+        for given in parse_blocks(origin, item.source, blocks):
+            if isinstance(given, TableRows):
+                row = {"tab": given.table, "rows": packed(given.rows)}
+            else:
+                row = {"account": json.dumps(asdict(given))}
+            yield pa.RecordBatch.from_pylist([told | row], _BATCH)
 
     def _blocks(self, plan: int, item: Item) -> Iterator[bytes]:
         if item.lost is not None:
@@ -226,10 +229,3 @@ def _up_to(file: Standing, size: int | None) -> Standing | None:
         content=replace(file.content, size=size),
         is_at_rest=False,
     )
-
-
-def _row(row: Mapping[str, Any]) -> dict[str, Any]:
-    account = row["account"]
-    if account is not None:
-        account = json.dumps(account | {"table_rows": dict(account["table_rows"])})
-    return {"tab": row["table"], "rows": row["rows"], "account": account}

@@ -32,8 +32,8 @@ from pyspark.sql.types import StructType
 
 from trimtab.files.whole_files import write_whole
 from trimtab.live.follow.batches import Batches
+from trimtab.live.follow.broker_totals import Fact, Rhythm, Running, folded
 from trimtab.live.follow.places import FACTS_FOLDER, batch_of, parts_of
-from trimtab.live.follow.running import Fact, Rhythm, Running, folded
 
 #: Facts with the order in which they were read.
 _SCHEMA = "broker string, kind string, time_us long, value double, place long"

@@ -27,7 +27,7 @@ class Planned:
 
     @property
     def is_empty(self) -> bool:
-        """Say whether there is nothing to do."""
+        """Return whether there is nothing to do."""
         return not self.plan.ranges and not self.plan.losses
 
 
@@ -38,7 +38,7 @@ def next_plan(
     now_s: float,
     take: Callable[[Plan], Mapping[int, Copied]],
 ) -> Planned:
-    """Say what is to be read next, and take its bytes.
+    """Return what is to be read next, and take its bytes.
 
     Args:
         known: what was known after the look before.

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.gather.client_conf import read_client_conf
 
 _PLUGINS = "AuthenticationToken, AuthenticationBasic, AuthenticationTls"
 
 
-class GatherError(Exception):
+class GatherError(TrimtabError):
     """A cluster cannot be recorded; the message says what was found and expected, no secret."""
 
 
@@ -50,23 +51,23 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
     if client_conf is None:
         return Access(dict, _trusting(None, checks_host=checks_host))
     try:
-        found = read_client_conf(client_conf)
+        keys = read_client_conf(client_conf)
     except OSError as error:
         raise GatherError(f"{client_conf}: {error.strerror}") from None
-    if found.get("useKeyStoreTls", "").lower() == "true":
+    if keys.get("useKeyStoreTls", "").lower() == "true":
         raise GatherError(
             f"{client_conf}: key useKeyStoreTls: found true, expected PEM files: "
             "tlsTrustCertsFilePath and AuthenticationTls"
         )
     warnings: tuple[str, ...] = ()
-    tls = _trusting(client_conf, found.get("tlsTrustCertsFilePath"), checks_host=checks_host)
-    if found.get("tlsAllowInsecureConnection", "").lower() == "true":
+    tls = _trusting(client_conf, keys.get("tlsTrustCertsFilePath"), checks_host=checks_host)
+    if keys.get("tlsAllowInsecureConnection", "").lower() == "true":
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
         key = f"{client_conf}: key tlsAllowInsecureConnection"
         warnings = (f"{key} is true: whoever answers is taken for the broker.",)
-    certificate = found.get("tlsCertificateFilePath"), found.get("tlsKeyFilePath")
-    plugin, given = found.get("authPlugin", "").rpartition(".")[2], found.get("authParams", "")
+    certificate = keys.get("tlsCertificateFilePath"), keys.get("tlsKeyFilePath")
+    plugin, given = keys.get("authPlugin", "").rpartition(".")[2], keys.get("authParams", "")
     header: Callable[[], dict[str, str]] = dict
     if plugin == "AuthenticationToken":
         header = _token(client_conf, given)
@@ -79,7 +80,7 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
             f"{client_conf}: key authPlugin: found {plugin}, expected one of {_PLUGINS}"
         )
     _bring(tls, client_conf, *certificate)
-    return Access(header, tls, found.get("webServiceUrl") or None, warnings)
+    return Access(header, tls, keys.get("webServiceUrl") or None, warnings)
 
 
 def _trusting(
@@ -161,10 +162,10 @@ def _certificate(client_conf: Path, given: str) -> tuple[str | None, str | None]
 def _object(given: str) -> dict[str, object] | None:
     """Read a JSON object; None if it is none."""
     try:
-        found = json.loads(given)
+        keys = json.loads(given)
     except ValueError:
         return None
-    return found if isinstance(found, dict) else None
+    return keys if isinstance(keys, dict) else None
 
 
 def _secret(client_conf: Path, expected: str) -> GatherError:

@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import urllib3
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.gather.access import Access
 
 _REDIRECTS = {301, 302, 307, 308}
@@ -32,7 +33,7 @@ class Limits:
     redirects_max: int = 3
 
 
-class CallError(Exception):
+class CallError(TrimtabError):
     """A call has brought no answer; the message says to whom and why."""
 
     def __init__(
@@ -186,7 +187,7 @@ def _next(here: str, location: str | None) -> str:
 
 
 def _refusal(status: int, body: bytes) -> str:
-    """Tell what a status means, with the reason that Pulsar gives in one line."""
+    """Return what a status means, with the reason that Pulsar gives in one line."""
     try:
         phrase = HTTPStatus(status).phrase
     except ValueError:
@@ -214,7 +215,7 @@ def _reason(body: bytes) -> str:
 
 
 def _fault(error: urllib3.exceptions.HTTPError) -> str:
-    """Tell what went wrong on the way, without the objects that urllib3 names."""
+    """Return what went wrong on the way, without the objects that urllib3 names."""
     cause = error.__cause__ or error.__context__
     match error:
         case urllib3.exceptions.NameResolutionError():

@@ -17,11 +17,11 @@ def read_client_conf(path: Path) -> dict[str, str]:
     Raises:
         OSError: it cannot be read.
     """
-    found = {}
+    keys = {}
     for line in _logical(path.read_text(encoding="utf-8", errors="replace")):
         if match := _PROPERTY.fullmatch(line):
-            found[_plain(match[1])] = _plain(match[2]).strip()
-    return found
+            keys[_plain(match[1])] = _plain(match[2]).strip()
+    return keys
 
 
 def _logical(text: str) -> list[str]:

@@ -96,8 +96,8 @@ class Asker:
             self.n_answered += 1
             times = self._failing.pop((broker, path), 0)
         if times:
-            told = {"broker": broker, "asked": path, "event": "answers again", "failed": times}
-            self.folder.line(TROUBLE, time=now_text(), **told)
+            event = {"broker": broker, "asked": path, "event": "answers again", "failed": times}
+            self.folder.line(TROUBLE, time=now_text(), **event)
 
     def failed(self, broker: str, path: str, error: CallError) -> None:
         """Note that somebody did not answer; of many times in a row only the first."""
@@ -105,8 +105,8 @@ class Asker:
             self.n_failed += 1
             times = self._failing[broker, path] = self._failing.get((broker, path), 0) + 1
         if times == 1:
-            told = {"broker": broker or None, "asked": path, "status": error.status}
-            self.folder.line(TROUBLE, time=now_text(), **told, error=error.reason)
+            event = {"broker": broker or None, "asked": path, "status": error.status}
+            self.folder.line(TROUBLE, time=now_text(), **event, error=error.reason)
 
 
 def root_of(metadata_store: str) -> str:

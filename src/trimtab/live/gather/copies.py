@@ -35,7 +35,7 @@ def log_folders(given: tuple[str, ...]) -> list[Source]:
     Raises:
         GatherError: a folder is not there, has no logs, or two have one name.
     """
-    found: list[Source] = []
+    sources: list[Source] = []
     for each in given:
         broker, equals, named = each.rpartition("=")
         path = Path(named)
@@ -45,13 +45,13 @@ def log_folders(given: tuple[str, ...]) -> list[Source]:
         if not inside or (equals and len(inside) > 1):
             expected = "a folder with *.log files" + (" of one broker" if equals else "")
             raise GatherError(f"--logs: found {named}, expected {expected}")
-        found += [Source(it, folder_name(broker or it.resolve().name)) for it in inside]
-    names = [source.name for source in found]
+        sources += [Source(it, folder_name(broker or it.resolve().name)) for it in inside]
+    names = [source.name for source in sources]
     if twice := {name for name in names if names.count(name) > 1}:
         raise GatherError(
             f"--logs: found two folders called {min(twice)}, expected BROKER=DIR to tell them apart"
         )
-    return found
+    return sources
 
 
 def zookeeper_folders(given: tuple[Path, ...]) -> list[Source]:
@@ -60,15 +60,15 @@ def zookeeper_folders(given: tuple[Path, ...]) -> list[Source]:
     Raises:
         GatherError: a folder is not there or holds nothing of ZooKeeper's.
     """
-    found = []
+    sources = []
     for i, path in enumerate(given, start=1):
         inner = path / "version-2" if (path / "version-2").is_dir() else path
         if not inner.is_dir() or not any(map(_is_zookeeper, _files(inner))):
             expected = "a data folder with log.* or snapshot.* files"
             raise GatherError(f"--zookeeper-data: found {path}, expected {expected}")
         # One server's files stand alone; those of several must not overwrite each other.
-        found.append(Source(inner, f"zk{i}" if len(given) > 1 else "version-2"))
-    return found
+        sources.append(Source(inner, f"zk{i}" if len(given) > 1 else "version-2"))
+    return sources
 
 
 def copy_logs(source: Source, folder: Folder) -> int:

@@ -28,7 +28,7 @@ _HAS_NO_REPORT = "UnsupportedOperationException"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Due:
     """What is asked in a look besides load reports."""
 
     metrics: bool
@@ -57,7 +57,7 @@ def first_look(asker: Asker) -> None:
         cluster.release = ""
 
 
-def look(asker: Asker, asked: Asked, is_over: threading.Event) -> None:
+def look(asker: Asker, due: Due, is_over: threading.Event) -> None:
     """Ask every active broker once, several at a time, and record what comes.
 
     Raises:
@@ -65,12 +65,12 @@ def look(asker: Asker, asked: Asked, is_over: threading.Event) -> None:
     """
     cluster = asker.cluster
     _list_brokers(asker)
-    if asked.owners:
+    if due.owners:
         _record_leader(asker)
     pool = ThreadPoolExecutor(_AT_A_TIME, "gather")
     owned: dict[str, set[str] | None] = {}
     waiting: set[Future[None]] = {
-        pool.submit(_ask_broker, asker, asked, broker, owned) for broker in cluster.active
+        pool.submit(_ask_broker, asker, due, broker, owned) for broker in cluster.active
     }
     try:
         while waiting and not is_over.is_set():
@@ -87,17 +87,17 @@ def _list_brokers(asker: Asker) -> None:
     """Ask who is active, and learn where each is asked; who is known already stays known."""
     cluster = asker.cluster
     try:
-        found = asker.anyone(_LIST)
+        answer = asker.anyone(_LIST)
     except CallError as error:
         asker.failed("", _LIST, error)
         return
-    if not isinstance(found, list) or not all(isinstance(broker, str) for broker in found):
+    if not isinstance(answer, list) or not all(isinstance(broker, str) for broker in answer):
         asker.failed("", _LIST, CallError(cluster.admin, "no list of brokers"))
         return
-    before, cluster.active = cluster.active, tuple(sorted(found))
+    before, cluster.active = cluster.active, tuple(sorted(answer))
     if cluster.active != before:
-        told = {"event": "active", "brokers": cluster.active}
-        asker.folder.line(TROUBLE, time=now_text(), **told)
+        change = {"event": "active", "brokers": cluster.active}
+        asker.folder.line(TROUBLE, time=now_text(), **change)
     for broker in cluster.active:
         if broker not in cluster.addresses:
             cluster.addresses[broker] = _address(asker, broker)
@@ -121,18 +121,18 @@ def _address(asker: Asker, broker: str) -> str:
 def _record_leader(asker: Asker) -> None:
     cluster = asker.cluster
     try:
-        found = asker.anyone(_LEADER)
+        answer = asker.anyone(_LEADER)
     except CallError as error:
         asker.failed("", _LEADER, error)
         return
-    leader = found if isinstance(found, dict) else {}
+    leader = answer if isinstance(answer, dict) else {}
     shown = json.dumps(leader, sort_keys=True)
     if "serviceUrl" in leader and shown != cluster.leader:
         cluster.leader = shown
         asker.folder.line("store/leader.jsonl", time=now_text(), leader=leader)
 
 
-def _ask_broker(asker: Asker, asked: Asked, broker: str, owned: dict[str, set[str] | None]) -> None:
+def _ask_broker(asker: Asker, due: Due, broker: str, owned: dict[str, set[str] | None]) -> None:
     """Ask one broker for all that it has to tell; stop at the first that it does not answer."""
     cluster, folder = asker.cluster, asker.folder
     if broker not in cluster.without_report and not _record_report(asker, broker):
@@ -144,15 +144,15 @@ def _ask_broker(asker: Asker, asked: Asked, broker: str, owned: dict[str, set[st
             text = json.dumps(without_secrets(settings), indent=0, sort_keys=True) + "\n"
             folder.whole(f"runtime-config/{folder_name(broker)}.json", text.encode())
             cluster.settled.add(broker)
-    if asked.metrics:
+    if due.metrics:
         time = now_text().replace(":", "-")
         scraped = asker.ask(broker, _METRICS)
         if scraped is not None:
             name = f"metrics/{folder_name(broker)}/{time}.prom.gz"
             folder.whole(name, _whole_lines(scraped.body), packed=True)
-    if asked.owners or broker in cluster.without_report:
-        found = asker.json(broker, _owned_path(asker, broker))
-        owned[broker] = set(found) if isinstance(found, dict) else None
+    if due.owners or broker in cluster.without_report:
+        answer = asker.json(broker, _owned_path(asker, broker))
+        owned[broker] = set(answer) if isinstance(answer, dict) else None
 
 
 def _record_report(asker: Asker, broker: str) -> bool:

@@ -41,7 +41,7 @@ _KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = tuple(
 
 
 def kind_of(path: str) -> Kind | None:
-    """Say what a node is to a recording; None if it is nothing."""
+    """Return what a node is to a recording; None if it is nothing."""
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(path)), None)
 
 
@@ -80,24 +80,24 @@ class Ledger:
         #: Before all has been seen once, nothing that comes new is a change.
         self.is_begun = False
 
-    def is_new(self, path: str, found: Seen) -> bool:
-        """Tell whether a node has changed since it was seen, and note how it stands now."""
+    def is_new(self, path: str, node: Seen) -> bool:
+        """Return whether a node has changed since it was seen, and note how it stands now."""
         before = self.nodes.get(path)
-        self.nodes[path] = found
-        if before is not None and before.made_by == found.made_by:
+        self.nodes[path] = node
+        if before is not None and before.made_by == node.made_by:
             if kind_of(path) is Kind.REPORT:
-                self._missed_reports += max(0, found.version - before.version - 1)
-            return found.version != before.version
+                self._missed_reports += max(0, node.version - before.version - 1)
+            return node.version != before.version
         if self.is_begun:
             self._changed(path, 1 if before is None else 2)
             if kind_of(path) is Kind.REPORT:
-                self._missed_reports += found.version
+                self._missed_reports += node.version
         return True
 
-    def was_made_again(self, path: str, found: Seen) -> bool:
-        """Tell whether a node was removed and made again since it was seen."""
+    def was_made_again(self, path: str, node: Seen) -> bool:
+        """Return whether a node was removed and made again since it was seen."""
         before = self.nodes.get(path)
-        return before is not None and before.made_by != found.made_by
+        return before is not None and before.made_by != node.made_by
 
     def is_gone(self, path: str) -> bool:
         """Note that a node is not there; return whether it was."""
@@ -106,16 +106,16 @@ class Ledger:
         self._changed(path, 1)
         return True
 
-    def listed(self, path: str, found: Seen) -> None:
+    def listed(self, path: str, node: Seen) -> None:
         """Note how a parent stands."""
         before = self.nodes.get(path)
-        if before is None or before.made_by != found.made_by:
+        if before is None or before.made_by != node.made_by:
             # Of one that was made since, all changes of its children are to be seen.
-            self._first[path] = 0 if self.is_begun else found.children_version
+            self._first[path] = 0 if self.is_begun else node.children_version
             self._changes[path] = 0
             if self.is_begun:
                 self._changed(path, 1 if before is None else 2)
-        self.nodes[path] = found
+        self.nodes[path] = node
 
     def count(self) -> Count:
         """Count what was written, when all has just been looked at again."""

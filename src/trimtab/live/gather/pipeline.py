@@ -22,7 +22,7 @@ from trimtab.live.gather.copies import (
     zookeeper_folders,
 )
 from trimtab.live.gather.folder import Folder, folder_name, now_text
-from trimtab.live.gather.look import Asked, first_look, look
+from trimtab.live.gather.look import Due, first_look, look
 from trimtab.live.gather.prometheus import export
 from trimtab.live.gather.watched_store import Kept, WatchedStore, servers_of
 
@@ -175,10 +175,10 @@ def _look_on(
     n_looks = 0
     while not is_over.is_set():
         now = time.monotonic()
-        asked = Asked(metrics=now >= next_metrics, owners=not is_watched)
-        look(asker, asked, is_over)
+        due = Due(metrics=now >= next_metrics, owners=not is_watched)
+        look(asker, due, is_over)
         n_looks += 1
-        if asked.metrics:
+        if due.metrics:
             next_metrics = now + wanted.metrics_every_s
         if known != tuple(asker.cluster.addresses):
             known = tuple(asker.cluster.addresses)

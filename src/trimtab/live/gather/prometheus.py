@@ -28,19 +28,19 @@ def export(calls: Calls, prometheus: str, begin: datetime, end: datetime, folder
     n_pieces = 0
     while begin <= end:
         stop = min(end, begin + STEP * (_SAMPLES_MAX - 1))
-        asked = {
+        query = {
             "query": SELECTED,
             "start": f"{begin.timestamp():.3f}",
             "end": f"{stop.timestamp():.3f}",
             "step": f"{STEP.total_seconds():g}",
         }
         url = f"{prometheus}/api/v1/query_range"
-        found = calls.json(f"{url}?{urlencode(asked)}")
-        if not isinstance(found, dict) or found.get("status") != "success":
-            reason = found.get("error") if isinstance(found, dict) else None
+        answer = calls.json(f"{url}?{urlencode(query)}")
+        if not isinstance(answer, dict) or answer.get("status") != "success":
+            reason = answer.get("error") if isinstance(answer, dict) else None
             raise CallError(url, f"{reason or 'no answer of query_range'}")
         name = begin.astimezone(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
-        content = json.dumps(found).encode()
+        content = json.dumps(answer).encode()
         folder.whole(f"metrics/prometheus/{name}.json.gz", content, packed=True)
         n_pieces += 1
         begin = stop + STEP

@@ -33,6 +33,20 @@ class Remote:
     end: str | None = None
 
 
+def remote_of(
+    url: str | None, begin: str | datetime | None, end: str | datetime | None
+) -> Remote | None:
+    """Return whom to ask for which time; None for nobody.
+
+    Raises:
+        GatherError: a time stands without the Prometheus that would be asked for it.
+    """
+    if url is None and (begin or end):
+        raise GatherError("--from and --to: found without --prometheus, expected beside it")
+    times = (it.isoformat() if isinstance(it, datetime) else it for it in (begin, end))
+    return None if url is None else Remote(url, *times)
+
+
 @contextmanager
 def with_metrics(recording: Recording, remote: Remote | None) -> Iterator[Recording]:
     """Give a block a recording with the metrics of its time.

@@ -163,11 +163,11 @@ class WatchedStore:
         due = list(dict.fromkeys(paths))
         while due:
             below = []
-            for path, found in self._read(due):
+            for path, answer in self._read(due):
                 if kind_of(path) is Kind.PARENT:
-                    below += self._listed(path, found)
+                    below += self._listed(path, answer)
                 else:
-                    self._record(path, found, owners, averages)
+                    self._record(path, answer, owners, averages)
             due = list(dict.fromkeys(below))
         time = now_text()
         if averages:
@@ -178,29 +178,29 @@ class WatchedStore:
     def _read(self, paths: list[str]) -> Iterator[tuple[str, tuple[Any, ZnodeStat] | None]]:
         """Read nodes, many at a time; None for those that are not there."""
         for start in range(0, len(paths), _AT_A_TIME):
-            asked = [(path, self._ask(path)) for path in paths[start : start + _AT_A_TIME]]
-            for path, answer in asked:
+            pending = [(path, self._ask(path)) for path in paths[start : start + _AT_A_TIME]]
+            for path, answer in pending:
                 try:
                     yield path, answer.get(timeout=_ANSWER_S)
                 except NoNodeError:
                     yield path, None
                 except NoAuthError:
-                    told = {"event": "store", "path": path, "error": "may not be read"}
-                    self._folder.line(TROUBLE, time=now_text(), **told)
+                    trouble = {"event": "store", "path": path, "error": "may not be read"}
+                    self._folder.line(TROUBLE, time=now_text(), **trouble)
 
     def _ask(self, path: str) -> Any:  # noqa: ANN401  # kazoo has no types
         if kind_of(path) is Kind.PARENT:
             return self._client.get_children_async(path, watch=self._on_change, include_data=True)
         return self._client.get_async(path, watch=self._on_change)
 
-    def _listed(self, path: str, found: tuple[Any, ZnodeStat] | None) -> list[str]:
+    def _listed(self, path: str, answer: tuple[Any, ZnodeStat] | None) -> list[str]:
         """Take note of a parent's children; return those that have not been read."""
-        if found is None:
+        if answer is None:
             self._ledger.is_gone(path)
             if path in ROOTS:
                 self._client.exists_async(path, watch=self._on_change)
             return []
-        children, stat = found
+        children, stat = answer
         self._ledger.listed(path, _seen(stat))
         names = [f"{path}/{child}" for child in sorted(children)]
         return [it for it in names if it not in self._ledger.nodes and kind_of(it) is not None]
@@ -208,27 +208,27 @@ class WatchedStore:
     def _record(
         self,
         path: str,
-        found: tuple[Any, ZnodeStat] | None,
+        answer: tuple[Any, ZnodeStat] | None,
         owners: dict[str, str | None],
         averages: dict[str, object],
     ) -> None:
         """Record a node if it has changed since it was seen."""
         kind = kind_of(path)
-        if found is None:
+        if answer is None:
             if self._ledger.is_gone(path):
                 self._record_departure(kind, path, owners)
             return
-        content, stat = found
-        seen = _seen(stat)
-        if self._ledger.was_made_again(path, seen) and kind is Kind.REPORT:
+        content, stat = answer
+        stamp = _seen(stat)
+        if self._ledger.was_made_again(path, stamp) and kind is Kind.REPORT:
             self._record_departure(kind, path, owners)
-        if not self._ledger.is_new(path, seen):
+        if not self._ledger.is_new(path, stamp):
             return
         try:
             value = json.loads(content)
         except ValueError as error:
-            told = {"event": "store", "path": path, "version": seen.version}
-            self._folder.line(TROUBLE, time=now_text(), **told, error=f"no JSON: {error}")
+            trouble = {"event": "store", "path": path, "version": stamp.version}
+            self._folder.line(TROUBLE, time=now_text(), **trouble, error=f"no JSON: {error}")
             return
         written = {"time": now_text(), "version": stat.version, "mtime": stat.mtime}
         if kind is Kind.REPORT:

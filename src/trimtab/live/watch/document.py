@@ -82,7 +82,7 @@ def _decision(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return {
         "average": row["average"],
         "doubt": row["doubt"] or row["bundle_doubt"],
-        "brokers": row["brokers"],
+        "brokers": row["brokers"].to_pylist(),
         "unloads": row["unloads"],
         "hits_high": row["hits_high"],
         "hits_low": row["hits_low"],

@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from trimtab.diagnose.night import Event
-from trimtab.diagnose.replay.leader_averages import METRICS, Average
-from trimtab.diagnose.replay.leader_view import Report
 from trimtab.diagnose.replay.replay import OWNED, REPORT, STORED
 from trimtab.live.watch.nouns import Row
+from trimtab.pulsar.leader.averages import Average
+from trimtab.pulsar.leader.time_average import METRICS
+from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 #: (time, what, thing): an event of `replay`.
@@ -41,7 +42,7 @@ def measures(row: Mapping[str, Any], which: str) -> Floats:
 
 
 def happenings(rows: Sequence[Row]) -> list[Happening]:
-    """Say what rows of the store mean to a leader, in the order in which they came.
+    """Return what rows of the store mean to a leader, in the order in which they came.
 
     Rows of `bundle_reports` belong to the report before them; one that says nothing of load,
     as under the extensible load manager, means nothing.
@@ -63,7 +64,7 @@ def happenings(rows: Sequence[Row]) -> list[Happening]:
 
 
 def written(row: Mapping[str, Any]) -> datetime:
-    """Say when something was written: by the store's clock, if it tells."""
+    """Return when something was written: by the store's clock, if it tells."""
     time: datetime = row["time"] if row.get("written") is None else row["written"]
     return time
 

@@ -22,7 +22,7 @@ class Fares:
     _before: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def since(self, told: Mapping[str, str | None]) -> tuple[float, float]:
-        """Say how clients fared since the last call.
+        """Return how clients fared since the last call.
 
         Args:
             told: broker → its metrics as text; None if it did not answer.

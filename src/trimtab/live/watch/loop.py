@@ -21,17 +21,17 @@ from trimtab.ingest.outcome import Origin, Rows
 from trimtab.live.gather import Access, Gathered, GatherError, Wanted, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
-from trimtab.live.watch.acting import ActingAsked, Actor, Onlooker, acting
-from trimtab.live.watch.beside import Beside, chosen
+from trimtab.live.watch.actor import ActingAsked, Actor, Onlooker, acting
 from trimtab.live.watch.document import line_of
-from trimtab.live.watch.listening import Listening
+from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
 from trimtab.live.watch.nouns import Action, Decided, Heard, Relearn, Settings
 from trimtab.live.watch.plans import limits_of
-from trimtab.live.watch.seen import Seen
+from trimtab.live.watch.shadow import Beside, chosen
 from trimtab.live.watch.step import decided_at_once, step
 from trimtab.live.watch.tails import Tails
 from trimtab.live.watch.tally import Tally
+from trimtab.live.watch.view import Seen
 
 _TICK_S = 0.5
 

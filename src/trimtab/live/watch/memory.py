@@ -9,11 +9,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from trimtab.diagnose.night import Event
-from trimtab.diagnose.replay.leader_view import LeaderView
 from trimtab.diagnose.replay.replay import STARTED, Leading, Replaying, replaying
-from trimtab.lab.outcomes.recorded import Reported, Unloaded
+from trimtab.lab.outcomes.recording import Reported, Unloaded
 from trimtab.live.watch.events import Happening, happenings, report, written
 from trimtab.live.watch.nouns import Decided, Relearn, Row, Settings
+from trimtab.pulsar.leader.view import LeaderView
 
 _OWNERS_KEPT = 4
 

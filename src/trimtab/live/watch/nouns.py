@@ -55,7 +55,8 @@ class Decided:
     leader: str
     #: Why its time is a guess; empty if the leader's log tells it.
     guessed: str
-    #: Row of `replayed_rounds` of Pulsar's own strategy; None if it cannot be recomputed.
+    #: Row of `replayed_rounds` of Pulsar's own strategy, its brokers an Arrow array; None if it
+    #: cannot be recomputed.
     pulsar: Mapping[str, Any] | None
     #: The same of the strategy beside, with `targets` for each unload; None if it did not decide.
     shadow: Mapping[str, Any] | None

@@ -67,7 +67,7 @@ def planned(
     """
     shadow = decided.shadow
     assert shadow is not None
-    states = {each["broker"]: each for each in shadow["brokers"]}
+    states = {each["broker"]: each for each in shadow["brokers"].to_pylist()}
     traffic = {(each["bundle"], each["source"]): each["throughput"] for each in shadow["unloads"]}
     shift = dict.fromkeys(states, 0.0)
     moves: list[PlannedMove] = []
@@ -98,7 +98,7 @@ def planned(
 
 
 def effect_share(round_: PlannedRound, account: Account) -> float:
-    """Say how much of the expected relief of the sources came; NaN if it cannot be seen.
+    """Return how much of the expected relief of the sources came; NaN if it cannot be seen.
 
     Only moves count that were verified and whose effect was read, and only sources that
     were to be rid of enough to be seen.
@@ -117,7 +117,7 @@ def effect_share(round_: PlannedRound, account: Account) -> float:
 
 
 def unloaded_by(account: Account) -> list[tuple[datetime, str]]:
-    """Say what a plan has unloaded, and when."""
+    """Return what a plan has unloaded, and when."""
     return [
         (datetime.fromtimestamp(made.asked_s, UTC), made.bundle)
         for made in account.moves
@@ -126,7 +126,7 @@ def unloaded_by(account: Account) -> list[tuple[datetime, str]]:
 
 
 def _points(state: Mapping[str, Any], throughput: float) -> float:
-    """Say what a bundle's share of its broker's traffic is of the broker's usage."""
+    """Return what a bundle's share of its broker's traffic is of the broker's usage."""
     share = throughput / state["throughput"] if state["throughput"] > 0 else 0.0
     return float(100.0 * state["usage"] * min(1.0, share))
 

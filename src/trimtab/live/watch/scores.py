@@ -16,7 +16,7 @@ import numpy as np
 
 from trimtab.diagnose.night import Round
 from trimtab.lab.outcomes import measured
-from trimtab.lab.outcomes.recorded import Reported, Unloaded, recorded
+from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.live.watch.events import measures, written
 from trimtab.live.watch.memory import Memory, Owners, Span, Term
 from trimtab.live.watch.nouns import Scored
@@ -75,7 +75,7 @@ def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
 
 
 def projected(span: Span, moves: Iterable[Unloaded]) -> dict[str, float]:
-    """Say by how much brokers' usage would differ after the other decision.
+    """Return by how much brokers' usage would differ after the other decision.
 
     Args:
         span: the round.
@@ -145,7 +145,7 @@ def _measured(
 
 
 def _landing(owners: Owners, bundle: str, time: datetime) -> str | None:
-    """Say where a bundle went, by its owner."""
+    """Return where a bundle went, by its owner."""
     return next((to for at, name, _, to in owners.handovers if name == bundle and at >= time), None)
 
 

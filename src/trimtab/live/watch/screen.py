@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from trimtab.files.visible import visible
-from trimtab.live.watch.seen import Seen
 from trimtab.live.watch.tally import PULSAR, SHADOW, standings
+from trimtab.live.watch.view import Seen
 from trimtab.live.watch.words import words
 
 #: Outcomes of a round that are told, in this order.
@@ -37,7 +37,7 @@ def show(steps: Iterable[Seen], console: Console) -> Seen | None:
 
 
 def lines(seen: Seen) -> list[str]:
-    """Say what is new."""
+    """Return what is new."""
     said = (words(action, seen.settings) for action in seen.actions)
     return [visible(line) for line in said if line]
 

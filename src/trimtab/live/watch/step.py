@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from trimtab.diagnose.columns import columns
 from trimtab.diagnose.compare import compared
 from trimtab.diagnose.night import Event, Round
 from trimtab.diagnose.replay.lookups import is_lookup
@@ -27,7 +28,7 @@ from trimtab.diagnose.replay.replay import (
 )
 from trimtab.diagnose.rounds import is_of_a_round, rounds
 from trimtab.diagnose.terms import IDLE
-from trimtab.lab.outcomes.recorded import Unloaded
+from trimtab.lab.outcomes.recording import Unloaded
 from trimtab.live.watch.events import Happening, happenings, line_event
 from trimtab.live.watch.memory import Memory, Span, Term, newest_leader
 from trimtab.live.watch.nouns import Action, Compared, Decided, Heard, Relearn, Settings
@@ -157,7 +158,7 @@ def _put(term: Term, memory: Memory, time: datetime, guessed: str) -> None:
 
 
 def _horizon(term: Term, memory: Memory, now: datetime, settings: Settings) -> datetime:
-    """Say up to when all is known, with the rounds in between of which no line tells."""
+    """Return up to when all is known, with the rounds in between of which no line tells."""
     interval = timedelta(seconds=settings.interval_s)
     patience = min(interval * _SILENCE_SHARE, timedelta(seconds=15)) if term.log else LAG
     while term.last_round + interval + patience <= now:
@@ -190,7 +191,7 @@ def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> li
 
 
 def _is_open(term: Term, selection: Happening, now: datetime) -> bool:
-    """Tell whether it may still come out whom a lookup was sent to."""
+    """Return whether it may still come out whom a lookup was sent to."""
     time, _, row = selection
     if not is_lookup(row) or now >= time + _OWNED_WITHIN:
         return False
@@ -236,8 +237,9 @@ def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
     found = Decided(number, time, term.leader, guessed, pulsar, shadow)
     told = pulsar or shadow
     if told is not None:
-        usage = {row["broker"]: row["usage"] for row in told["brokers"]}
-        throughput = {row["broker"]: row["throughput"] for row in told["brokers"]}
+        states = columns(told["brokers"])
+        usage = dict(zip(states["broker"], states["usage"], strict=True))
+        throughput = dict(zip(states["broker"], states["throughput"], strict=True))
         # A silent round moved nothing; of one that the log tells of, it is not known yet.
         moves: list[Unloaded] | None = [] if guessed in (_SILENT, _OFF) else None
         memory.spans.append(Span(found, usage, throughput, moves))
@@ -273,9 +275,6 @@ def _compared(term: Term, number: int, logged: Round, settings: Settings) -> Com
     told = {(event.file, event.line) for move in logged.moves for event in move.evidence}
     placed = {at: each for at, each in term.placed.items() if at in told}
     term.placed = {at: each for at, each in term.placed.items() if each["time"] > logged.end}
-    # Tables have maps as lists of pairs, and are read with a round's brokers as columns.
-    hits = {name: list((row[name] or {}).items()) for name in ("hits_high", "hits_low")}
-    states = {name: [each[name] for each in row["brokers"]] for name in row["brokers"][0]}
     threshold = settings.ran.threshold_shedder.threshold
-    laid_out = {**row, **hits, "brokers": states}
-    return Compared(number, compared(logged, laid_out, placed, threshold))
+    replayed = {**row, "brokers": columns(row["brokers"])}
+    return Compared(number, compared(logged, replayed, placed, threshold))

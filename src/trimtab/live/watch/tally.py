@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
-from trimtab.diagnose.replay.leader_load import broker_load
 from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory
 from trimtab.live.watch.nouns import Action, Compared, Decided, Scored
 from trimtab.live.watch.targets import moves_of
 from trimtab.live.watch.words import verdict
+from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.scores import weighted_usage
 
 #: (who, measure): who is "pulsar" or "shadow".
@@ -89,7 +89,7 @@ class Tally:
 
 
 def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
-    """Say how the brokers stand, by name; nothing before it is known who leads."""
+    """Return how the brokers stand, by name; nothing before it is known who leads."""
     term = memory.term
     if term is None or not term.own.view.reports:
         return ()

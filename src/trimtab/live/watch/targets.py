@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_load import broker_load
 from trimtab.diagnose.replay.replay import Replaying
 from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.model import ClusterLoad, NoCandidatesError, UnreportedCandidateError
 from trimtab.pulsar.place import PlacerEntry, placer
 
@@ -37,7 +37,7 @@ def with_targets(now: Replaying, row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def moves_of(row: Mapping[str, Any] | None) -> list[tuple[str, str, str | None]]:
-    """Say what a round with targets would move: bundle, from, to; None if nobody is there.
+    """Return what a round with targets would move: bundle, from, to; None if nobody is there.
 
     Whoever would get back what it gives up keeps it, as in Pulsar.
     """

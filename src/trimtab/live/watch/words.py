@@ -11,7 +11,7 @@ _SHOWN = 3
 
 
 def words(action: Action, settings: Settings) -> str:
-    """Say an action in one line; empty if it is not worth one."""
+    """Return an action in one line; empty if it is not worth one."""
     match action:
         case Relearn(leader, since):
             return f"{since:%H:%M:%S}Z {leader} leads"
@@ -60,5 +60,5 @@ def moves(made: Sequence[tuple[str, str, str | None]]) -> str:
 
 
 def verdict(equal: bool | None) -> str:
-    """Say how a round stands to its recomputation."""
+    """Return how a round stands to its recomputation."""
     return {True: "equal", False: "DIFFERS", None: "not decidable"}[equal]

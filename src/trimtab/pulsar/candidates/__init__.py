@@ -12,18 +12,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trimtab.pulsar.candidates.asked import (
+from trimtab.pulsar.candidates.before_unload import (
+    is_excluded_from_shedding,
+    lacks_other_broker,
+    would_crowd_its_group,
+)
+from trimtab.pulsar.candidates.question import (
     Asked,
     BrokerFilterError,
     Brokers,
     Filter,
     IsolationPolicy,
     LostSelectionError,
-)
-from trimtab.pulsar.candidates.before_unload import (
-    is_excluded_from_shedding,
-    lacks_other_broker,
-    would_crowd_its_group,
 )
 from trimtab.pulsar.candidates.step1_apply_namespace_policies import (
     apply_namespace_policies,
@@ -298,7 +298,7 @@ def considered(applied: Chain, available: Ints, asked: Asked) -> Candidates:
 
 
 def chosen_again(applied: Chain, asked: Asked, load: ClusterLoad, chosen: int) -> Ints | None:
-    """Tell among whom to choose again after an overloaded broker was chosen.
+    """Return among whom to choose again after an overloaded broker was chosen.
 
     Args:
         applied: the load manager's filters and checks.

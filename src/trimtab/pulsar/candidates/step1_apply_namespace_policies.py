@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.candidates.asked import Asked, IsolationPolicy
+from trimtab.pulsar.candidates.question import Asked, IsolationPolicy
 from trimtab.pulsar.model import Flags, Ints
 
 #: The names by which a policy may mean each broker.
@@ -89,7 +89,7 @@ def _policy_of(asked: Asked) -> IsolationPolicy | None:
 
 
 def _serves(asked: Asked) -> Flags:
-    """Tell which brokers serve topics of the kind that the bundle has."""
+    """Return which brokers serve topics of the kind that the bundle has."""
     brokers = asked.brokers
     takes = (
         brokers.takes_non_persistent if asked.has_non_persistent_topic else brokers.takes_persistent
@@ -98,7 +98,7 @@ def _serves(asked: Asked) -> Flags:
 
 
 def _is_claimed(names: Names, policies: Iterable[IsolationPolicy]) -> Flags:
-    """Tell which brokers are a primary of anybody's."""
+    """Return which brokers are a primary of anybody's."""
     return _matches(names, [pattern for policy in policies for pattern in policy.primary])
 
 

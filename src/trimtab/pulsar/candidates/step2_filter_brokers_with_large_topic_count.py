@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.pulsar.candidates.asked import Asked
+from trimtab.pulsar.candidates.question import Asked
 from trimtab.pulsar.model import Ints
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.pulsar.candidates.asked import Asked
 from trimtab.pulsar.candidates.fewest import fewest
+from trimtab.pulsar.candidates.question import Asked
 from trimtab.pulsar.model import Ints
 
 # LoadManagerShared.DEFAULT_DOMAIN, for brokers that are in none.

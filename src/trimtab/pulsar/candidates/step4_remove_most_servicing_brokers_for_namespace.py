@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.candidates.asked import Asked
 from trimtab.pulsar.candidates.fewest import fewest
+from trimtab.pulsar.candidates.question import Asked
 from trimtab.pulsar.model import Ints
 
 # NamespaceName.SYSTEM_NAMESPACE.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.pulsar.candidates.asked import Asked, LostSelectionError
+from trimtab.pulsar.candidates.question import Asked, LostSelectionError
 from trimtab.pulsar.model import Flags, Ints
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.pulsar.candidates.asked import Asked, BrokerFilterError
+from trimtab.pulsar.candidates.question import Asked, BrokerFilterError
 from trimtab.pulsar.candidates.versions import Version, compare, parse_version
 from trimtab.pulsar.model import Ints
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from trimtab.pulsar.candidates.asked import Asked
+from trimtab.pulsar.candidates.question import Asked
 from trimtab.pulsar.model import ClusterLoad, Floats, UnreportedCandidateError
 from trimtab.pulsar.scores import unweighted_usage, weighted_usage
 
 
 def second_chance(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
-    """Tell whether to choose again, since the broker that was chosen is overloaded.
+    """Return whether to choose again, since the broker that was chosen is overloaded.
 
     Args:
         asked: the bundle, and what is known of the brokers.
@@ -36,7 +36,7 @@ def second_chance(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
 
 
 def second_chance_2_10(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
-    """Tell the same by usage that is not weighed.
+    """Return the same by usage that is not weighed.
 
     Quirks:
         The usage is a 32-bit float to the end: at a threshold of 85 % a broker of 85 % is

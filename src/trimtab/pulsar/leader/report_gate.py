@@ -25,7 +25,7 @@ class Measured:
 def need_broker_data_update(
     written: Measured, current: Measured, age_s: Floats, settings: LoadManagerSettings
 ) -> Flags:
-    """Tell which brokers write their report now, when they look whether it is time.
+    """Return which brokers write their report now, when they look whether it is time.
 
     A report is written that is too old, or of which something has changed by more than the
     threshold: messages/s, bytes/s and number of bundles by a share of what they were, usage
@@ -66,7 +66,7 @@ def need_broker_data_update(
 def need_broker_data_update_2_10(
     written: Measured, current: Measured, age_s: Floats, settings: LoadManagerSettings
 ) -> Flags:
-    """Tell the same from usage that is not weighed.
+    """Return the same from usage that is not weighed.
 
     Quirks:
         If any of the numbers is not one, the report is not written until it is too old.

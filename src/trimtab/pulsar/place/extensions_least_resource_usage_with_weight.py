@@ -61,12 +61,12 @@ def extensions_least_resource_usage_with_weight(
 def extensions_least_resource_usage_with_weight_rules(
     settings: ExtensionsLeastResourceUsageWithWeightSettings,
 ) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     yield f"gets a bundle: who is at least {settings.difference_threshold:.4f} below the average"
 
 
 def extensions_least_resource_usage_with_weight_bar(
     placement: Placement, settings: ExtensionsLeastResourceUsageWithWeightSettings
 ) -> float:
-    """Say down to which score a candidate passes."""
+    """Return down to which score a candidate passes."""
     return placement.average - settings.difference_threshold

@@ -85,7 +85,7 @@ def least_long_term_message_rate_2_10(
 def least_long_term_message_rate_rules(
     settings: LeastLongTermMessageRateSettings,
 ) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     yield "gets a bundle: who has the fewest messages/s in the long term"
     yield f"a usage above {settings.overloaded_threshold:.4f} counts as endlessly many"
 

@@ -86,14 +86,14 @@ def least_resource_usage_with_weight(
 def least_resource_usage_with_weight_rules(
     settings: LeastResourceUsageWithWeightSettings,
 ) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     yield f"gets a bundle: who is at least {settings.difference_threshold:.4f} below the average"
 
 
 def least_resource_usage_with_weight_bar(
     placement: Placement, settings: LeastResourceUsageWithWeightSettings
 ) -> float:
-    """Say down to which score a candidate passes."""
+    """Return down to which score a candidate passes."""
     return placement.average - settings.difference_threshold
 
 

@@ -73,7 +73,7 @@ def round_robin_broker_selector(
 
 
 def round_robin_broker_selector_rules(settings: None) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     del settings
     yield "gets a bundle: whose turn it is"
 

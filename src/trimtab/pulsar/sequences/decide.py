@@ -226,7 +226,7 @@ class _Run:
 
 
 def _is_planner(sequence: Sequence) -> bool:
-    """Say whether a class plans destinations, and remembers those that it has drawn."""
+    """Return whether a class plans destinations, and remembers those that it has drawn."""
     entry = placer(sequence.strategy, sequence.release)
     return entry is not None and entry.planned is not None
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from trimtab.files.fields import Field
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.map_order import ConcurrentHashMapKeys, hash_map_order
-from trimtab.pulsar.model import BundleData, ClusterLoad, Preallocations
+from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Preallocations
 from trimtab.pulsar.sequences.sequences import Averages, Report, Round
 
 # Four metrics and the number of samples, as in a new object.
@@ -95,7 +96,7 @@ class LeaderMaps:
             self._given_bundles = asked.orders.bundles
 
     def knows(self, bundle: str) -> bool:
-        """Tell whether a bundle has averages."""
+        """Return whether a bundle has averages."""
         return bundle in self._bundles
 
     def walked_bundles(self) -> tuple[str, ...]:
@@ -115,7 +116,7 @@ class LeaderMaps:
         listed = self._listed(reports)
         data = [self._bundles.get(name) for name, _ in listed]
         averages = np.array([_NO_AVERAGE[:4] if d is None else d.short[:4] for d in data])
-        bundle_rates = averages.reshape(-1, 4).T
+        carried = averages.reshape(-1, 4).T
         rates = np.array([report.totals for report in reports]).reshape(-1, 4).T
         resources = np.array([report.resources for report in reports]).reshape(-1, *_RESOURCES)
         long_term = np.array([report.long_term for report in reports]).reshape(-1, 2).T
@@ -130,10 +131,7 @@ class LeaderMaps:
             bundle_count=np.array([len(report.bundles) for report in reports], dtype=np.int64),
             bundles=tuple(name for name, _ in listed),
             bundle_broker=np.array([broker for _, broker in listed], dtype=np.int64),
-            bundle_rate_in=bundle_rates[0],
-            bundle_rate_out=bundle_rates[1],
-            bundle_throughput_in=bundle_rates[2],
-            bundle_throughput_out=bundle_rates[3],
+            bundle_traffic=partial(BundleTraffic, *carried),
             bundle_is_sheddable=np.array([self._is_sheddable(n) for n, _ in listed], np.bool_),
             long_rate_in=long_term[0],
             long_rate_out=long_term[1],

@@ -230,7 +230,7 @@ def _is_there(name: str, release: str) -> bool:
 
 
 def _is_extensible(name: str, release: str) -> bool:
-    """Tell whether a strategy is one of the extensible load manager's."""
+    """Return whether a strategy is one of the extensible load manager's."""
     return (extensible_shedder(name, release) or extensible_placer(name, release)) is not None
 
 

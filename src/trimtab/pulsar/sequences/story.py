@@ -35,7 +35,7 @@ _RESOURCE_HEADINGS = ("cpu", "heap", "direct", "net in", "net out")
 
 
 def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
-    """Tell a sequence line by line."""
+    """Return a sequence line by line."""
     settings = settings_of(sequence)
     yield f"{sequence.id}: {sequence.strategy} of Pulsar {sequence.release}"
     yield from (f"  {name}={text}" for name, text in sequence.conf.items())
@@ -54,7 +54,7 @@ def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
 
 
 def _rules(sequence: Sequence, settings: object) -> Iterator[str]:
-    """Tell what a class goes by."""
+    """Return what a class goes by."""
     entry = entry_of(sequence)
     if entry.rules is not None:
         yield from entry.rules(settings)
@@ -93,7 +93,7 @@ def _told_shedding(
 
 
 def _verdicts(decision: Decision) -> list[str]:
-    """Say of each broker why it sheds or not, and what it was to lose."""
+    """Return of each broker why it sheds or not, and what it was to lose."""
     is_rate = decision.offload_is_rate
     if is_rate is None:
         is_rate = np.zeros(len(decision.reasons), np.bool_)
@@ -175,8 +175,9 @@ def _traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
 
 
 def _bundle_traffic(load: ClusterLoad, bundle: int) -> str:
+    traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
-        rate = float(load.bundle_rate_in[bundle] + load.bundle_rate_out[bundle])
-        carried = float(load.bundle_throughput_in[bundle] + load.bundle_throughput_out[bundle])
+        rate = float(traffic.rate_in[bundle] + traffic.rate_out[bundle])
+        carried = float(traffic.throughput_in[bundle] + traffic.throughput_out[bundle])
     told = [messages(rate)] * (rate != 0) + [mebibytes(carried)] * (carried != 0)
     return ", ".join(told) or "no traffic"

@@ -21,7 +21,7 @@ from trimtab.pulsar.settings.placers import (
     least_resource_usage_with_weight_settings,
     round_robin_broker_selector_settings,
 )
-from trimtab.pulsar.settings.reading import Reader, SettingError, setting, unknown_keys
+from trimtab.pulsar.settings.reader import Reader, SettingError, setting, unknown_keys
 from trimtab.pulsar.settings.shedders import (
     AvgShedderSettings,
     OverloadShedderSettings,

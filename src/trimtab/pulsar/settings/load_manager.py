@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trimtab.pulsar.releases import release_order
-from trimtab.pulsar.settings.reading import Reader, SettingError
+from trimtab.pulsar.settings.reader import Reader, SettingError
 
 _MINUTE_S = 60.0
 

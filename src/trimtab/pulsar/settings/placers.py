@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import ResourceWeights, resource_weights
 
 

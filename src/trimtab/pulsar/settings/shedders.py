@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from trimtab.pulsar.model import MEBIBYTE
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import ResourceWeights, resource_weights
 
 # maxUnloadBundleNumPerShedding that stands for no limit.

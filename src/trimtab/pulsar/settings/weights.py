@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from trimtab.pulsar.releases import release_line
-from trimtab.pulsar.settings.reading import Reader, setting
+from trimtab.pulsar.settings.reader import Reader, setting
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,9 @@ def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tup
     """Take each source's heaviest bundles until its offload is met, at least one."""
     if not is_source.any():
         return ()  # what bundles carry is not even asked for
+    traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
-        weight = load.bundle_throughput_in + load.bundle_throughput_out
+        weight = traffic.throughput_in + traffic.throughput_out
     pool = np.flatnonzero(load.bundle_is_sheddable & is_source[load.bundle_broker])
     pool = pool[descending(weight[pool])]
     pool = pool[np.argsort(load.bundle_broker[pool], kind="stable")]

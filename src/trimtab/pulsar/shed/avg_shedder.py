@@ -150,7 +150,7 @@ def without_pending(memory: AvgShedderMemory) -> AvgShedderMemory:
 
 
 def avg_shedder_rules(settings: AvgShedderSettings) -> Iterator[str]:
-    """Tell what the class goes by, in both its roles."""
+    """Return what the class goes by, in both its roles."""
     for gap, hits in (
         (settings.low_threshold_points, settings.low_hits),
         (settings.high_threshold_points, settings.high_hits),
@@ -292,7 +292,7 @@ def _count(hits: dict[str, int], names: Iterable[str], is_hit: bool) -> None:
 
 
 def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) -> bool:
-    """Say whether a pair's turn has come, and if so use its counts up.
+    """Return whether a pair's turn has come, and if so use its counts up.
 
     Those looked at in vain are set to 0, as in the Java, which logs them.
     """
@@ -331,12 +331,12 @@ def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple
     """Take each hotter broker's bundles, heaviest first, as far as they fit."""
     if not ripe:
         return ()
-    owner = load.bundle_broker
+    owner, traffic = load.bundle_broker, load.bundle_traffic()
     with np.errstate(all="ignore"):
         weight = np.where(
             shares.by_rate[owner],
-            load.bundle_rate_in + load.bundle_rate_out,
-            load.bundle_throughput_in + load.bundle_throughput_out,
+            traffic.rate_in + traffic.rate_out,
+            traffic.throughput_in + traffic.throughput_out,
         )
         is_asked = load.bundle_is_sheddable & shares.is_enough[owner] & (weight > 0)
     pool = np.flatnonzero(is_asked)
@@ -365,7 +365,7 @@ def _reasons(
     shares: _Shares,
     unloads: Iterable[Unload],
 ) -> tuple[Reason, ...]:
-    """Say of each broker why it sheds or not."""
+    """Return of each broker why it sheds or not."""
     sources = {unload.source for unload in unloads}
     reasons = [Reason.BALANCED] * len(load.brokers)
     for low, high in pairs:

@@ -77,12 +77,12 @@ def overload_shedder_2_10(
 
 
 def overload_shedder_rules(settings: OverloadShedderSettings) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     yield f"sheds: who is at least at {settings.threshold:.4f}, whatever the others do"
 
 
 def overload_shedder_bar(decision: Decision, settings: OverloadShedderSettings) -> float:
-    """Say from which score on a broker sheds."""
+    """Return from which score on a broker sheds."""
     del decision
     return settings.threshold
 

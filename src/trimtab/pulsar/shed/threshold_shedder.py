@@ -87,7 +87,7 @@ def threshold_shedder(
 
 
 def threshold_shedder_rules(settings: ThresholdShedderSettings) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     yield f"sheds: who is at least {settings.threshold:.4f} above the average"
     least = f"{settings.throughput_min / MEBIBYTE:.2f} MiB/s"
     yield f"{least} to lose are worth a move, less is not"
@@ -96,7 +96,7 @@ def threshold_shedder_rules(settings: ThresholdShedderSettings) -> Iterator[str]
 
 
 def threshold_shedder_bar(decision: Decision, settings: ThresholdShedderSettings) -> float:
-    """Say from which score on a broker sheds; an average of 0 ends the round."""
+    """Return from which score on a broker sheds; an average of 0 ends the round."""
     return decision.average + settings.threshold if decision.average else math.inf
 
 

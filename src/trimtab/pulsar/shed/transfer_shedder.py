@@ -114,7 +114,7 @@ def transfer_shedder_3_0(
 
 
 def transfer_shedder_rules(settings: TransferShedderSettings) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     target, threshold = settings.deviation_target, settings.overloaded_threshold
     yield f"out of balance: deviation above {target:.4f}, or the lowest far below the others,"
     yield f"  or the highest above {threshold:.4f} and {target:.4f} above the average"
@@ -194,7 +194,7 @@ def _counted(load: ExtensibleLoad, settings: TransferShedderSettings) -> _Counte
 
 
 def _why_nothing(transfers: tuple[Transfer, ...]) -> Reason:
-    """Say why nothing is unloaded, as the Java counts it."""
+    """Return why nothing is unloaded, as the Java counts it."""
     refusals = {transfer.refusal for transfer in transfers}
     if Reason.NO_LOAD_DATA in refusals:
         return Reason.NO_LOAD_DATA
@@ -210,7 +210,7 @@ class _Round:
     form: _Form
 
     def cause(self, pair: _Pair, statistics: LoadStatistics) -> Reason | None:
-        """Say what is out of balance, if the pair has the most and the least load."""
+        """Return what is out of balance, if the pair has the most and the least load."""
         target = self.settings.deviation_target
         if statistics.deviation > target:
             return Reason.OVERLOADED
@@ -276,13 +276,13 @@ class _Round:
         return float(load.bundle_throughput_in[bundle]) + float(load.bundle_throughput_out[bundle])
 
     def may_leave(self, bundle: int) -> bool:
-        """Tell whether a bundle may be shed, wherever it goes."""
+        """Return whether a bundle may be shed, wherever it goes."""
         namespace = self.load.bundles[bundle].rpartition("/")[0]
         is_excluded = namespace in self.settings.excluded_namespaces
         return bool(self.load.bundle_is_sheddable[bundle]) and not is_excluded
 
     def may_go(self, bundle: int, broker: int) -> bool:
-        """Tell whether policies and filters let a bundle go to a broker."""
+        """Return whether policies and filters let a bundle go to a broker."""
         if self.load.bundle_has_policy[bundle] and not self.settings.sheds_with_policies:
             return False
         left = self.load.filtered.get(self.load.bundles[bundle])
@@ -365,7 +365,7 @@ def _without_traffic(load: ExtensibleLoad, pair: _Pair, average: float, share: f
 
 
 def _has_traffic(traffic: float) -> bool:
-    """Tell whether there is any traffic; NaN is some."""
+    """Return whether there is any traffic; NaN is some."""
     return traffic != 0
 
 

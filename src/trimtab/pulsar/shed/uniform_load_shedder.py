@@ -158,7 +158,7 @@ def uniform_load_shedder_2_10(
 
 
 def uniform_load_shedder_rules(settings: UniformLoadShedderSettings) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     for what, limit, much in (
         ("messages/s", settings.rate_difference_percent, "% more than"),
         ("throughput", settings.throughput_ratio, "times"),
@@ -266,7 +266,7 @@ def _guarded(found: _Extremes) -> _Extremes:
 
 
 def _first_hit(extremes: _Pair, settings: UniformLoadShedderSettings) -> int | None:
-    """Tell whether it is rate that is too uneven, or else throughput; None if neither."""
+    """Return whether it is rate that is too uneven, or else throughput; None if neither."""
     rate, throughput = extremes
     difference_percent = (rate.highest - rate.lowest) * 100 / rate.lowest
     if 0 < settings.rate_difference_percent < difference_percent:
@@ -314,7 +314,7 @@ def _fitting(
 
 
 def _reason(bundle_count: int, is_worth: bool, is_shedding: bool) -> Reason:
-    """Say why the highest broker sheds or not."""
+    """Return why the highest broker sheds or not."""
     if bundle_count == 1:
         return Reason.SOLE_BUNDLE
     if bundle_count and not is_worth:
@@ -330,10 +330,11 @@ def _broker_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
 
 def _bundle_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
     """Add what goes in and out of each bundle by its averages: messages/s, bytes/s."""
+    traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
         return (
-            load.bundle_rate_in + load.bundle_rate_out,
-            load.bundle_throughput_in + load.bundle_throughput_out,
+            traffic.rate_in + traffic.rate_out,
+            traffic.throughput_in + traffic.throughput_out,
         )
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import __version__
 from trimtab.files.fields import Field
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.lab.scenarios.expectations import judged
 from trimtab.lab.simulate.scenario_tables import Scenario

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, expected_name
 from trimtab.lab.scenarios import built_in
 from trimtab.lab.simulate.scenario_keys import (
@@ -30,7 +31,7 @@ _OPTIONAL = ("cases", "said")
 _WORDS = tuple(word for word in Word if word is not Word.UNKNOWN)
 
 
-class RatingError(ValueError):
+class RatingError(TrimtabError, ValueError):
     """The file of a rating is none; says where, what was found and what was expected."""
 
 

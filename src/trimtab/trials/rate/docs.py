@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.files.fields import FieldError
-from trimtab.report.measured import NoMarksError, replaced
+from trimtab.report.marks import NoMarksError, replaced
 from trimtab.report.ratings_text import ratings_text
 
 _PAGE = "ratings.md"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.lab.scenarios import found_scenario
 from trimtab.lab.simulate.scenario_tables import Scenario

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import Ints
 from trimtab.trials.record.files import iso
 
@@ -76,7 +76,8 @@ def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
     Source:
         impl/ModularLoadManagerImpl.java writeBundleDataOnZooKeeper, selectTopKBundle; 4.0.8
     """
-    rows = np.fromiter(view.averages.known.values(), np.int64, len(view.averages.known))
+    known = view.averages.bundles.known
+    rows = np.fromiter(known.values(), np.int64, len(known))
     if most is not None and rows.size > most:
         short = view.averages.of(rows).short
         rows = rows[np.sort(np.argsort(-(short[:, 2] + short[:, 3]), kind="stable")[:most])]
@@ -91,7 +92,7 @@ def _bundles(time_ms: int, view: LeaderView, rows: Ints) -> Iterator[str]:
         rows.tolist(), *(column.tolist() for column in columns), strict=True
     ):
         yield (
-            f'"/loadbalance/bundle-data/{view.averages.names[row]}":{{"mtime":{time_ms},"v":{{'
+            f'"/loadbalance/bundle-data/{view.averages.bundles.names[row]}":{{"mtime":{time_ms},"v":{{'
             f'"shortTermData":{{"maxSamples":10,"numSamples":{short_count},{_measures(short)}}},'
             f'"longTermData":{{"maxSamples":1000,"numSamples":{long_count},{_measures(long)}}},'
             f'"topics":{int(topics)}}}}}'

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.trials.record.shedder_lines import Shed
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from trimtab.diagnose.replay.leader_view import Report
+from trimtab.pulsar.leader.view import Report
 from trimtab.trials.record.listener import Listener
 
 

@@ -16,7 +16,8 @@ from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run, World
 from trimtab.trials.record.documents import lines
 from trimtab.trials.record.files import Files, iso
-from trimtab.trials.record.heard import HeardLeader, listened
+from trimtab.trials.record.heard import listened
+from trimtab.trials.record.leader import RecordedLeader
 from trimtab.trials.record.listener import Listeners
 from trimtab.trials.record.options import Options
 from trimtab.trials.record.scribe import STARTED_S, Scribe
@@ -102,7 +103,7 @@ def _recorded(
 def _passed(simulation: Simulation, scribe: Scribe) -> Run:
     """Let all of the simulation's time pass."""
     settings, leader = simulation.settings, simulation.leader
-    assert isinstance(leader, HeardLeader)
+    assert isinstance(leader, RecordedLeader)
     phase = float(generator(simulation.world.seed, "leader").random())
     begin(simulation, phase * settings.shedding_interval_s)
     leader.follow_leader(scribe.ms(phase * settings.shedding_interval_s))

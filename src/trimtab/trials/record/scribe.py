@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.diagnose.replay.leader_view import LeaderView, Report
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.simulation import Simulation
+from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import Floats, Reason
 from trimtab.trials.record import documents, lines
 from trimtab.trials.record.files import Files, Logs, iso
-from trimtab.trials.record.heard import HeardLeader
+from trimtab.trials.record.leader import RecordedLeader
 from trimtab.trials.record.listener import Selected, Unloading, Write
 from trimtab.trials.record.metrics import Exports, Scraped, Scrapes, broker_metrics
 from trimtab.trials.record.noise import Noise
@@ -254,7 +254,7 @@ class Scribe:
     def _ask(self, now_ms: int) -> None:
         """Ask every broker for its report over REST."""
         leader = self.simulation.leader
-        assert isinstance(leader, HeardLeader)
+        assert isinstance(leader, RecordedLeader)
         reports = self.simulation.reports
         found = []
         for broker in np.flatnonzero(self.simulation.cluster.reports).tolist():

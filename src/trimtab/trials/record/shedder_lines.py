@@ -68,10 +68,11 @@ def _uniform_load_shedder(shed: Shed) -> Iterator[str]:
     if not decision.unloads:
         return
     is_rate = bool(decision.offload_is_rate is not None and decision.offload_is_rate.any())
+    carried = load.bundle_traffic()
     if is_rate:
-        what, traffic = "msgRate", load.bundle_rate_in + load.bundle_rate_out
+        what, traffic = "msgRate", carried.rate_in + carried.rate_out
     else:
-        what, traffic = "throughput", load.bundle_throughput_in + load.bundle_throughput_out
+        what, traffic = "throughput", carried.throughput_in + carried.throughput_out
     at = {(load.brokers[o], b): i for i, (o, b) in enumerate(_listed(load))}
     for unload in decision.unloads:
         value = double(traffic[at[unload.source, unload.bundle]])

@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import pairwise, zip_longest
 from typing import Any
 
-from trimtab.lab.reconstruct.told import Round
+from trimtab.lab.reconstruct.evidence import Round
 from trimtab.trials.recorded_cluster.names import Names
 
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.replay.leader_averages import METRICS
 from trimtab.diagnose.store_source import Span, best_told, covered
-from trimtab.lab.reconstruct.told import Lines, Owners, Reports, Stop, Told
+from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Stop, Told
 from trimtab.pulsar.bundles import is_system_bundle
+from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.model import RESOURCES, Flags, Floats
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
 from trimtab.trials.recorded_cluster.logged_rounds import logged_rounds

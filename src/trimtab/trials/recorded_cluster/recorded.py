@@ -9,9 +9,9 @@ from typing import Any
 
 from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.lab.reconstruct.told import Told
+from trimtab.lab.reconstruct.evidence import Told
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.pulsar.settings.reading import Reader
+from trimtab.pulsar.settings.reader import Reader
 from trimtab.trials.recorded_cluster.reading import is_empty, read, rows
 
 _MINUTE_S = 60.0

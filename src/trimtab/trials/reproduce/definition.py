@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError
 from trimtab.lab.simulate.scenario_keys import TABLE, TEXT, key, maybe, read
 from trimtab.trials.reproduce.published import Published
@@ -16,7 +17,7 @@ _NEEDED = ("experiment", "published")
 _OPTIONAL = ("variants",)
 
 
-class DefinitionError(ValueError):
+class DefinitionError(TrimtabError, ValueError):
     """A file is no definition; says where, what was found and what was expected."""
 
 

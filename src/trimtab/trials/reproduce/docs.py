@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.files.fields import FieldError
-from trimtab.report.measured import NoMarksError, replaced
-from trimtab.report.reproduced import picture_alone
+from trimtab.report.marks import NoMarksError, replaced
+from trimtab.report.reproduction_picture import picture_alone
 from trimtab.report.reproductions_text import reproductions_text
 
 _PAGE = "reproductions.md"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.report.reproductions import render_reproductions
 from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from trimtab.lab.outcomes.spread import spread
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.costs import Fit
-from trimtab.lab.reconstruct.told import Round
+from trimtab.lab.reconstruct.evidence import Round
 from trimtab.pulsar.model import Floats
 from trimtab.trials.rerun.holding import Beside
 from trimtab.trials.rerun.letting_go import Freed, carried

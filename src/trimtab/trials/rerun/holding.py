@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.told import Round
+from trimtab.lab.reconstruct.evidence import Round
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.held import LookedOn, held
+from trimtab.lab.simulate.course import LookedOn, held
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.pulsar.model import NoCandidatesError, UnreportedCandidateError
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.lab.reconstruct.carried import by_broker
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.leading import led
+from trimtab.lab.reconstruct.host_windows import by_broker
+from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.model import Floats, Ints
 

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 
-class QuestionError(ValueError):
+
+class QuestionError(TrimtabError, ValueError):
     """What is asked cannot be answered; says which option, what was found and expected."""
 
 

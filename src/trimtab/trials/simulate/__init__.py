@@ -1,6 +1,6 @@
 """One experiment from end to end: a scenario and strategies in, its history and outcomes out."""
 
-from trimtab.trials.simulate.command import UserError, simulate, tell
+from trimtab.trials.simulate.command import simulate, tell
 from trimtab.trials.simulate.question import NOBODY, Experiment, Question, posed
 from trimtab.trials.simulate.result import Result, document, result
 
@@ -9,7 +9,6 @@ __all__ = [
     "Experiment",
     "Question",
     "Result",
-    "UserError",
     "document",
     "posed",
     "result",

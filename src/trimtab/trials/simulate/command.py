@@ -6,13 +6,11 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from trimtab.files.fields import FieldError
+from trimtab.files.errors import TrimtabError
 from trimtab.files.whole_files import write_whole
-from trimtab.lab.simulate.scenario import ScenarioError
-from trimtab.pulsar.settings import SettingError
 from trimtab.trials.simulate.history import history
 from trimtab.trials.simulate.live import run
-from trimtab.trials.simulate.plot import PlotError, check_plot, plot
+from trimtab.trials.simulate.plot import check_plot, plot
 from trimtab.trials.simulate.question import Question, posed
 from trimtab.trials.simulate.result import Result, document, result
 from trimtab.trials.simulate.summary import expectation_lines, opening, outcome_lines
@@ -26,10 +24,6 @@ LEGEND = (
 )
 
 
-class UserError(Exception):
-    """What was asked for cannot be; says what, and what would be expected."""
-
-
 def simulate(question: Question, picture: Path | None, folder: Path | None) -> Result:
     """Run an experiment, and write what was asked for.
 
@@ -39,7 +33,7 @@ def simulate(question: Question, picture: Path | None, folder: Path | None) -> R
         folder: to write history, outcomes and picture into; is made if it is not there.
 
     Raises:
-        UserError: something asked for is not there, or cannot be written.
+        TrimtabError: something asked for is not there, or cannot be written.
     """
     try:
         if picture is not None:
@@ -50,8 +44,8 @@ def simulate(question: Question, picture: Path | None, folder: Path | None) -> R
             plot(found, picture)
         if folder is not None:
             _write(found, folder)
-    except (FieldError, OSError, PlotError, ScenarioError, SettingError) as error:
-        raise UserError(str(error)) from error
+    except OSError as error:
+        raise TrimtabError(str(error)) from error
     return found
 
 

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.files.errors import TrimtabError
 from trimtab.lab.outcomes.balance import BAR_POINTS
 from trimtab.lab.outcomes.level import level
 from trimtab.lab.outcomes.spread import spread
@@ -39,7 +40,7 @@ _LABEL_ROWS = 2
 _Row: TypeAlias = dict[str, Any]
 
 
-class PlotError(ValueError):
+class PlotError(TrimtabError, ValueError):
     """A picture cannot be made; says why."""
 
 

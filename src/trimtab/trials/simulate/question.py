@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from trimtab import __version__
 from trimtab.files.fields import Field, FieldError, expected_name, shown
+from trimtab.files.version import __version__
 from trimtab.lab.scenarios import found_scenario
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 from trimtab.lab.outcomes import Trajectory, measured, trajectory
 from trimtab.lab.outcomes.minimum_moves import Minimum
 from trimtab.lab.scenarios.expectations import measure
-from trimtab.lab.simulate.expected import Verdict, verdicts
+from trimtab.lab.simulate.verdicts import Verdict, verdicts
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.needed import needed
 from trimtab.trials.simulate.question import Experiment

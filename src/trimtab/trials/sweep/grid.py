@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError
 from trimtab.trials.sweep.strategies import Strategy, strategies
 from trimtab.trials.sweep.task import Task, settings_text
@@ -21,7 +22,7 @@ _SEED_MAX = 2**32 - 1
 _SEEDS_MAX = 100_000
 
 
-class GridError(ValueError):
+class GridError(TrimtabError, ValueError):
     """A file is no grid; says where, what was found and what was expected."""
 
 

@@ -20,8 +20,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from trimtab import __version__
+from trimtab.files.errors import TrimtabError
 from trimtab.files.tables import SWEPT
+from trimtab.files.version import __version__
 from trimtab.trials.sweep.task import Task
 from trimtab.trials.sweep.worker import ROWS
 
@@ -32,7 +33,7 @@ _LOCK = ".lock"
 _KEY = [field.name for field in fields(Task)]
 
 
-class SweepError(Exception):
+class SweepError(TrimtabError):
     """The folder of a sweep cannot be used; says which, and what to do."""
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,13 @@ from pyspark import SparkContext
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.trials.recorded_cluster import recorded
 from trimtab.trials.what_if.command import Question, answered, posed
+
+
+def usual_advice(
+    spark: SparkContext, folder: Path
+) -> Callable[[Path, Mapping[str, Any]], dict[str, Any]]:
+    """Return what adds to findings what the strategies that are usually tried would have done."""
+    return partial(advice, spark, folder, Question())
 
 
 def advice(

@@ -11,10 +11,10 @@ from typing import Any
 
 from pyspark import SparkContext
 
-from trimtab import __version__
+from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Recording
-from trimtab.lab.reconstruct.recosted import drawn_costs, usage_error
+from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
 from trimtab.trials.compare.comparison import CONFIDENCE, StrategyKey
@@ -85,6 +85,11 @@ class Answered:
     def is_trusted(self) -> bool:
         """Say whether the replay reproduced what happened, so that anything may be ranked."""
         return bool(self.document["fidelity"]["is_trusted"])
+
+    @property
+    def has_failed(self) -> bool:
+        """Return whether nothing may be ranked."""
+        return not self.is_trusted
 
     @property
     def has_runs(self) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.recosted import Costs, fitted_costs, missed
+from trimtab.lab.reconstruct.cost_uncertainty import Costs, fitted_costs, missed
 from trimtab.pulsar.model import MEBIBYTE
 
 #: Ends of the intervals.

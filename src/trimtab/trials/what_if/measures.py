@@ -10,7 +10,7 @@ import numpy as np
 from trimtab.lab.outcomes import trajectory
 from trimtab.lab.outcomes.aftermath import Aftermath, aftermath
 from trimtab.lab.outcomes.balance import above_min
-from trimtab.lab.outcomes.moving import unloads
+from trimtab.lab.outcomes.moves import unloads
 from trimtab.lab.outcomes.service import disconnected_topics, unavailability_s
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats

@@ -11,8 +11,8 @@ import numpy as np
 
 from trimtab.lab.outcomes import outcomes
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.leading import led
-from trimtab.lab.reconstruct.recosted import Costs, recosted
+from trimtab.lab.reconstruct.cost_uncertainty import Costs, recosted
+from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.trials.sweep.task import NOBODY, Ran, Task
 from trimtab.trials.what_if.measures import numbers

@@ -33,7 +33,7 @@ _WHY: Mapping[Reason, str] = {
 
 
 def story(sequence: ExtensibleSequence, rounds: Iterable[ExtensibleDecided]) -> Iterator[str]:
-    """Tell a sequence line by line."""
+    """Return a sequence line by line."""
     yield f"{sequence.id}: {sequence.strategy} of Pulsar {sequence.release}"
     yield from (f"  {name}={text}" for name, text in sequence.conf.items())
     yield from (f"  {name} counts for nothing in this release" for name in sequence.ignored)
@@ -53,7 +53,7 @@ def story(sequence: ExtensibleSequence, rounds: Iterable[ExtensibleDecided]) -> 
 
 
 def _rules(sequence: ExtensibleSequence) -> Iterator[str]:
-    """Tell what the class goes by."""
+    """Return what the class goes by."""
     for_shedding = extensible_shedder(sequence.strategy, sequence.release)
     if for_shedding is not None:
         yield from for_shedding.rules(for_shedding.settings(sequence.conf, sequence.release))

@@ -1,0 +1,350 @@
+"""Broker confs, Helm values, a broker's own answer, or a recording: files → findings."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trimtab.explanation.lint import RULES, Conf, Finding, Written, lint, lint_upgrade
+from trimtab.files.errors import TrimtabError
+from trimtab.ingest.archives import ARCHIVES
+from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording
+from trimtab.pulsar.confs import (
+    PREFIX,
+    ConfError,
+    conf_entry,
+    dumped_entries,
+    helm_entries,
+    is_dump,
+    runtime_entries,
+)
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.releases import release_line
+
+#: What the standard input is called in findings.
+STANDARD_INPUT = "stdin"
+#: What a text that lies in no file is called there.
+TEXT = "text"
+
+_GZIP = b"\x1f\x8b"
+#: A conf is some 100 kB; what is larger by far is something else.
+_BYTES_MAX = 2 * 1024 * 1024
+#: Confs of other programs, which lie beside a broker.conf in Pulsar's own folder.
+_OF_OTHERS = {
+    "bookkeeper",
+    "client",
+    "discovery",
+    "global_zookeeper",
+    "proxy",
+    "standalone",
+    "websocket",
+    "zookeeper",
+}
+#: Helm values have settings of several programs.
+_HELM = re.compile(r"^ *(?:configData|data):\s*(?:#.*)?$", re.MULTILINE)
+#: As brokers tell optional values, and lists: Optional[0.01], [a, b].
+_OPTIONAL = re.compile(r"Optional\[(.*)\]", re.DOTALL)
+_LIST = re.compile(r"\[(.*)\]", re.DOTALL)
+
+
+class LintError(TrimtabError):
+    """What was given cannot be looked at; the message says which, and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Releases:
+    """What release is looked at: one, or a change from one to another."""
+
+    #: Empty if a recording is to tell it.
+    release: str = ""
+    before: str = ""
+    after: str = ""
+
+    def check(self) -> None:
+        """Refuse what is no release, or half a change.
+
+        Raises:
+            LintError: a release is not one, or --from and --to do not go together.
+        """
+        if bool(self.before) != bool(self.after):
+            raise LintError("--from and --to go together: the release before and the one after")
+        if self.release and self.before:
+            raise LintError("--release does not go with --from and --to")
+        for name in filter(None, (self.release, self.before, self.after)):
+            try:
+                release_line(name)
+            except ValueError as error:
+                raise LintError(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What came of looking at some files."""
+
+    findings: tuple[Finding, ...]
+    #: Names of the files that were looked at.
+    files: tuple[str, ...]
+    #: Of what was looked at, or of what it is to become; the first, if there are several.
+    release: str
+
+
+def look(paths: Sequence[str], releases: Releases) -> Looked:
+    """Look at files, at folders and archives of recordings, or at the standard input (`-`).
+
+    Raises:
+        LintError: something cannot be read, or no release is told.
+    """
+    releases.check()
+    release = releases.before or releases.release
+    return _looked((_confs(path, release) for path in paths), releases)
+
+
+def look_at_text(text: str, releases: Releases) -> Looked:
+    """Look at the text of a broker.conf, of Helm values or of what a broker tells.
+
+    Raises:
+        LintError: it holds no setting, or no release is told.
+    """
+    releases.check()
+    conf = read_conf(TEXT, text.encode("utf-8", "replace"))
+    return _looked([([conf], releases.before or releases.release)], releases)
+
+
+def refuse_unknown(codes: Iterable[str]) -> None:
+    """Refuse to ignore what is no rule.
+
+    Raises:
+        LintError: a code is of none.
+    """
+    for code in codes:
+        if code not in RULES:
+            raise LintError(f"--ignore: found {code!r}, expected a rule of docs/lint.md")
+
+
+def _looked(given: Iterable[tuple[list[Conf], str]], releases: Releases) -> Looked:
+    """Look at the confs of each path, with the release that they are of."""
+    findings: list[Finding] = []
+    files: list[str] = []
+    found = ""
+    for confs, release in given:
+        if not release:
+            raise LintError(
+                f"{confs[0].source}: which release of Pulsar is it for? Expected --release with "
+                "one such as 4.0.8, or a recording whose recording.toml says pulsar"
+            )
+        found = found or releases.after or release
+        files += [conf.source for conf in confs]
+        if releases.before:
+            findings += lint_upgrade(confs, releases.before, releases.after)
+        else:
+            findings += lint([replace(conf, release=release) for conf in confs])
+    return Looked(tuple(findings), tuple(dict.fromkeys(files)), found)
+
+
+def _confs(path: str, release: str) -> tuple[list[Conf], str]:
+    """Read what a path holds: one conf, or those of a recording, and of which release they are.
+
+    Args:
+        path: as it was given.
+        release: that was asked for; empty if a recording is to tell it.
+    """
+    if path == "-":
+        return [read_conf(STANDARD_INPUT, sys.stdin.buffer.read(_BYTES_MAX + 1))], release
+    if os.path.isdir(path) or path.endswith(ARCHIVES):
+        return _recorded(Path(path), release)
+    return [_read_file(path, Path(path))], release
+
+
+def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
+    """Read the confs of a recording, a broker each, and the release that it tells."""
+    try:
+        with open_recording(path) as recording:
+            release = release or recording.meta.get("pulsar", "")
+            written = _by_broker(path, recording.files.get("conf", ()))
+            shared = _by_broker(path, recording.files.get("helm-values", ()))
+            told = _by_broker(path, recording.files.get("runtime-config", ()))
+    except RecordingError as error:
+        raise LintError(str(error)) from None
+    except OSError as error:
+        raise LintError(f"{path}: {error.strerror or error}") from None
+    # Helm values are every broker's; without any broker they stand for themselves.
+    brokers = {*written, *told} or set(shared)
+    everyones = next(iter(shared.values()), None)
+    if everyones is not None:
+        written = {broker: written.get(broker, everyones) for broker in brokers}
+    if not written and not told:
+        raise LintError(f"{path}: found no settings, expected conf/*.conf or runtime-config/*.json")
+    if release:
+        Releases(release).check()
+    confs = [
+        merged(written.get(broker), told.get(broker), release)
+        for broker in sorted({*written, *told})
+    ]
+    return confs, release
+
+
+def _by_broker(path: Path, files: Iterable[RecordedFile]) -> dict[str, Conf]:
+    return {
+        file.log_broker: _read_file(f"{path}/{file.name}", file.path)
+        for file in files
+        if file.log_broker not in _OF_OTHERS
+    }
+
+
+def _read_file(source: str, path: Path) -> Conf:
+    try:
+        with path.open("rb") as opened:
+            content = opened.read(_BYTES_MAX + 1)
+        if content.startswith(_GZIP):
+            with gzip.open(path, "rb") as unpacked:
+                content = unpacked.read(_BYTES_MAX + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise LintError(f"{source}: {getattr(error, 'strerror', None) or error}") from None
+    return read_conf(source, content)
+
+
+def read_conf(source: str, content: bytes) -> Conf:
+    """Read a broker.conf, Helm values, or what a broker tells of its settings.
+
+    Args:
+        source: what the file is called in findings.
+        content: the whole file.
+
+    Returns:
+        What is written where, of no release yet.
+
+    Raises:
+        LintError: it is too large, it is not JSON although it begins so, or not a line of it
+            is a setting.
+    """
+    if len(content) > _BYTES_MAX:
+        raise LintError(f"{source}: found more than {_BYTES_MAX:,} bytes, expected a broker.conf")
+    text = content.decode("utf-8-sig", "replace")
+    if (whole := _document(source, text)) is not None:
+        return whole
+    written: dict[str, Written] = {}
+    repeated: list[tuple[Written, Written]] = []
+    unreadable: list[tuple[int, str]] = []
+    equals: set[str] = set()
+    is_yaml = False
+    for number, line in _logical_lines(text):
+        try:
+            entry = conf_entry(line)
+        except ConfError as error:
+            unreadable.append((number, str(error)))
+            continue
+        if entry is None:
+            continue
+        key = entry.key.removeprefix(PREFIX)
+        is_yaml = is_yaml or entry.is_yaml
+        here = Written(key, entry.value, source, number)
+        if key in equals and not entry.is_yaml:
+            repeated.append((written[key], here))
+        if not entry.is_yaml:
+            equals.add(key)
+        written[key] = here
+    if unreadable and not written:
+        raise LintError(
+            f"{source}: found no setting in {number:,} lines, expected key=value, one to a line"
+        )
+    # Helm values hold lists, templates and whole texts as well, which are nobody's slips.
+    slips = () if is_yaml else tuple(unreadable)
+    return Conf(source, "", written, tuple(repeated), unreadable=slips)
+
+
+def _document(source: str, text: str) -> Conf | None:
+    """Read what is one document, and not a setting a line; None if it is none."""
+    if text.lstrip().startswith("{"):
+        return _told(source, text)
+    if is_dump(text):
+        return _conf_of(source, dumped_entries(text), is_told=True)
+    if _HELM.search(text):
+        return _conf_of(source, helm_entries(text), is_told=False)
+    return None
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Cut a text into lines as Java does, where one that ends in a backslash goes on.
+
+    Yields:
+        The number of the first line, from 1, and the line as a whole.
+    """
+    whole, first = "", 0
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    for number, line in enumerate(lines, start=1):
+        is_comment = not whole and line.lstrip().startswith(("#", "!"))
+        whole, first = (whole + line.lstrip(), first) if whole else (line, number)
+        if not is_comment and (len(line) - len(line.rstrip("\\"))) % 2:
+            whole = whole[:-1]
+            continue
+        yield first, whole
+        whole = ""
+    if whole:
+        yield first, whole
+
+
+def _told(source: str, text: str) -> Conf:
+    """Read what a broker tells of its settings."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise LintError(f"{source}: not JSON: {error}") from None
+    if not isinstance(found, dict) or not found:
+        raise LintError(f"{source}: found an empty object, expected one of settings")
+    return _conf_of(source, runtime_entries(found, text), is_told=True)
+
+
+def _conf_of(source: str, entries: Iterable[tuple[str, str, int]], *, is_told: bool) -> Conf:
+    """Make a conf of what a whole document says."""
+    written = {
+        key: Written(key, _plain(value) if is_told else value, source, line)
+        for key, value, line in entries
+    }
+    return Conf(source, "", written, is_told=is_told)
+
+
+def _plain(value: str) -> str:
+    """Write a value as a file has it: without what Java puts around it."""
+    if value in ("Optional.empty", "null"):
+        return ""
+    if optional := _OPTIONAL.fullmatch(value):
+        return optional[1]
+    if listed := _LIST.fullmatch(value):
+        return ",".join(it.strip().strip('"') for it in listed[1].split(","))
+    return value
+
+
+def merged(written: Conf | None, told: Conf | None, release: str) -> Conf:
+    """Take what a broker tells for what holds, and its file for where that is written.
+
+    Args:
+        written: what its file says, if there is one.
+        told: what it tells itself, if it was asked.
+        release: of both; empty if it is not known, and then the file is all that counts.
+    """
+    if written is None or told is None:
+        (conf,) = [it for it in (written, told) if it is not None]
+        return replace(conf, release=release)
+    if not release:
+        return written
+    file, truth = replace(written, release=release), replace(told, release=release)
+    holds = dict(file.written)
+    overruled = []
+    for key in _common(truth):
+        if file.value(key) != truth.value(key):
+            holds[key] = truth.written[key]
+            if file.is_written(key):
+                overruled.append((file.written[key], truth.written[key]))
+    return replace(file, written=holds, overruled=tuple(overruled))
+
+
+def _common(told: Conf) -> Iterator[str]:
+    """List the keys that are told and known, in the order of the settings page."""
+    return (key for key in KEYS if key in told.written)

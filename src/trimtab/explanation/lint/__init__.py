@@ -1,0 +1,130 @@
+"""Traps, contradictions and defaults that bite in settings: a rule looks, and says why."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from trimtab.explanation.lint import (
+    brokers,
+    classes,
+    defects,
+    never_sheds,
+    placement,
+    readers,
+    spelling,
+    splitting,
+    thresholds,
+    timing,
+    upgrade,
+    usage,
+    values,
+)
+from trimtab.explanation.lint.conf import Conf, Written
+from trimtab.explanation.lint.rule import Finding, Rule, Severity, applied, chosen, holds_in
+from trimtab.explanation.lint.upgrade import Upgrade
+
+#: Rules that look at what one broker goes by, in the order of the page.
+CONF_RULES: tuple[Rule[Conf], ...] = (
+    *spelling.RULES,
+    *values.RULES,
+    *classes.RULES,
+    *never_sheds.RULES,
+    *thresholds.RULES,
+    *placement.RULES,
+    *usage.RULES,
+    *timing.RULES,
+    *splitting.RULES,
+    *readers.RULES,
+    *defects.RULES,
+    *brokers.CONF_RULES,
+)
+#: Rules that look at the brokers of a cluster beside each other.
+CLUSTER_RULES = brokers.CLUSTER_RULES
+#: Rules that look at a change of release.
+UPGRADE_RULES = upgrade.RULES
+
+_ALL: tuple[Rule[Any], ...] = (*CONF_RULES, *CLUSTER_RULES, *UPGRADE_RULES)
+
+#: Every rule by its code.
+RULES: Mapping[str, Rule[Any]] = {rule.code: rule for rule in _ALL}
+
+__all__ = [
+    "CLUSTER_RULES",
+    "CONF_RULES",
+    "RULES",
+    "UPGRADE_RULES",
+    "Conf",
+    "Finding",
+    "Rule",
+    "Severity",
+    "Written",
+    "chosen",
+    "holds_in",
+    "lint",
+    "lint_upgrade",
+]
+
+
+def lint(confs: Sequence[Conf]) -> tuple[Finding, ...]:
+    """Look for everything in the settings of a cluster's brokers, of one release.
+
+    Args:
+        confs: what each broker goes by; one is enough.
+
+    Returns:
+        Findings by place, then by code; what several brokers share stands once.
+    """
+    found = [it for conf in confs for it in _of_one(conf)]
+    if len(confs) > 1:
+        found += applied(CLUSTER_RULES, confs, confs[0].release, confs[0].source)
+    return _in_order(found)
+
+
+def lint_upgrade(confs: Sequence[Conf], before: str, after: str) -> tuple[Finding, ...]:
+    """Look for what changes with a release: defaults, keys, and rules that hold from then on.
+
+    Args:
+        confs: what each broker goes by; whatever release they are of.
+        before: the release that the brokers have.
+        after: the one that they are to have.
+
+    Returns:
+        As `lint`; without what is found in the release before as well.
+    """
+    found: list[Finding] = []
+    for conf in confs:
+        pair = Upgrade(replace(conf, release=before), replace(conf, release=after))
+        found += applied(UPGRADE_RULES, pair, after, conf.source)
+        known = {(it.code, it.key, it.place) for it in _of_one(pair.before)}
+        found += (it for it in _of_one(pair.after) if (it.code, it.key, it.place) not in known)
+    return _in_order(found)
+
+
+def _of_one(conf: Conf) -> Iterator[Finding]:
+    return applied(CONF_RULES, conf, conf.release, conf.source)
+
+
+def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Sort findings, and fold those that say the same of several brokers into the first."""
+    places: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in found:
+        places.setdefault((finding.code, finding.key, finding.message), []).append(finding)
+    folded = (
+        replace(first, also=tuple(dict.fromkeys(it.place for it in others)))
+        for first, *others in places.values()
+    )
+    order = list(RULES)
+    return tuple(
+        sorted(
+            folded,
+            key=lambda it: (
+                it.place[0],
+                it.place[1] or math.inf,
+                order.index(it.code),
+                it.message,
+            ),
+        )
+    )

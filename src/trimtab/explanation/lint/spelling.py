@@ -1,0 +1,264 @@
+"""Keys that nothing reads: misspelt, renamed, of another release, or written twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from trimtab.explanation.lint.conf import Conf, Written, shown
+from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.settings import unknown_keys
+
+#: Name that a key had while it was proposed → the name with which it was released, and
+#: where the change was made.
+_RENAMED: Mapping[str, tuple[str, str]] = {
+    "loadBalancerLoadManagerStrategy": ("loadBalancerLoadPlacementStrategy", "#14971"),
+    "loadBalancerReportUpdateMinIntervalMilliSeconds": (
+        "loadBalancerReportUpdateMinIntervalMillis",
+        "#17598",
+    ),
+    "enableLowerBoundaryShedding": ("lowerBoundarySheddingEnabled", "#17456"),
+    "loadBalancerMaxNumberOfBrokerTransfersPerCycle": (
+        "loadBalancerMaxNumberOfBrokerSheddingPerCycle",
+        "#19813",
+    ),
+    "loadBalancerNamespaceBundleSplitConditionThreshold": (
+        "loadBalancerNamespaceBundleSplitConditionHitCountThreshold",
+        "#19813",
+    ),
+    "loadBalancerBundleLoadReportPercentage": (
+        "loadBalancerMaxNumberOfBundlesInBundleLoadReport",
+        "#19813",
+    ),
+}
+
+#: Key → where it came in, for keys that not every release has.
+_CAME_WITH: Mapping[str, str] = {
+    "loadBalancerLoadPlacementStrategy": "PIP-181",
+    "loadBalancerAverageResourceUsageDifferenceThresholdPercentage": "PIP-181",
+    "loadBalancerDistributeBundlesEvenlyEnabled": "#16059",
+    "maxUnloadBundleNumPerShedding": "#16409",
+    "lowerBoundarySheddingEnabled": "#17456",
+    "loadBalancerAvgShedderLowThreshold": "PIP-364",
+    "loadBalancerAvgShedderHighThreshold": "PIP-364",
+    "loadBalancerAvgShedderHitCountLowThreshold": "PIP-364",
+    "loadBalancerAvgShedderHitCountHighThreshold": "PIP-364",
+    "loadBalancerBandwidthInResourceWeight": "PIP-357",
+    "loadBalancerBandwidthOutResourceWeight": "PIP-357",
+    "loadBalancerSheddingExcludedNamespaces": "PIP-380",
+    "loadBalancerOverrideBrokerNics": "#24883",
+}
+
+#: Beginning of a key → releases between those that have it, as a fix came to several
+#: lines one by one.
+_GAPS: Mapping[str, tuple[Span, ...]] = {
+    "loadBalancerAvgShedder": (("3.1.0", "3.2.4"), ("3.3.0", "3.3.1")),
+}
+
+_SILENCE = (
+    "Pulsar passes over keys that it does not know, so the broker starts, says nothing, and "
+    "goes by the default."
+)
+
+
+def _misspelt(conf: Conf) -> Iterator[Found]:
+    for name, meant in _unknown(conf):
+        if meant is not None:
+            at = conf.written[name]
+            yield Found(
+                f"no release knows {shown(name)}: did you mean {meant}?",
+                at,
+                name,
+                f"{meant}={shown(at.value.strip())}",
+            )
+
+
+def _renamed(conf: Conf) -> Iterator[Found]:
+    for old, (new, where) in _RENAMED.items():
+        if conf.is_written(old) and not conf.is_told:
+            at = conf.written[old]
+            yield Found(
+                f"{old} was released as {new}, and is not read by the old name",
+                at,
+                old,
+                f"{new}, with a value that suits it: {KEYS[new].meaning}",
+                evidence=(where,),
+            )
+
+
+def _unknown_key(conf: Conf) -> Iterator[Found]:
+    for name, meant in _unknown(conf):
+        if meant is None:
+            yield Found(f"no release knows {shown(name)}", conf.written[name], name)
+
+
+def _unknown(conf: Conf) -> Iterator[tuple[str, str | None]]:
+    """Find keys that no release knows; what a broker tells itself, it knows."""
+    if not conf.is_told:
+        written = {key: it.value for key, it in conf.written.items() if key not in _RENAMED}
+        yield from unknown_keys(written)
+
+
+def _not_in_release(conf: Conf) -> Iterator[Found]:
+    for name, key in KEYS.items():
+        if conf.is_told or not conf.is_written(name) or _knows(conf, name):
+            continue
+        since = next(iter(key.defaults))
+        twin = key.twin if key.twin and _knows(conf, key.twin) else ""
+        value = shown(conf.written[name].value.strip())
+        when = f"was not seen before {since}"
+        if key.default(conf.release) is not None:
+            when = f"came to other lines before it came to this one, with {since} first"
+        yield Found(
+            f"{conf.told(name)}, but release {conf.release} does not know the key: it {when}",
+            conf.at(name),
+            name,
+            f"{twin}={value}, its name in this release" if twin else "",
+            evidence=(_CAME_WITH[name],) if name in _CAME_WITH else (),
+        )
+
+
+def _knows(conf: Conf, name: str) -> bool:
+    """Whether a release has a key, as far as that is known."""
+    spans = next((those for start, those in _GAPS.items() if name.startswith(start)), ())
+    has_default = KEYS[name].default(conf.release) is not None
+    return has_default and not holds_in(spans, conf.release)
+
+
+def _written_twice(conf: Conf) -> Iterator[Found]:
+    for earlier, later in conf.repeated:
+        if earlier.value.strip() != later.value.strip() and _matters(earlier):
+            yield Found(
+                f"{earlier.key} = {shown(earlier.value.strip())} is overruled by line "
+                f"{later.line}, where it is {shown(later.value.strip())}",
+                earlier,
+                earlier.key,
+            )
+
+
+def _matters(written: Written) -> bool:
+    return written.key in KEYS or written.key.lower().startswith("loadbalance")
+
+
+def _unreadable(conf: Conf) -> Iterator[Found]:
+    for number, reason in conf.unreadable:
+        yield Found(f"the line sets nothing: {reason}", Written("", "", conf.source, number))
+
+
+def _old_spelling(conf: Conf) -> Iterator[Found]:
+    for old, new in _bandwidth():
+        if conf.is_changed(old) and not conf.is_written(new):
+            yield Found(
+                f"{conf.told(old)}: {old} is the old, misspelt name of {new}",
+                conf.at(old),
+                old,
+                f"{new}={shown(conf.written[old].value.strip())}",
+            )
+
+
+def _spelt_twice(conf: Conf) -> Iterator[Found]:
+    for old, new in _bandwidth():
+        if not (conf.is_written(old) and conf.is_written(new)):
+            continue
+        if conf.value(old) == conf.value(new):
+            continue
+        # 1.0 counts as not set, in either spelling.
+        wins, loses = (old, new) if conf.value(new) == 1.0 else (new, old)
+        if conf.value(loses) == 1.0 and wins == new:
+            continue
+        yield Found(
+            f"{conf.told(wins)} holds, and {conf.told(loses)} does not",
+            conf.at(loses),
+            loses,
+            f"{new} alone, and no line with {old}",
+        )
+
+
+def _bandwidth() -> Iterator[tuple[str, str]]:
+    for direction in ("In", "Out"):
+        yield (
+            f"loadBalancerBandwith{direction}ResourceWeight",
+            f"loadBalancerBandwidth{direction}ResourceWeight",
+        )
+
+
+RULES: tuple[Rule[Conf], ...] = (
+    Rule(
+        "misspelt-key",
+        Severity.ERROR,
+        "a key that is close to one of the load balancer's, and that no release knows",
+        _SILENCE,
+        ("#26291",),
+        "the key as Pulsar spells it",
+        _misspelt,
+    ),
+    Rule(
+        "renamed-key",
+        Severity.ERROR,
+        "a key by the name that it had before it was released",
+        _SILENCE,
+        ("#19813",),
+        "the key by the name with which it was released",
+        _renamed,
+    ),
+    Rule(
+        "unknown-key",
+        Severity.WARNING,
+        "a key that begins like one of the load balancer's, and that no release knows",
+        f"{_SILENCE}  Only a class of your own can read such a key.",
+        ("#26291",),
+        "nothing, if no class of your own reads it",
+        _unknown_key,
+    ),
+    Rule(
+        "key-not-in-release",
+        Severity.WARNING,
+        "a key that came with a later release",
+        _SILENCE,
+        ("#26291",),
+        "nothing, until the brokers are of a release that knows it",
+        _not_in_release,
+    ),
+    Rule(
+        "duplicate-key",
+        Severity.WARNING,
+        "a key of the load balancer that stands twice, with different values",
+        "Of a key that stands twice the last line holds: whoever changes the first one changes "
+        "nothing, and nobody is told.",
+        ("java.util.Properties",),
+        "one line for the key",
+        _written_twice,
+    ),
+    Rule(
+        "unreadable-line",
+        Severity.WARNING,
+        "a line that is neither a setting nor a comment",
+        "Java takes such a line for a key with an empty value, and Pulsar passes over keys that "
+        "it does not know.",
+        ("java.util.Properties", "#26291"),
+        "key=value, or a # before it",
+        _unreadable,
+    ),
+    Rule(
+        "bandwidth-old-spelling",
+        Severity.NOTE,
+        "a bandwidth weight in the old, misspelt name",
+        "The name without the second d is deprecated; it is heeded as long as the new one is "
+        "1.0, and forgotten the day somebody sets that.",
+        ("PIP-357", "#22823"),
+        "the weight by its new name",
+        _old_spelling,
+        (("4.0.0", ""),),
+    ),
+    Rule(
+        "bandwidth-spelt-twice",
+        Severity.WARNING,
+        "a bandwidth weight in both spellings, with different values",
+        "A new value of 1.0 counts as not set, so that it cannot overrule an old one; any other "
+        "new value wins.",
+        ("PIP-357", "#22823"),
+        "the weight by its new name alone",
+        _spelt_twice,
+        (("4.0.0", ""),),
+    ),
+)

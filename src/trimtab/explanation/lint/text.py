@@ -1,0 +1,74 @@
+"""Findings as a person reads them on a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+from trimtab.explanation.lint.conf import shown
+from trimtab.explanation.lint.rule import Finding, Severity
+
+_WIDTH = 96
+_INDENT = "    "
+_NO_BREAK = "\u00a0"
+
+
+def told(
+    findings: Sequence[Finding],
+    paint: Callable[[str, Severity | None], str],
+    *,
+    explains: bool,
+) -> Iterator[str]:
+    """Tell findings, line by line: where, what and how bad, and what to write instead.
+
+    Args:
+        findings: in the order in which they are told.
+        paint: colours a piece of text for a severity, or for none.
+        explains: tell why it bites, and the evidence, as well.
+    """
+    for finding in findings:
+        place = paint(f"{located(finding.place)}:", None)
+        severity = paint(f"{finding.severity.value}:", finding.severity)
+        yield f"{place} {finding.code} {severity} {finding.message}"
+        if finding.also:
+            yield from _paragraph("also", ", ".join(map(located, finding.also)))
+        if explains:
+            yield from _paragraph("why", finding.why)
+            yield from _paragraph("evidence", ", ".join(map(cited, finding.evidence)))
+        yield from _paragraph("instead", finding.instead)
+
+
+def located(place: tuple[str, int | None]) -> str:
+    """Write a place as editors know it: file:line, the file alone where nothing is written."""
+    source, line = place
+    return shown(source, 200) if line is None else f"{shown(source, 200)}:{line}"
+
+
+def cited(evidence: str) -> str:
+    """Write a piece of evidence so that it can be looked up."""
+    return f"apache/pulsar{evidence}" if evidence.startswith("#") else evidence
+
+
+def counted(findings: Sequence[Finding]) -> str:
+    """Count findings by severity, the worst first; says that there is nothing if so."""
+    counts = Counter(finding.severity for finding in findings)
+    parts = [
+        f"{counts[severity]} {severity.value}{'s' * (counts[severity] != 1)}"
+        for severity in Severity
+        if counts[severity]
+    ]
+    return ", ".join(parts) or "nothing found"
+
+
+def _paragraph(name: str, text: str) -> list[str]:
+    # What begins with a long word shall not leave its name alone on a line.
+    lines = textwrap.wrap(
+        f"{name}:{_NO_BREAK}{text}",
+        _WIDTH,
+        initial_indent=_INDENT,
+        subsequent_indent=_INDENT + " " * (len(name) + 2),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return [lines[0].replace(_NO_BREAK, " ", 1), *lines[1:]]

@@ -1,0 +1,59 @@
+"""A folder of tables → a dataset a table, with cluster and day as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow.dataset import Dataset, dataset, partitioning
+
+from trimtab.files.partitions import CLUSTER, DAY, has_days
+from trimtab.files.tables import DIAGNOSED, INGESTED
+
+_SCHEMAS = INGESTED | DIAGNOSED
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Tables(Mapping[str, Dataset]):
+    """The tables of a recording by name, each a `pyarrow.dataset.Dataset`.
+
+    Columns and units are in docs/tables.md, and in the metadata of each dataset's schema.
+    """
+
+    #: Where the Parquet files lie; any other reader may open them, too.
+    folder: Path
+    #: What became of the recording's lines: `lines` are `rows`, `other`, `continuation` and
+    #: `rejected`, of so many `files`.
+    lines: Mapping[str, int] = field(default_factory=dict)
+    #: What may not have been read as it was meant.
+    warnings: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Dataset:
+        """Return a table that is read when it is asked for rows."""
+        if name not in _SCHEMAS or not (self.folder / name).is_dir():
+            raise KeyError(name)
+        of_rows = _SCHEMAS[name]
+        # Said, not guessed: a cluster called 7 is text.
+        of_folders = [pa.field(CLUSTER, pa.string())]
+        if has_days(of_rows):
+            of_folders.append(pa.field(DAY, pa.date32()))
+        return dataset(
+            self.folder / name,
+            schema=pa.schema([*of_rows, *of_folders], metadata=of_rows.metadata),
+            format="parquet",
+            partitioning=partitioning(pa.schema(of_folders), flavor="hive"),
+        )
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of the tables that are there, in the order of the docs."""
+        return (name for name in _SCHEMAS if (self.folder / name).is_dir())
+
+    def __len__(self) -> int:
+        """Return how many tables are there."""
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        """Return the folder and the names."""
+        return f"<Tables in {self.folder}: {', '.join(self)}>"

@@ -1,0 +1,193 @@
+"""A rebuilt cluster whose traffic costs something else: how sure is what the fit says?
+
+Windows of hosts are drawn again with replacement, and fitted again; each such fit is a cost
+that the recording does not speak against.  Whatever it is, a broker that carries what it
+carried uses what it used.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.lab.reconstruct.cluster import Rebuilt
+from trimtab.lab.reconstruct.costs import BLOCK_WINDOWS, WINDOWS_MIN, solved
+from trimtab.lab.reconstruct.host_windows import by_broker
+from trimtab.lab.reconstruct.usage import Carried, left_over, work_of
+from trimtab.lab.simulate.parameters import Physics
+from trimtab.lab.simulate.recorded_surroundings import RecordedOthers, RecordedSurroundings
+from trimtab.pulsar.model import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What traffic costs, in one of the ways in which it may be."""
+
+    #: Points of CPU by messages/s, both ways together, by bytes/s in, by bytes/s out, and
+    #: without any traffic (the mean, where each broker has its own).
+    cpu: tuple[float, float, float, float]
+    #: Bytes on the wire for each that is counted.
+    overhead: float
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """What the fitted costs miss of one broker's CPU."""
+
+    broker: str
+    #: Root mean square, and mean, of told minus fitted, points.
+    error_points: float
+    bias_points: float
+    n_windows: int
+
+
+def fitted_costs(rebuilt: Rebuilt) -> Costs:
+    """Return the costs by which a cluster was rebuilt."""
+    messages, into, out = rebuilt.used.cpu.costs
+    return Costs((messages, into, out, rebuilt.used.cpu.intercept), rebuilt.used.overhead)
+
+
+def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...]:
+    """Draw costs that the recording does not speak against.
+
+    Blocks of a broker's windows are drawn with replacement, and fitted as the whole was.
+
+    Args:
+        rebuilt: the recorded cluster.
+        count: how many.
+        seed: of what is drawn.
+
+    Properties:
+        The same arguments give the same costs; more of them begin with the same ones.
+        Where there are too few windows for a fit, all are the fitted costs.
+    """
+    cpu, network = _windows(rebuilt)
+    if len(cpu) < WINDOWS_MIN:
+        return (fitted_costs(rebuilt),) * count
+    of = _brokers(rebuilt)
+    blocks = _blocks(of)
+    groups = of if rebuilt.used.cpu.intercepts else np.zeros_like(of)
+    random = np.random.default_rng([seed, len(cpu)])
+    found = []
+    for _ in range(count):
+        chosen = random.integers(len(blocks), size=len(blocks))
+        rows = np.concatenate([blocks[i] for i in chosen.tolist()])
+        costs = solved(cpu[rows, :3], cpu[rows, 3], groups[rows])
+        wire = network[rows].reshape(-1, 2)
+        overhead = float(solved(wire[:, :1], wire[:, 1], np.zeros(len(wire), np.int64))[0])
+        messages, into, out = costs[:3].tolist()
+        idle = float(costs[3:].mean())
+        found.append(Costs((messages, into, out, idle), overhead if overhead > 0 else 1.0))
+    return tuple(found)
+
+
+def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
+    """Let traffic cost something else.
+
+    Properties:
+        What brokers used while bundles were where they were stays what it was.
+        With the fitted costs nothing changes, but for rounding.
+    """
+    used, traffic = rebuilt.used, rebuilt.surroundings.traffic
+    carried = _carried(rebuilt)
+    modelled = np.concatenate(
+        (work_of(costs.cpu, carried.rates)[None], costs.overhead * carried.network())
+    )
+    others = left_over(used.told, modelled, used.spans, costs.cpu[3])
+    rates = np.stack((traffic.rate_in, traffic.rate_out))
+    work = work_of(costs.cpu, np.stack((*rates, *(rates * traffic.message_bytes))))
+    machines = rebuilt.world.machines
+    nic = machines.nic * (used.overhead / costs.overhead)
+    return dataclasses.replace(
+        rebuilt,
+        world=dataclasses.replace(rebuilt.world, machines=dataclasses.replace(machines, nic=nic)),
+        surroundings=RecordedSurroundings(
+            dataclasses.replace(traffic, work=work),
+            RecordedOthers(others),
+            rebuilt.surroundings.begins,
+        ),
+    )
+
+
+def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
+    """Say broker by broker what the fitted costs miss of the CPU."""
+    cpu, _ = _windows(rebuilt)
+    if len(cpu) < WINDOWS_MIN:
+        return ()
+    of = _brokers(rebuilt)
+    left = cpu[:, 3] - rebuilt.used.cpu.predicted(cpu[:, :3], of)
+    return tuple(
+        Missed(
+            broker=rebuilt.world.machines.names[broker],
+            error_points=float(np.sqrt((left[of == broker] ** 2).mean())),
+            bias_points=float(left[of == broker].mean()),
+            n_windows=int((of == broker).sum()),
+        )
+        for broker in np.unique(of).tolist()
+    )
+
+
+def usage_error(rebuilt: Rebuilt) -> float:
+    """Return by how much the costs alone miss the busiest resource: root mean square, points.
+
+    That is what is not known of a broker that carries something else than it did.  NaN if
+    there are too few windows.
+    """
+    cpu, network = _windows(rebuilt)
+    if len(cpu) < WINDOWS_MIN:
+        return float("nan")
+    used = rebuilt.used
+    work = used.cpu.predicted(cpu[:, :3], _brokers(rebuilt))
+    ours = np.column_stack((work, used.overhead * network[:, :, 0])).max(axis=1)
+    told = np.column_stack((cpu[:, 3], network[:, :, 1])).max(axis=1)
+    return float(np.sqrt(((ours - told) ** 2).mean()))
+
+
+def _carried(rebuilt: Rebuilt) -> Carried:
+    """Add up what brokers really carried."""
+    traffic, machines = rebuilt.surroundings.traffic, rebuilt.world.machines
+    rates = (traffic.rate_in, traffic.rate_out)
+    both = (*rates, *(each * traffic.message_bytes for each in rates))
+    n_brokers = len(machines.names)
+    return Carried(
+        rates=np.stack([by_broker(each, rebuilt.owner, n_brokers) for each in both]),
+        # The machines of the world have room for so much less as is on the wire besides.
+        nic=machines.nic * rebuilt.used.overhead,
+        write_quorum=rebuilt.parameters.physics.write_quorum,
+        nic_in_share=Physics().nic_in_share,
+    )
+
+
+def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats]:
+    """List what the fit was made from.
+
+    Returns:
+        (n_windows, 4) messages/s, bytes/s in and out, and points of CPU; (n_windows, 2, 2)
+        percent of the NIC by the bytes, and as told, in and out.
+    """
+    carried, told = _carried(rebuilt), rebuilt.used.told
+    bare = carried.network()
+    cpu, network = [], []
+    for span, broker in rebuilt.used.warm:
+        rates = carried.rates[:, span, broker].mean(axis=1)
+        usage = told[:, span, broker][:, 0]
+        cpu.append((rates[0] + rates[1], rates[2], rates[3], usage[0]))
+        network.append(np.stack((bare[:, span, broker].mean(axis=1), usage[1:]), axis=1))
+    return np.array(cpu).reshape(-1, 4), np.array(network).reshape(-1, 2, 2)
+
+
+def _brokers(rebuilt: Rebuilt) -> Ints:
+    """Return of which broker each window is, (n_windows,)."""
+    return np.array([broker for _, broker in rebuilt.used.warm], np.int64)
+
+
+def _blocks(of: Ints) -> list[Ints]:
+    """Cut each broker's windows, which stand in order of time, into blocks."""
+    return [
+        rows[at : at + BLOCK_WINDOWS]
+        for broker in np.unique(of)
+        for rows in [np.flatnonzero(of == broker)]
+        for at in range(0, rows.size, BLOCK_WINDOWS)
+    ]

@@ -1,0 +1,89 @@
+"""Who owned what, and what brokers carried: each window of a host beside its traffic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.lab.reconstruct.clocks import Life
+from trimtab.lab.reconstruct.evidence import Owners, Reports
+from trimtab.pulsar.model import Floats, Ints
+
+
+@dataclass(frozen=True, slots=True)
+class HostWindows:
+    """Windows of hosts that reports tell of, by broker and time; all arrays are (n_windows, …)."""
+
+    broker: Ints
+    #: s; when it began and closed.
+    from_s: Floats
+    to_s: Floats
+    #: (n_windows, 3) percent of CPU, NIC in and NIC out.
+    usage: Floats
+
+
+def owners_at(owners: Owners, n_bundles: int, at_s: Floats) -> Ints:
+    """Return who owned each bundle, (n_times, n_bundles); -1 for nobody.
+
+    Before the first owner that is told, a bundle is taken to be that one's already.
+    """
+    found = np.full((at_s.size, n_bundles), -1)
+    for bundle in range(n_bundles):
+        mine = np.flatnonzero((owners.bundle == bundle) & (owners.broker >= 0))
+        if mine.size:
+            place = np.searchsorted(owners.time_s[mine], at_s, side="right") - 1
+            found[:, bundle] = owners.broker[mine[np.maximum(place, 0)]]
+    return found
+
+
+def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> HostWindows:
+    """List the windows of hosts, each with the usage that was told of it.
+
+    Where reports do not tell when windows close they are laid from the first report on: the
+    usage that is told is then of up to a window before.
+    """
+    found: list[tuple[int, float, float, Floats]] = []
+    for life in lives:
+        mine = np.flatnonzero(
+            (reports.broker == life.broker)
+            & ~reports.is_gone
+            & (reports.time_s >= life.from_s)
+            & (reports.time_s < life.to_s)
+        )
+        times = reports.time_s[mine]
+        if times.size == 0:
+            continue
+        phase_s = times[0] if np.isnan(life.host_phase_s) else life.host_phase_s
+        first = np.ceil((life.from_s - phase_s) / host_s)
+        ends = phase_s + host_s * np.arange(first, (times[-1] - phase_s) // host_s + 1)
+        for end_s in ends[ends < times[-1]].tolist():
+            after = mine[(times > end_s) & (times <= end_s + host_s)]
+            # What is told right after it may still be of the window before.
+            row = after[-1] if after.size else -1
+            if row >= 0:
+                begin_s = max(end_s - host_s, life.from_s)
+                found.append((life.broker, begin_s, end_s, _percent(reports, int(row))))
+    found.sort(key=lambda window: window[:3])
+    return HostWindows(
+        broker=np.array([window[0] for window in found], np.int64),
+        from_s=np.array([window[1] for window in found], np.float64),
+        to_s=np.array([window[2] for window in found], np.float64),
+        usage=np.array([window[3] for window in found], np.float64).reshape(-1, 3),
+    )
+
+
+def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
+    """Add up what the bundles of each broker have, (n_times, n_brokers)."""
+    n_times = len(values)
+    index = np.where(owner >= 0, owner, n_brokers) + (n_brokers + 1) * np.arange(n_times)[:, None]
+    sums = np.bincount(index.reshape(-1), values.reshape(-1), n_times * (n_brokers + 1))
+    return sums.reshape(n_times, n_brokers + 1)[:, :-1].astype(np.float64, copy=False)
+
+
+def _percent(reports: Reports, row: int) -> Floats:
+    """Turn a report's usage of CPU, NIC in and NIC out into percent."""
+    which = [0, 3, 4]
+    percent: Floats = 100.0 * reports.usage[row, which] / reports.limit[row, which]
+    return np.nan_to_num(percent)

@@ -1,0 +1,142 @@
+"""Plans that empty a broker of a live cluster, made from what it tells."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from trimtab.live.apply.live import each_of, owners_of
+from trimtab.live.apply.run import Reached
+from trimtab.live.apply.usage import usage_percent
+from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptying
+from trimtab.live.control.limits import Limits
+from trimtab.live.control.plan import Plan
+from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.calls import CallError
+from trimtab.pulsar.bundles import is_system_bundle
+
+_UNBOUNDED = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """What is to be emptied or filled again, and how."""
+
+    broker: str
+    #: Who may take its bundles; empty: everybody else.
+    takers: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    shedding_may_run_because: str = ""
+    #: It takes its bundles back.
+    is_return: bool = False
+
+
+def drain_limits(bar_percent: float, every_s: float) -> Limits:
+    """Bound a run that empties a broker: as fast as asked, one bundle at a time.
+
+    Every bundle has to go, so none rests for its grace, and the plan goes out from who owns
+    what, which stays true for longer than loads do.
+    """
+    return Limits(
+        moves_per_round=_UNBOUNDED,
+        moves_per_hour=_UNBOUNDED,
+        grace_s=1.0,
+        settle_s=every_s,
+        bar_percent=bar_percent if bar_percent < 100 else _UNBOUNDED,
+        plan_age_max_s=86_400.0,
+    )
+
+
+def drain_plan(cluster: Reached, drain: Drain) -> Plan:
+    """Plan to empty a broker.
+
+    Raises:
+        GatherError: the broker, or one that is to take, is not there, or does not answer.
+    """
+    made_s = time.time()
+    takers = _takers(cluster, drain)
+    states = each_of([drain.broker, *takers], lambda name: state_of(cluster, name))
+    return emptying(drain.broker, states, takers, _frame(cluster, drain, made_s))
+
+
+def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
+    """Plan to bring back what a plan has taken.
+
+    Raises:
+        GatherError: the plan did not empty that broker, or the broker is not there.
+    """
+    if any(move.source != drain.broker for move in emptied.moves):
+        sources = ", ".join(sorted({move.source for move in emptied.moves}))
+        raise GatherError(f"--return: found a plan that empties {sources}, not {drain.broker}")
+    made_s = time.time()
+    there = registered(cluster)
+    _require_there(drain.broker, there)
+    owned = each_of(there, cluster.admin.owned_or_none)
+    owners = owners_of([move.bundle for move in emptied.moves], owned)
+    return bringing_back(drain.broker, emptied, owners, _frame(cluster, drain, made_s))
+
+
+def left_on(cluster: Reached, broker: str) -> frozenset[str]:
+    """Name the bundles that a broker still owns, but for its own.
+
+    Raises:
+        GatherError: it does not answer.
+    """
+    try:
+        owned = cluster.admin.owned(broker)
+    except CallError as error:
+        raise GatherError(str(error)) from None
+    release = cluster.admin.release
+    return frozenset(each for each in owned if not is_system_bundle(each, release))
+
+
+def state_of(cluster: Reached, broker: str) -> BrokerState:
+    """See a broker with what it owns, but for its own two bundles.
+
+    Raises:
+        GatherError: it does not answer.
+    """
+    try:
+        usage = usage_percent(cluster.admin, broker, cluster.admin.settings())
+    except CallError as error:
+        raise GatherError(str(error)) from None
+    owned = left_on(cluster, broker)
+    traffic = {bundle: usage.bundles.get(bundle, (0.0, 0.0))[1] for bundle in sorted(owned)}
+    return BrokerState(usage.percent, traffic)
+
+
+def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
+    there = registered(cluster)
+    for name in (drain.broker, *drain.takers):
+        _require_there(name, there)
+    if drain.broker in drain.takers:
+        raise GatherError(f"--to: found {drain.broker}, which is to be emptied")
+    others = [each for each in there if each != drain.broker]
+    takers = drain.takers or [each for each in others if each not in cluster.unheld.draining]
+    if not takers:
+        raise GatherError(f"nobody can take the bundles of {drain.broker}: no other broker")
+    return list(dict.fromkeys(takers))
+
+
+def registered(cluster: Reached) -> tuple[str, ...]:
+    """Name the brokers that are registered.
+
+    Raises:
+        GatherError: nobody answers.
+    """
+    try:
+        return cluster.admin.brokers()
+    except CallError as error:
+        raise GatherError(str(error)) from None
+
+
+def _require_there(name: str, registered: tuple[str, ...]) -> None:
+    if name not in registered:
+        there = ", ".join(registered) or "none"
+        raise GatherError(f"found no broker {name}, expected one of {there}")
+
+
+def _frame(cluster: Reached, drain: Drain, made_s: float) -> Frame:
+    because = drain.shedding_may_run_because
+    return Frame(cluster.admin.cluster, made_s, drain.limits, because)

@@ -1,0 +1,125 @@
+"""A live cluster → the order in which to restart its brokers."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from trimtab.lab.restarts.orders import Foretold, Timing, foretold, orders
+from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow
+from trimtab.lab.simulate.balancer import Balancer
+from trimtab.live.apply.live import each_of
+from trimtab.live.apply.run import Reached
+from trimtab.live.apply.usage import bundle_loads, of_report
+from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.calls import CallError
+from trimtab.pulsar.bundles import is_system_bundle
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.sequences.wording import told_rows
+from trimtab.pulsar.settings import SettingError, load_manager_settings
+
+#: What the laboratory takes for granted here.
+ASSUMED = (
+    "traffic stays as it is now, but for its noise",
+    "all machines are equal, and a bundle costs elsewhere what it costs where it is",
+    "usage is taken for CPU, whichever resource it is",
+    "a broker that restarts gives its bundles up one by one and comes back with none",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPlan:
+    """Orders of a cluster's restart, the best one first."""
+
+    cluster: str
+    release: str
+    made_s: float
+    leader: str | None
+    timing: Timing
+    balancer: Balancer
+    orders: tuple[Foretold, ...]
+
+
+def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
+    """Foretell a rolling restart in each order that is worth a try.
+
+    Raises:
+        GatherError: a broker does not answer, or what steers the cluster cannot be simulated.
+    """
+    made_s = time.time()
+    try:
+        names = cluster.admin.brokers()
+        leader = cluster.admin.leader()
+        settings = cluster.admin.settings(leader if leader in names else None)
+        reports = each_of(names, cluster.admin.report)
+    except CallError as error:
+        raise GatherError(str(error)) from None
+    if len(names) < 2:
+        raise GatherError(f"found {len(names)} brokers, expected two at least")
+    now = _now(reports, cluster.admin.release)
+    try:
+        balancer = _balancer(settings, cluster.admin.release)
+        forecasts = [
+            foretold(now, order, timing, balancer, range(n_seeds))
+            for order in orders(now, leader).items()
+        ]
+    except (LookupError, SettingError) as error:
+        raise GatherError(f"what steers this cluster cannot be simulated: {error}") from None
+    forecasts.sort(key=lambda each: (round(each.peak_percent.p90), each.moves.median))
+    release = cluster.admin.release
+    return RestartPlan(
+        cluster.admin.cluster, release, made_s, leader, timing, balancer, tuple(forecasts)
+    )
+
+
+def told(plan: RestartPlan) -> Iterator[str]:
+    """Return a plan to a person."""
+    best, *others = plan.orders
+    steering = f"{plan.balancer.shedder or 'nobody sheds'}, {plan.balancer.placer}"
+    yield f"{plan.cluster}, Pulsar {plan.release}: {steering}; {plan.leader or 'nobody'} leads"
+    yield f"Best order: {best.rule}, the leader last"
+    yield from told_rows(
+        [
+            ("restart", [each.broker for each in best.restarts]),
+            ("peak", [f"{each.peak_percent.median:.0f} %" for each in best.restarts]),
+            ("9 of 10 up to", [f"{each.peak_percent.p90:.0f} %" for each in best.restarts]),
+            ("mostly at", [each.peak_at for each in best.restarts]),
+        ]
+    )
+    yield f"{best.moves.median:.0f} changes of owners in all"
+    for each in others:
+        yield (
+            f"{each.rule}: peak {each.peak_percent.median:.0f} %, 9 of 10 up to "
+            f"{each.peak_percent.p90:.0f} %; {each.moves.median:.0f} changes of owners"
+        )
+    yield f"If {'; '.join(ASSUMED)}."
+
+
+def as_json(plan: RestartPlan) -> str:
+    """Return a plan to a program."""
+    document: dict[str, Any] = asdict(plan) | {"assumed": ASSUMED}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+
+
+def _now(reports: Mapping[str, Mapping[str, Any]], release: str) -> ClusterNow:
+    usage: dict[str, float] = {}
+    bundles: dict[str, Mapping[str, BundleLoad]] = {}
+    for name, report in reports.items():
+        usage[name] = of_report(report).percent
+        bundles[name] = {
+            bundle: BundleLoad(*load)
+            for bundle, load in bundle_loads(report).items()
+            if not is_system_bundle(bundle, release)
+        }
+    return ClusterNow(usage, bundles)
+
+
+def _balancer(settings: Mapping[str, str], release: str) -> Balancer:
+    conf = {key: text for key, text in settings.items() if key in KEYS and text.strip()}
+    steered = load_manager_settings(conf, release)
+    sheds = steered.is_enabled and steered.is_shedding_enabled
+    shedder = steered.shedding_strategy if sheds else None
+    return Balancer(shedder, steered.placement_strategy, release, conf)

@@ -1,0 +1,190 @@
+"""A plan, its rehearsal and its account, for a person and for a program."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import assert_never
+
+from trimtab.live.apply.run import Rehearsal
+from trimtab.live.control.account import Account, MoveAccount
+from trimtab.live.control.entries import (
+    ACCEPTED,
+    Answered,
+    Asked,
+    Astray,
+    Begun,
+    Done,
+    Effect,
+    Entry,
+    LookedUp,
+    Skipped,
+    Stopped,
+    Verified,
+)
+from trimtab.live.control.guards import Hold, Needless, Objection, Pace, Refusal
+from trimtab.live.control.move_status import Standing
+from trimtab.live.control.plan import Expected, Interval, Plan
+from trimtab.pulsar.sequences.wording import mebibytes
+
+_KINDS = {Refusal: "stops", Hold: "waits", Pace: "waits", Needless: "needless"}
+
+
+def told_rehearsal(plan: Plan, rehearsal: Rehearsal) -> Iterator[str]:
+    """Tell each move with its reason, its expected effect and what stands against it."""
+    age_s = rehearsal.view.time_s - plan.made_s
+    count = f"{len(plan.moves)} moves, {age_s:.0f} s old"
+    yield f"Plan {plan.digest} for cluster {plan.cluster}: {count}"
+    for number, standing in enumerate(rehearsal.standings, start=1):
+        yield from _told_standing(number, standing, rehearsal)
+    open_ = [each for each in rehearsal.standings if not each.is_begun]
+    ready = sum(each.may_go for each in open_)
+    begun = len(rehearsal.standings) - len(open_)
+    yield f"{ready} of {len(open_)} moves may be made now" + (f"; {begun} begun" if begun else "")
+
+
+def _told_standing(number: int, standing: Standing, rehearsal: Rehearsal) -> Iterator[str]:
+    move = standing.move
+    traffic = f", {mebibytes(move.traffic_bytes_s)}" if move.traffic_bytes_s else ""
+    yield f"{number}. {move.bundle}: {move.source} → {move.destination}{traffic}"
+    yield f"   because   {move.reason or 'the plan does not say'}"
+    yield f"   expected  {_expected(move.before, move.after)}"
+    now = []
+    for name in (move.source, move.destination):
+        broker = rehearsal.view.brokers.get(name)
+        alive = broker is not None and broker.is_answering
+        now.append(f"{name} {_percent(broker.usage_percent if broker and alive else None)}")
+    yield f"   now       {', '.join(now)}"
+    if standing.is_begun:
+        yield f"   begun     {_state(rehearsal.before.moves[number - 1])}"
+    elif not standing.objections:
+        yield "   guards    nothing against it"
+    for name, objection in standing.objections:
+        yield f"   {name:<9} {_objection(objection)}"
+
+
+def told_entry(plan: Plan, entry: Entry) -> str:
+    """Return an entry of the journal in a sentence."""
+    match entry:
+        case Begun(token=token):
+            return f"begun as number {token}"
+        case Stopped(why=why):
+            return f"stopped: {why}"
+        case Done():
+            return "done"
+        case _:
+            return f"{entry.move + 1}. {plan.moves[entry.move].bundle}: {_told_act(entry)}"
+
+
+def _told_act(
+    entry: Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect,
+) -> str:
+    match entry:
+        case Asked():
+            return f"{entry.source} → {entry.destination}"
+        case Answered(status=status, text=text):
+            return status if status == ACCEPTED else f"{status}: {text}"
+        case LookedUp():
+            return "has no owner: looked up"
+        case Verified():
+            return "arrived"
+        case Astray(owner=owner):
+            return f"is at {owner} instead"
+        case Skipped(why=why):
+            return f"skipped: {why}"
+        case Effect():
+            usage = (
+                f"source at {_percent(entry.source_percent)}, "
+                f"destination at {_percent(entry.destination_percent)}"
+            )
+            return f"{usage}; {entry.surprise}" if entry.surprise else usage
+    assert_never(entry)
+
+
+def told_account(done: Account) -> Iterator[str]:
+    """Return what became of a plan."""
+    for number, move in enumerate(done.moves, start=1):
+        yield f"{number}. {move.bundle}: {_state(move)}"
+    counts = [each.state for each in done.moves]
+    words = ", ".join(f"{counts.count(state)} {state}" for state in dict.fromkeys(counts))
+    yield f"{len(counts)} moves: {words or 'none'}"
+    if done.ended:
+        yield f"Stopped: {done.ended}"
+
+
+def rehearsal_json(plan: Plan, rehearsal: Rehearsal) -> str:
+    """Return the same as JSON."""
+    moves = [
+        {
+            "bundle": each.move.bundle,
+            "source": each.move.source,
+            "destination": each.move.destination,
+            "is_begun": each.is_begun,
+            "may_go": each.may_go,
+            "objections": [
+                {"guard": name, "kind": _KINDS[type(objection)], "why": objection.why}
+                for name, objection in each.objections
+                if objection is not None
+            ],
+        }
+        for each in rehearsal.standings
+    ]
+    words = {"plan": plan.digest, "cluster": plan.cluster, "may_go": rehearsal.may_go}
+    return json.dumps(words | {"moves": moves}, indent=1, ensure_ascii=False)
+
+
+def account_json(done: Account) -> str:
+    """Return what became of a plan as JSON; what is not known is null."""
+    moves = [
+        {
+            key: None if isinstance(value, float) and not math.isfinite(value) else value
+            for key, value in asdict(each).items()
+        }
+        for each in done.moves
+    ]
+    words = {"plan": done.plan, "is_done": done.is_done, "ended": done.ended, "runs": done.runs}
+    return json.dumps(words | {"moves": moves}, indent=1, ensure_ascii=False)
+
+
+def _state(move: MoveAccount) -> str:
+    words = move.state
+    if move.state == "verified":
+        words += f" at {move.destination}"
+        if move.verified_s is not None and move.asked_s is not None:
+            words += (
+                f" {_clock(move.verified_s)}, {move.verified_s - move.asked_s:.1f} s after the call"
+            )
+    elif move.owner is not None:
+        words += f" at {move.owner}"
+    if move.destination_percent is not None:
+        words += f"; source at {_percent(move.source_percent)}"
+        words += f", destination at {_percent(move.destination_percent)}"
+    if move.unloads > 1:
+        words += f"; {move.unloads} unloads"
+    return f"{words}; {move.remark}" if move.remark else words
+
+
+def _objection(objection: Objection) -> str:
+    return "" if objection is None else f"{_KINDS[type(objection)]}: {objection.why}"
+
+
+def _expected(before: Expected, after: Expected) -> str:
+    return (
+        f"source {_interval(before.source)} → {_interval(after.source)}, "
+        f"destination {_interval(before.destination)} → {_interval(after.destination)}"
+    )
+
+
+def _interval(given: Interval | None) -> str:
+    return "anything" if given is None else f"{given[0]:g} to {given[1]:g} %"
+
+
+def _percent(usage: float | None) -> str:
+    return "unknown" if usage is None or math.isnan(usage) else f"{usage:.1f} %"
+
+
+def _clock(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="seconds")

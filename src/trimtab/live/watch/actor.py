@@ -1,0 +1,209 @@
+"""Carries out what the strategy beside decides, one bundle at a time, as far as it may."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from trimtab.live.apply import JournalError, LockError, Reached, Watching, Where, reached
+from trimtab.live.apply.files import PlanError, write_plan
+from trimtab.live.apply.journal import opened_journal
+from trimtab.live.apply.live import each_of
+from trimtab.live.apply.post import Post
+from trimtab.live.apply.run import carried_out_by
+from trimtab.live.control.account import Account
+from trimtab.live.control.throttle import Bars, Health, Throttle, adapted, bad_signs, granted
+from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.calls import CallError
+from trimtab.live.watch.health import Fares
+from trimtab.live.watch.nouns import Acted, Decided, Settings
+from trimtab.live.watch.plans import PlannedRound, effect_share, limits_of, planned, unloaded_by
+from trimtab.live.watch.targets import moves_of
+
+#: Plans in a row that end before they are done, after which nothing is moved any more.
+_CUT_SHORT_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ActingAsked:
+    """What is asked of whoever acts."""
+
+    where: Where
+    #: Names of `Limits` → value.
+    limits: Mapping[str, float] = field(default_factory=dict)
+    bars: Bars = field(default_factory=Bars)
+
+
+class Actor(Protocol):
+    """Who may carry out what is decided."""
+
+    def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
+        """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
+
+    def unloaded(self) -> list[tuple[datetime, str]]:
+        """Return what was unloaded since the last call."""
+
+    def end(self) -> list[Acted]:
+        """Wait until what is in flight has landed, and say what was done."""
+
+
+class Onlooker:
+    """Does nothing."""
+
+    def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
+        """Carry out nothing."""
+        del decided, settings
+        return []
+
+    def unloaded(self) -> list[tuple[datetime, str]]:
+        """Say that nothing was unloaded."""
+        return []
+
+    def end(self) -> list[Acted]:
+        """Have nothing to wait for."""
+        return []
+
+
+class LiveActor:
+    """Carries plans out, each in a thread beside; one at a time."""
+
+    def __init__(
+        self, asked: ActingAsked, cluster: Reached, post: Post, folder: Path,
+        is_over: threading.Event,
+    ) -> None:  # fmt: skip
+        """Prepare, with the lock held."""
+        self._asked, self._cluster, self._post = asked, cluster, post
+        self._folder, self._is_over = folder, is_over
+        self._throttle = Throttle(asked.bars.moves_min)
+        self._fares = Fares()
+        self._running: tuple[threading.Thread, Decided, PlannedRound] | None = None
+        self._outcome: Account | str = ""
+        self._share, self._is_cut_short, self._n_cut_short = float("nan"), False, 0
+        self._unloaded: list[tuple[datetime, str]] = []
+
+    def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
+        """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
+        said = self._finished()
+        if not decided:
+            return said
+        newest = decided[-1]
+        health, signs = self._look()
+        self._throttle = adapted(self._throttle, health, self._asked.bars)
+        wanted = [move for move in moves_of(newest.shadow) if move[2] is not None]
+        why = self._why_not()
+        if why or not wanted:
+            return [*said, self._said(newest, 0, signs, why)]
+        count, self._throttle = granted(self._throttle, len(wanted))
+        if count:
+            self._begin(newest, count, settings)
+        return [*said, self._said(newest, count, signs, "")]
+
+    def unloaded(self) -> list[tuple[datetime, str]]:
+        """Return what was unloaded since the last call."""
+        found, self._unloaded = self._unloaded, []
+        return found
+
+    def end(self) -> list[Acted]:
+        """Wait until what is in flight has landed, and say what was done."""
+        if self._running is not None:
+            self._running[0].join()
+        return self._finished()
+
+    def _why_not(self) -> str:
+        if self._n_cut_short >= _CUT_SHORT_MAX:
+            return f"the last {_CUT_SHORT_MAX} plans were not done: nothing more is moved"
+        if self._running is not None:
+            return "the last plan is still being carried out"
+        if self._is_over.is_set():
+            return "the watch is ending"
+        return "" if self._post.is_ours else "the lock is lost: nothing more is moved"
+
+    def _look(self) -> tuple[Health, tuple[str, ...]]:
+        admin = self._cluster.admin
+
+        def metrics(broker: str) -> str | None:
+            try:
+                return admin.metrics(broker)
+            except CallError:
+                return None
+
+        try:
+            told = each_of(admin.brokers(), metrics)
+        except CallError:
+            told = {}
+        latency_ms, failures = self._fares.since(told)
+        health = Health(latency_ms, self._share, failures, self._is_cut_short)
+        self._share, self._is_cut_short = float("nan"), False
+        return health, bad_signs(health, self._asked.bars)
+
+    def _begin(self, decided: Decided, count: int, settings: Settings) -> None:
+        """Write a plan, and carry it out beside."""
+        limits = limits_of(settings, self._asked.limits)
+        round_ = planned(decided, count, self._cluster.admin.cluster, settings, limits)
+        path = self._folder / f"{decided.number:06d}.json"
+        looking = Watching(lambda entry: None, lambda why: None, self._is_over)
+
+        def run() -> None:
+            try:
+                write_plan(path, round_.plan)
+                journal = path.with_name(f"{path.name}.journal")
+                with opened_journal(journal, round_.plan.digest) as kept:
+                    self._outcome = carried_out_by(
+                        self._post, round_.plan, self._cluster, kept, looking
+                    )
+            except (CallError, GatherError, JournalError, LockError, PlanError) as error:
+                self._outcome = str(error)
+
+        thread = threading.Thread(target=run, name="acting", daemon=False)
+        self._running = thread, decided, round_
+        thread.start()
+
+    def _finished(self) -> list[Acted]:
+        """Return what became of the plan that was being carried out, if it is over."""
+        if self._running is None or self._running[0].is_alive():
+            return []
+        _, decided, round_ = self._running
+        self._running, outcome = None, self._outcome
+        if isinstance(outcome, str):
+            self._is_cut_short = True
+            self._n_cut_short += 1
+            return [replace(self._said(decided, 0, (), outcome), is_over=True)]
+        self._is_cut_short = not outcome.is_done and not self._is_over.is_set()
+        self._n_cut_short = self._n_cut_short + 1 if self._is_cut_short else 0
+        self._share = effect_share(round_, outcome)
+        self._unloaded += unloaded_by(outcome)
+        told = tuple((made.bundle, made.state) for made in outcome.moves)
+        said = self._said(decided, len(told), (), outcome.ended or "")
+        return [replace(said, is_over=True, states=told)]
+
+    def _said(self, decided: Decided, count: int, signs: tuple[str, ...], why: str) -> Acted:
+        return Acted(decided.number, decided.time, count, self._throttle.moves, signs, why)
+
+
+@contextmanager
+def acting(asked: ActingAsked, folder: Path, is_over: threading.Event) -> Iterator[LiveActor]:
+    """Hold the lock of a cluster, and carry out what is decided.
+
+    Args:
+        asked: where, and within which limits.
+        folder: for plans and their journals; made if need be, and its parent.
+        is_over: set by whoever wants it to end: what is in flight lands first.
+
+    Raises:
+        GatherError: nobody answers.
+        LockError: somebody else acts on the cluster.
+    """
+    with reached(asked.where) as cluster, cluster.held() as post:
+        for each in (folder.parent, folder):
+            each.mkdir(mode=0o700, exist_ok=True)
+        actor = LiveActor(asked, cluster, post, folder, is_over)
+        try:
+            yield actor
+        finally:
+            is_over.set()
+            actor.end()

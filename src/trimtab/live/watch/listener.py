@@ -1,0 +1,97 @@
+"""What is recorded, as it is recorded: lines of a recording → rows of tables."""
+
+from __future__ import annotations
+
+import json
+import queue
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC
+from pathlib import Path
+from typing import Any
+
+from trimtab.ingest.averages import store_bundles
+from trimtab.ingest.entries import Entry
+from trimtab.ingest.load_reports import load_report, store_broker
+from trimtab.ingest.outcome import Origin, Outcome, Rows
+from trimtab.ingest.store import store_leader, store_ownership
+from trimtab.live.gather.cluster import TROUBLE
+from trimtab.live.watch.nouns import Row
+
+_STORE: Mapping[str, Callable[[str, Origin], Outcome]] = {
+    "store/brokers.jsonl": store_broker,
+    "store/leader.jsonl": store_leader,
+    "store/bundles.jsonl": store_bundles,
+    "store/ownership.jsonl": store_ownership,
+}
+_POLLED: Mapping[str, Callable[[str, Origin], Outcome]] = {
+    "load-reports.jsonl": load_report,
+    "store/leader.jsonl": store_leader,
+    "store/ownership.jsonl": store_ownership,
+}
+
+
+class Listening:
+    """Hears a recording while it is written, from whichever thread writes it."""
+
+    def __init__(self, recording: Path, *, sees_writes: bool) -> None:
+        """Prepare to listen.
+
+        Args:
+            recording: its folder.
+            sees_writes: the store is watched, so that what brokers answer counts for nothing.
+        """
+        self._recording = recording
+        self._sources = _STORE if sees_writes else _POLLED
+        self._lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()
+        #: File → lines that `rows` has given.
+        self._given: dict[str, int] = {}
+        self._active: frozenset[str] = frozenset()
+        #: Lines that could not be read, and why the last of them.
+        self.n_rejected = 0
+        self.rejected_because = ""
+
+    def heard(self, name: str, text: str) -> None:
+        """Take a line of a file; called by whoever writes it."""
+        if name in self._sources or name == TROUBLE:
+            self._lines.put((name, text))
+
+    def rows(self) -> list[Row]:
+        """Give what came since the last call."""
+        found: list[Row] = []
+        while not self._lines.empty():
+            name, text = self._lines.get()
+            self._given[name] = self._given.get(name, 0) + 1
+            found += self._read(name, text)
+        return found
+
+    def again(self) -> list[Row]:
+        """Give once more all that `rows` has given."""
+        found: list[Row] = []
+        self._active = frozenset()
+        for name, count in self._given.items():
+            with (self._recording / name).open(encoding="utf-8") as file:
+                for _, text in zip(range(count), file, strict=False):
+                    found += self._read(name, text)
+        return found
+
+    def _read(self, name: str, text: str) -> Iterator[Row]:
+        if name == TROUBLE:
+            yield from self._departures(text)
+            return
+        outcome = self._sources[name](text, Origin(name, "", UTC, None))
+        if isinstance(outcome, Rows):
+            yield from outcome.rows
+        else:
+            self.n_rejected += 1
+            self.rejected_because = f"{name}: {getattr(outcome, 'reason', 'nothing in it')}"
+
+    def _departures(self, text: str) -> Iterator[Row]:
+        """Return who is not active any more, where no store tells it."""
+        told = json.loads(text)
+        if told.get("event") != "active" or "load-reports.jsonl" not in self._sources:
+            return
+        active = frozenset(told["brokers"])
+        gone, self._active = self._active - active, active
+        for broker in sorted(gone):
+            row: dict[str, Any] = {"time": Entry(told).moment("time"), "broker": broker}
+            yield "load_reports", {**row, "origin": "rest", "is_gone": True, "version": None}

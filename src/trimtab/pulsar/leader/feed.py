@@ -1,0 +1,103 @@
+"""Many samples fed to many averages, one after the other, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.pulsar.leader.samples import Samples
+from trimtab.pulsar.leader.time_average import averaged
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+# Feedings after which those at rest are left out: to look costs as much as to feed thrice.
+_STRIDE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A sample for each of some rows, which stand there once, and how often it is fed."""
+
+    rows: Ints
+    #: (n, 5) METRICS and topics.
+    samples: Floats
+    times: Ints
+
+
+def turns(new: Samples, since: Ints, until: int) -> Iterator[Turn]:
+    """Lay out what rows are fed: their first sample, then their second.
+
+    Args:
+        new: the samples.
+        since: (n_rows,) how many feedings each row has had already.
+        until: how many it is to have.
+    """
+    order = np.argsort(new.rows, kind="stable")
+    rows, at = new.rows[order], new.at[order]
+    is_last = np.append(rows[1:] != rows[:-1], True)[: rows.size]
+    ends = np.where(is_last, until, np.append(at[1:], until)[: rows.size])
+    times = ends - np.maximum(at, since[rows])
+    # Of two that came before the same feeding only the second is fed.
+    is_fed = times > 0
+    order, rows, times = order[is_fed], rows[is_fed], times[is_fed]
+    starts = np.flatnonzero(np.append(True, rows[1:] != rows[:-1])[: rows.size])
+    place = np.arange(rows.size) - np.repeat(starts, np.diff(np.append(starts, rows.size)))
+    by_place = np.argsort(place, kind="stable")
+    for mine in np.split(by_place, np.cumsum(np.bincount(place))[:-1]):
+        yield Turn(rows[mine], new.samples[order[mine]], times[mine])
+
+
+def feed(average: Floats, taken: Ints, most: int, sample: Floats, times: Ints) -> None:
+    """Feed each average its sample, so many times.
+
+    Args:
+        average: (4, n) METRICS so far; changed in place.
+        taken: (n,) samples in each, never more than `most`; changed in place.
+        most: the greatest number of samples.
+        sample: (4, n) of each.
+        times: (n,) how often.
+
+    Properties:
+        The numbers are those of as many calls of `averaged`.
+        What is fed the same comes to rest: each time the distance becomes a share of itself,
+        and rounding does not turn it back.  So few feedings are as good as thousands.
+    """
+    young = np.clip(most - taken, 0, times)
+    left = times - young
+    with np.errstate(all="ignore"):
+        if (places := _longest_first(young)).size:
+            values, samples, counts = average[:, places], sample[:, places], taken[places]
+            for n in _together(young[places]):
+                counts[:n] += 1
+                values[:, :n] = averaged(values[:, :n].T, counts[:n, None], samples[:, :n].T).T
+            average[:, places], taken[places] = values, counts
+        while (places := _longest_first(left)).size:
+            values, samples = average.take(places, axis=1), sample.take(places, axis=1)
+            now = np.minimum(left[places], _STRIDE)
+            for n in _together(now):
+                # As `averaged` has it, in place; with one number for all in half the time.
+                value = values[:, :n]
+                value *= np.float64(most - 1)
+                value += samples[:, :n]
+                value /= np.float64(most)
+            average[:, places] = values
+            left[places] = np.where(are_at_rest(values, most, samples), 0, left[places] - now)
+
+
+def are_at_rest(average: Floats, most: int, sample: Floats) -> Flags:
+    """Tell which averages of as many samples as there may be the same sample changes no more."""
+    after = averaged(average, most, sample)
+    return np.asarray((after == average).all(axis=0))
+
+
+def _longest_first(times: Ints) -> Ints:
+    """Return where there is something to do, what is to be done most often first."""
+    places = np.flatnonzero(times)
+    return places[np.argsort(-times[places], kind="stable")]
+
+
+def _together(times: Ints) -> list[int]:
+    """Say for one feeding after the other how many take part."""
+    together: list[int] = (times.size - np.cumsum(np.bincount(times)))[:-1].tolist()
+    return together

@@ -1,0 +1,77 @@
+"""Samples of rows of averages that wait to be fed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from operator import itemgetter
+
+import numpy as np
+
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+# Samples that are laid out together, for the sake of memory.
+_TOGETHER = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """New samples of some rows, in the order in which they came."""
+
+    #: (n_told,) how often all had been fed by then.
+    at: Ints
+    #: (n_told,) which row each is of.
+    rows: Ints
+    #: (n_told, 5) METRICS and topics.
+    samples: Floats
+
+    def of(self, rows: Flags) -> Samples:
+        """Return those of some rows."""
+        mine = np.flatnonzero(rows[self.rows])
+        return Samples(self.at[mine], self.rows[mine], self.samples[mine])
+
+
+@dataclass(slots=True)
+class Waiting:
+    """What was told and is not taken yet."""
+
+    #: Samples that wait.
+    size: int = 0
+    #: After how many feedings they came, rows, and samples as they were given.
+    _pending: list[tuple[int, Ints, Floats]] = field(default_factory=list)
+
+    def tell(self, at: int, rows: Ints, samples: Floats) -> None:
+        """Put samples behind the others."""
+        self._pending.append((at, rows, samples))
+        self.size += rows.size
+
+    def before(self, feedings: int) -> Samples:
+        """Show what came before a feeding."""
+        return _together(self._pending[: self._count(feedings)])
+
+    def take(self, feedings: int) -> Iterator[tuple[Samples, int]]:
+        """Take what came before a feeding part by part, each with the feedings over by its end.
+
+        One part comes at least; what came later goes on waiting.
+        """
+        count = self._count(feedings)
+        taken, self._pending = self._pending[:count], self._pending[count:]
+        sizes = np.cumsum([0, *(rows.size for _, rows, _ in taken)])
+        self.size -= int(sizes[-1])
+        cuts = np.searchsorted(sizes, range(_TOGETHER, int(sizes[-1]), _TOGETHER)).tolist()
+        for start, end in pairwise([0, *cuts, count]):
+            yield _together(taken[start:end]), taken[end][0] if end < count else feedings
+
+    def _count(self, feedings: int) -> int:
+        return bisect_left(self._pending, feedings, key=itemgetter(0))
+
+
+def _together(parts: Sequence[tuple[int, Ints, Floats]]) -> Samples:
+    sizes = np.array([rows.size for _, rows, _ in parts], np.int64)
+    return Samples(
+        np.repeat(np.array([at for at, _, _ in parts], np.int64), sizes),
+        np.concatenate([np.empty(0, np.int64), *(rows for _, rows, _ in parts)]),
+        np.concatenate([np.empty((0, 5)), *(samples for _, _, samples in parts)]),
+    )

@@ -1,0 +1,123 @@
+"""Reading keys of broker.conf: text → value, with the default of each release."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from trimtab.files.errors import TrimtabError
+from trimtab.pulsar.keys import KEYS, Kind, Value
+
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+# As Double.parseDouble takes them, which knows NaN and Infinity by these names alone.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|NaN|Infinity)", re.ASCII)
+_BITS = {Kind.INT: 32, Kind.LONG: 64}
+
+# Of the other keys of a 4.0.8 broker none resembles a load-balancing key by more than 0.80
+# (exposeManagedLedgerMetricsInPrometheus); a slip of one or two letters stays above 0.9.
+_RESEMBLANCE_MIN = 0.9
+
+# A key that begins like a load-balancing key is told anyway; below this no guess is made.
+_GUESS_MIN = 0.8
+
+
+class SettingError(TrimtabError, ValueError):
+    """A key's value cannot be read; says which key, what was found, what was expected."""
+
+    def __init__(self, key: str, found: str, expected: str) -> None:
+        """Say what is wrong with the value."""
+        super().__init__(f"{key}: found {found!r}, expected {expected}")
+        self.key, self.found, self.expected = key, found, expected
+
+
+def setting(conf: Mapping[str, str], name: str, release: str) -> Value | None:
+    """Read one key, or its default in that release; None if the release has no such key.
+
+    A blank value counts as not set, as in Pulsar.
+
+    Args:
+        conf: key → text, as in broker.conf.
+        name: a key of KEYS.
+        release: a Pulsar release or a release line.
+
+    Raises:
+        SettingError: the text is not what the key takes.
+    """
+    key = KEYS[name]
+    default = key.default(release)
+    text = conf.get(name, "").strip()
+    if default is None or not text:
+        return default
+    return _parsed(name, key.kind, text)
+
+
+def unknown_keys(conf: Mapping[str, str]) -> tuple[tuple[str, str | None], ...]:
+    """Find keys that are meant for the load balancer and that no release knows.
+
+    A key counts as meant for it if it begins like one (`loadBalance`) or is close to one;
+    the other hundreds of keys of a broker.conf are passed over.
+
+    Returns:
+        Unknown key and the known one that it resembles most, if any, in the order of `conf`.
+    """
+    found: list[tuple[str, str | None]] = []
+    for name in conf:
+        if name in KEYS:
+            continue
+        close = get_close_matches(name, KEYS, n=1, cutoff=_RESEMBLANCE_MIN)
+        if close:
+            found.append((name, close[0]))
+        elif name.lower().startswith("loadbalance"):
+            nearest = get_close_matches(name, KEYS, n=1, cutoff=_GUESS_MIN)
+            found.append((name, nearest[0] if nearest else None))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads keys of one broker.conf as the types that the settings have."""
+
+    conf: Mapping[str, str]
+    release: str
+
+    def number(self, name: str, before: float | None = None) -> float:
+        """Read a number; `before` is what releases did that had no such key yet."""
+        return float(self._value(name, before))
+
+    def percent(self, name: str) -> float:
+        """Read a whole percentage as a fraction."""
+        # As the Java converts; multiplying by 0.01 would round differently.
+        return int(self._value(name)) / 100.0
+
+    def flag(self, name: str, before: bool | None = None) -> bool:
+        """Read a flag; `before` as for numbers."""
+        return bool(self._value(name, before))
+
+    def text(self, name: str, before: str | None = None) -> str:
+        """Read text; `before` as for numbers."""
+        return str(self._value(name, before))
+
+    def _value(self, name: str, before: Value | None = None) -> Value:
+        value = setting(self.conf, name, self.release)
+        if value is None:
+            value = before
+        if value is None:
+            raise SettingError(name, self.release, "a release that has this key")
+        return value
+
+
+def _parsed(name: str, kind: Kind, text: str) -> Value:
+    """Turn a value's text into what its kind says."""
+    if kind is Kind.BOOL and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if kind in _BITS and _WHOLE.fullmatch(text):
+        value = int(text)
+        if -(2 ** (_BITS[kind] - 1)) <= value < 2 ** (_BITS[kind] - 1):
+            return value
+    if kind in (Kind.FLOAT, Kind.OPTIONAL_FLOAT) and _NUMBER.fullmatch(text):
+        return float(text)
+    if kind in (Kind.TEXT, Kind.CLASS, Kind.LIST):
+        return text
+    raise SettingError(name, text, kind.value)

@@ -1,0 +1,278 @@
+"""The leader of a recording, which decides by exactly what is written down.
+
+It hears of whole reports, one after the other, and keeps what a reader of the recording keeps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from trimtab.lab.simulate.cluster import Cluster
+from trimtab.lab.simulate.reports import Writes
+from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.timetable import Due, Round, Timetable
+from trimtab.lab.simulate.windows import Counted
+from trimtab.pulsar.bundles import is_system_bundle, namespace
+from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.view import LeaderView, Report
+from trimtab.pulsar.map_order import concurrent_hash_map_order
+from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints
+from trimtab.trials.record.clock import LeaderClock
+from trimtab.trials.record.listener import Listener, Unloading, Write
+
+# What a broker reports of memory it has, MiB, and of its CPU, percent of a core.
+_MEMORY_MIB, _DIRECT_MIB, _CPU_PERCENT = 4096.0, 8192.0, 800.0
+_KBIT = 8.0 / 1000.0
+
+
+class HeardTimetable(Timetable):
+    """Knows what time it is, and when the next round is due."""
+
+    clock: LeaderClock
+    now_s: float = 0.0
+
+    def enter(self, time_s: float, due: Due) -> None:
+        """Let something be done at a time."""
+        super().enter(time_s, due)
+        if isinstance(due, Round):
+            self.clock.round_s = time_s
+
+    def next(self, before_s: float) -> tuple[float, Due] | None:
+        """Take what is due first."""
+        found = super().next(before_s)
+        self.now_s = before_s if found is None else found[0]
+        return found
+
+
+@dataclass(slots=True)
+class RecordedLeader:
+    """A leader that knows what its reports say, and nothing else."""
+
+    simulation: Simulation
+    clock: LeaderClock
+    listener: Listener
+    #: What becomes of a report before it is written.
+    reported: Callable[[int, float, Report], Report]
+    cluster: Cluster = field(init=False)
+    view: LeaderView = field(default_factory=LeaderView)
+    #: Positions of the brokers that it knows, in the order of its map.
+    order: Ints = field(init=False)
+    #: A bundle is looked up or shed: s at which, and whether it is a round of shedding.
+    acts_s: float = 0.0
+    is_round: bool = False
+    #: What was selected last, in a round.
+    target: int | None = None
+    #: (n_brokers,) ms by which a broker writes before its tick is over.
+    early_ms: list[int] = field(init=False)
+    #: Broker → bundles, messages/s in and out, as it counted last.
+    stats: dict[int, tuple[Ints, Floats, Floats]] = field(init=False)
+    #: (n_brokers, 5) columns RESOURCES.
+    limits: Floats = field(init=False)
+    names: NDArray[np.object_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin to tell, before any time has passed."""
+        cluster = self.cluster = self.simulation.cluster
+        random = np.random.default_rng((self.simulation.world.seed, 7))
+        self.early_ms = random.integers(20, 980, cluster.nobody).tolist()
+        none = np.empty(0, np.int64), np.empty(0), np.empty(0)
+        self.stats = dict.fromkeys(range(cluster.nobody), none)
+        nic = cluster.machines.nic * _KBIT
+        ones = np.ones(cluster.nobody)
+        self.limits = np.stack(
+            (_CPU_PERCENT * ones, _MEMORY_MIB * ones, _DIRECT_MIB * ones, nic, nic), axis=1
+        )
+        self.names = np.array(cluster.bundles.names, np.object_)
+        brokers = cluster.machines.names
+        position = {name: i for i, name in enumerate(brokers)}
+        present = [brokers[i] for i in np.flatnonzero(cluster.is_registered).tolist()]
+        for name in concurrent_hash_map_order(present):
+            self._write(position[name], -60.0, np.zeros(3), np.zeros(4))
+        self._follow()
+
+    # -------------------------------------------------------------- what it hears
+
+    def take(self, writes: Writes, was_behind: Flags, counted: Counted) -> None:
+        """Take what brokers measured and wrote in a stretch."""
+        del was_behind
+        fresh = self._counted(counted)
+        tick_s = self._tick_s
+        ends = (writes.tick + 1) * tick_s
+        early = np.array(self.early_ms)[writes.broker]
+        for i in np.argsort(ends * 1000.0 - early, kind="stable").tolist():
+            broker = int(writes.broker[i])
+            if writes.is_fresh[i]:
+                self.stats[broker] = fresh[broker]
+            self._write(broker, float(ends[i]), writes.usage[i], writes.totals[i])
+        self.stats.update(fresh)
+        self.listener.passed(self.simulation.tick * tick_s)
+
+    def join(self, broker: int) -> None:
+        """Meet a broker."""
+        self.stats[broker] = np.empty(0, np.int64), np.empty(0), np.empty(0)
+        self._write(broker, self._timetable.now_s, np.zeros(3), np.zeros(4))
+        self._follow()
+
+    def drop(self, broker: int) -> None:
+        """Lose a broker, with all that it said."""
+        time_ms = self.clock.happens(self._timetable.now_s)
+        self.view.drop(self.cluster.machines.names[broker])
+        self.listener.left(time_ms, broker)
+        self._follow()
+
+    def recompute(self, times: int) -> None:
+        """Feed every average so many samples more, and store them."""
+        time_ms = self.clock.happens(self._timetable.now_s)
+        for _ in range(times):
+            self.view.recompute()
+        self.listener.flushed(time_ms, self.view)
+
+    def forget(self, bundle: int) -> None:
+        """Go on with a bundle that is no more until its broker's next report leaves it out."""
+
+    def move(self, bundle: int, source: int, target: int) -> None:
+        """Note a change of owner."""
+        name = self.cluster.bundles.names[bundle]
+        self.view.own.discard(name)
+        if target >= 0 and target == self.simulation.chief:
+            self.view.own.add(name)
+        time_ms = self.clock.happens(self._timetable.now_s)
+        self.listener.owned(time_ms, bundle, source, target)
+
+    def preallocate(self, bundle: int, broker: int) -> None:
+        """Give a bundle to a broker that does not report it yet."""
+        names = self.cluster.bundles.names[bundle], self.cluster.machines.names[broker]
+        self.view.give(*names)
+
+    def meet(self, bundle: int) -> None:
+        """Make averages of a bundle that is to be placed and is not known."""
+        self.view.meet(self.cluster.bundles.names[bundle])
+
+    def unloaded(self, bundle: int, time_s: float) -> None:
+        """Remember when a bundle was unloaded, and tell that it was."""
+        time_ms = self.clock.happens(self.acts_s)
+        self.view.recently_unloaded[self.cluster.bundles.names[bundle]] = time_ms / 1000.0
+        source, took_s = int(self.cluster.owner[bundle]), time_s - self.acts_s
+        self.listener.unloading(Unloading(time_ms, bundle, source, self.target, took_s))
+        self.target, self.acts_s = None, time_s
+        self.clock.unseen_ms = round(took_s * 1000.0)
+
+    def start_anew(self) -> None:
+        """Be another broker."""
+        self.view.preallocated.by_broker.clear()
+        self.view.recently_unloaded.clear()
+        self.follow_leader(self.clock.happens(self._timetable.now_s))
+
+    def follow_leader(self, time_ms: int) -> None:
+        """Tell who leads from some time on, and have the view know what it owns itself."""
+        chief = self.simulation.chief
+        self.view.own = {self.cluster.bundles.names[i] for i in self.cluster.owned(chief).tolist()}
+        self.clock.unseen_ms = 0
+        self.listener.elected(time_ms, chief)
+
+    # -------------------------------------------------------------- what it shows
+
+    def known(self) -> tuple[str, ...]:
+        """Return the brokers that it knows, in the order of its map."""
+        return self.view.order()
+
+    def load(self, unloaded_before_s: float) -> ClusterLoad:
+        """Lay out what it knows."""
+        grace_s = self.simulation.settings.grace_period_s
+        self.acts_s, self.target = unloaded_before_s + grace_s, None
+        time_ms = self.clock.happens(self.acts_s)
+        self.view.forget_unloads_before(time_ms / 1000.0 - grace_s)
+        release = self.simulation.balancer.release
+        return cluster_load(self.view, lambda bundle: is_system_bundle(bundle, release))
+
+    def load_for_placement(self) -> ClusterLoad:
+        """Return what it knows of brokers."""
+        return broker_load(self.view)
+
+    def candidates(self, bundle: int, distributes_evenly: bool) -> tuple[Ints, Ints]:
+        """Return everybody, and whom even distribution leaves; positions in the load."""
+        view, place = self.view, self.view.rank()
+        everybody = np.array([place[name] for name in view.set_order()], np.int64)
+        if not distributes_evenly:
+            return everybody, everybody
+        left = view.brokers_with_fewest(namespace(self.cluster.bundles.names[bundle]))
+        return everybody, np.array([place[name] for name in left], np.int64)
+
+    def selecting(self) -> int:
+        """Stamp a selection."""
+        return self.clock.happens(self.acts_s)
+
+    @property
+    def _tick_s(self) -> float:
+        return self.simulation.parameters.measuring.tick_s
+
+    @property
+    def _timetable(self) -> HeardTimetable:
+        timetable = self.simulation.timetable
+        assert isinstance(timetable, HeardTimetable)
+        return timetable
+
+    def _counted(self, counted: Counted) -> dict[int, tuple[Ints, Floats, Floats]]:
+        """Sort what was counted by broker."""
+        listed = np.flatnonzero(counted.is_listed)
+        server = self.cluster.server[counted.bundles[listed]]
+        listed = listed[np.argsort(server, kind="stable")]
+        closing = np.flatnonzero(counted.tick >= 0)
+        ends = np.searchsorted(np.sort(server), closing, side="right").tolist()
+        starts = np.searchsorted(np.sort(server), closing, side="left").tolist()
+        columns = counted.bundles[listed], counted.rate_in[listed], counted.rate_out[listed]
+        return {
+            broker: (columns[0][a:b], columns[1][a:b], columns[2][a:b])
+            for broker, a, b in zip(closing.tolist(), starts, ends, strict=True)
+        }
+
+    def _write(self, broker: int, end_s: float, usage: Floats, totals: Floats) -> None:
+        """Have a broker write its report, and the leader hear of it."""
+        time_ms = self.clock.is_written(end_s, self.early_ms[broker])
+        report = self.reported(broker, end_s, self.report(broker, usage, totals))
+        self.view.take(report)
+        self.listener.wrote(Write(time_ms, broker, report))
+
+    def report(self, broker: int, usage: Floats, totals: Floats) -> Report:
+        """Have a broker say what it knows.
+
+        Args:
+            broker: its position.
+            usage: (3,) percent of CPU, NIC in and NIC out.
+            totals: (4,) messages/s in and out, bytes/s in and out.
+        """
+        bundles, rate_in, rate_out = self.stats[broker]
+        size = self.cluster.bundles.message_bytes[bundles]
+        samples = np.stack(
+            (
+                rate_in,
+                rate_out,
+                rate_in * size,
+                rate_out * size,
+                self.cluster.bundles.topics[bundles],
+            ),
+            axis=1,
+        )
+        measuring = self.simulation.parameters.measuring
+        percent = np.array(
+            [usage[0], measuring.memory_percent, measuring.direct_memory_percent, *usage[1:]]
+        )
+        names = tuple(self.names[bundles].tolist())
+        return Report(
+            broker=self.cluster.machines.names[broker],
+            usage=percent / 100.0 * self.limits[broker],
+            limit=self.limits[broker],
+            totals=totals.copy(),
+            bundles=names,
+            measured=names,
+            samples=samples,
+        )
+
+    def _follow(self) -> None:
+        """Walk brokers as the view does."""
+        position = {name: i for i, name in enumerate(self.cluster.machines.names)}
+        self.order = np.array([position[name] for name in self.view.order()], np.int64)

@@ -1,0 +1,1 @@
+"""`make site`: the pages of docs/ as a site to click through, which needs no network."""
