@@ -41,9 +41,9 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
         return Plans(plans.entries, averages)
     now = iter(_contents_now(plans, averages, keys))
     entries = {}
-    for inserted, found in plans.entries.items():
+    for inserted, group in plans.entries.items():
         left = []
-        for old in found:
+        for old in group:
             # One that was forgotten changes no more.
             plan = old if old.is_forgotten else _updated(old, next(now))
             if not plan.is_forgotten or keys.outlives(inserted, plan):
@@ -74,11 +74,11 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     entries = _copied(plans.entries)
     contents = keys.contents(plans.seen, [bundle for bundle, _ in pairs])
     for (bundle, broker), content in zip(pairs, contents, strict=True):
-        found = list(entries.get(content, ()))
-        at = next((i for i, plan in enumerate(found) if plan.content == content), len(found))
-        old = found[at : at + 1] or [Plan(bundle, _number(plans.seen, bundle), content, False, "")]
-        found[at : at + 1] = [replace(old[0], broker=broker)]
-        entries[content] = tuple(found)
+        group = list(entries.get(content, ()))
+        at = next((i for i, plan in enumerate(group) if plan.content == content), len(group))
+        old = group[at : at + 1] or [Plan(bundle, _number(plans.seen, bundle), content, False, "")]
+        group[at : at + 1] = [replace(old[0], broker=broker)]
+        entries[content] = tuple(group)
     return replace(plans, entries=entries)
 
 
@@ -135,7 +135,7 @@ def _number(averages: BundleData | None, bundle: str) -> int:
 
 def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes | None]:
     """Return what each key that was not forgotten holds now, in order; None: it is forgotten."""
-    alive = [plan for found in plans.entries.values() for plan in found if not plan.is_forgotten]
+    alive = [plan for group in plans.entries.values() for plan in group if not plan.is_forgotten]
     rows = [averages.rows.get(plan.bundle, -1) for plan in alive]
     # A row of -1 gives some number, and is left out by itself.
     numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)

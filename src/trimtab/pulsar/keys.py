@@ -48,11 +48,11 @@ class Key:
     def default(self, release: str) -> Value | None:
         """Look up the default in a release or release line; None if it has no such key."""
         wanted = release_order(release)
-        found: Value | None = None
+        default: Value | None = None
         for since, value in self.defaults.items():
             if release_order(since) <= wanted:
-                found = value
-        return found
+                default = value
+        return default
 
 
 def _always(value: Value) -> Mapping[str, Value]:

@@ -38,7 +38,7 @@ class Others(Protocol):
 
     @property
     def least(self) -> float:
-        """The least that they can take, percent."""
+        """Return the least that they can take, percent."""
 
     def ticks(self, first: int, last: int) -> Floats:
         """Return percent of CPU, (n_ticks, n_brokers), of the ticks from `first` up to `last`.
@@ -102,12 +102,12 @@ class DrawnPhases:
 
 
 def _on_looks(phase: Ints, look: int) -> Ints:
-    """Let windows close when the broker looks whether it is to write a report."""
+    """Return phases of windows that close when the broker looks whether to write a report."""
     return phase - phase % look + look - 1
 
 
 def drawn_surroundings(world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
-    """Draw the surroundings of a scenario from the seed of its world."""
+    """Return the surroundings of a scenario, drawn from the seed of its world."""
     physics, tick_s = parameters.physics, parameters.measuring.tick_s
     return Surroundings(
         traffic=Traffic(world, physics, splits),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab.lab.restarts.orders import Foretold, Order, Timing, foretold, orders
+from trimtab.lab.restarts.orders import Order, RestartForecast, Timing, foretold, orders
 from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.live.apply.live import each_of
@@ -40,7 +40,7 @@ class RestartPlan:
     leader: str | None
     timing: Timing
     balancer: Balancer
-    orders: tuple[Foretold, ...]
+    orders: tuple[RestartForecast, ...]
 
 
 def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:

@@ -156,8 +156,8 @@ class LeaderView:
         self.averages.feed()
         if self._doubled:
             self._feed_doubled()
-        if given := self.preallocated.by_broker:
-            reported = {it: set(self._reports[it].bundles) for it in given if it in self._reports}
+        if brokers := self.preallocated.by_broker:
+            reported = {it: set(self._reports[it].bundles) for it in brokers if it in self._reports}
             self.preallocated.take_back(self.own, reported)
 
     def store(self, bundles: tuple[str, ...], averages: Average) -> None:
@@ -342,11 +342,11 @@ class LeaderView:
     def _meet_reported(self) -> None:
         """Make averages of what is reported and not known, in the order of the walk."""
         rank = self.rank()
-        found = []
+        walk = []
         for row in self._unmet:
-            broker, place = min(self._holders[row].items(), key=lambda held: rank[held[0]])
-            found.append((rank[broker], place, self._reports[broker].measured[place]))
-        for _, _, bundle in sorted(found):
+            broker, place = min(self._holders[row].items(), key=lambda holding: rank[holding[0]])
+            walk.append((rank[broker], place, self._reports[broker].measured[place]))
+        for _, _, bundle in sorted(walk):
             self.averages.meet(bundle)
         self._unmet.clear()
 

@@ -179,5 +179,5 @@ def _bundle_traffic(load: ClusterLoad, bundle: int) -> str:
     with np.errstate(all="ignore"):
         rate = float(traffic.rate_in[bundle] + traffic.rate_out[bundle])
         carried = float(traffic.throughput_in[bundle] + traffic.throughput_out[bundle])
-    told = [messages(rate)] * (rate != 0) + [mebibytes(carried)] * (carried != 0)
-    return ", ".join(told) or "no traffic"
+    rates = [messages(rate)] * (rate != 0) + [mebibytes(carried)] * (carried != 0)
+    return ", ".join(rates) or "no traffic"

@@ -97,8 +97,8 @@ def check_intervals(conf: Mapping[str, str], release: str) -> None:
     """
     read = Reader(conf, release)
     for name in _INTERVALS:
-        if (found := read.number(name)) <= 0:
-            raise SettingError(name, f"{found:g}", "more than 0")
+        if (interval := read.number(name)) <= 0:
+            raise SettingError(name, f"{interval:g}", "more than 0")
 
 
 def _bundles_stored_max(read: Reader) -> int | None:

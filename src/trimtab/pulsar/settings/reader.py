@@ -62,17 +62,17 @@ def unknown_keys(conf: Mapping[str, str]) -> tuple[tuple[str, str | None], ...]:
     Returns:
         Unknown key and the known one that it resembles most, if any, in the order of `conf`.
     """
-    found: list[tuple[str, str | None]] = []
+    unknown: list[tuple[str, str | None]] = []
     for name in conf:
         if name in KEYS:
             continue
         close = get_close_matches(name, KEYS, n=1, cutoff=_RESEMBLANCE_MIN)
         if close:
-            found.append((name, close[0]))
+            unknown.append((name, close[0]))
         elif name.lower().startswith("loadbalance"):
             nearest = get_close_matches(name, KEYS, n=1, cutoff=_GUESS_MIN)
-            found.append((name, nearest[0] if nearest else None))
-    return tuple(found)
+            unknown.append((name, nearest[0] if nearest else None))
+    return tuple(unknown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,8 +266,8 @@ class _Round:
 
     def bundles(self, broker: int) -> list[int]:
         """List the bundles that a broker published, in its order."""
-        found: list[int] = np.flatnonzero(self.load.bundle_broker == broker).tolist()
-        return found
+        bundles: list[int] = np.flatnonzero(self.load.bundle_broker == broker).tolist()
+        return bundles
 
     def throughput(self, broker: int) -> float:
         """Add what goes in and out of a broker, bytes/s."""

@@ -264,10 +264,10 @@ def _joint_extremes(load: ClusterLoad, brokers: Sequence[int]) -> _Pair:
     )
 
 
-def _guarded(found: _Extremes) -> _Extremes:
+def _guarded(extremes: _Extremes) -> _Extremes:
     """Put 1 for a lowest traffic of nothing, so that it can be divided by."""
-    lowest = 1.0 if -_ZERO <= found.lowest <= _ZERO else found.lowest
-    return _Extremes(found.highest, lowest, found.high, found.low)
+    lowest = 1.0 if -_ZERO <= extremes.lowest <= _ZERO else extremes.lowest
+    return _Extremes(extremes.highest, lowest, extremes.high, extremes.low)
 
 
 def _first_hit(extremes: _Pair, settings: UniformLoadShedderSettings) -> int | None:

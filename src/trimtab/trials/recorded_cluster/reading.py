@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.store_source import Span, best_told, covered
-from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Stop, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Stop
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.model import RESOURCES, Flags, Floats
@@ -33,7 +33,7 @@ _OF_UNLOAD = timedelta(seconds=20)
 _REPORT = ("file", "line", "broker", "version", "written", "time")
 
 
-def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Told:
+def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
     """Read what a recording tells.
 
     What ZooKeeper's own logs tell stands for what was polled in their time.
@@ -58,7 +58,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     # they did, though some may have been decided again.
     is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
     rounds = logged_rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
-    return Told(
+    return Evidence(
         brokers=brokers.names,
         bundles=bundles.names,
         reports=_reports(heard, brokers),

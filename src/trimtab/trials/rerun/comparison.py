@@ -185,7 +185,7 @@ def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, 
 
 def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
     """Percent of the busiest resource that brokers told, (n_ticks, n_brokers)."""
-    told = rebuilt.used.told
+    told = rebuilt.used.usage
     known = np.where(np.isnan(told), -np.inf, told).max(axis=0)
     return np.where(np.isinf(known), np.nan, known).astype(np.float32)
 

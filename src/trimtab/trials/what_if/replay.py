@@ -44,7 +44,7 @@ def digest(replay: Replay) -> str:
     found = hashlib.blake2b(digest_size=16)
     rebuilt, traffic = replay.rebuilt, replay.rebuilt.surroundings.traffic
     arrays = (traffic.rate_in, traffic.rate_out, traffic.message_bytes, rebuilt.owner)
-    for array in (*arrays, rebuilt.used.told):
+    for array in (*arrays, rebuilt.used.usage):
         found.update(np.ascontiguousarray(array).tobytes())
     told = (rebuilt.world.bundles.names, rebuilt.world.machines.names, rebuilt.world.events)
     found.update(repr((*told, sorted(replay.conf.items()), replay.costs)).encode())
