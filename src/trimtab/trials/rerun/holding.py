@@ -46,12 +46,12 @@ def beside(rebuilt: Rebuilt, balancer: Balancer, rounds: Sequence[Round]) -> tup
         rounds: of the real leader.
     """
     simulation = Simulation(rebuilt.world, balancer, rebuilt.parameters, rebuilt.surroundings)
-    found = []
+    pairs = []
     for looked in held(simulation, rebuilt.course, rebuilt.world.duration_s):
         time_s = looked.time_s + rebuilt.grid.from_s
         real = next(each for each in rounds if abs(each.time_s - time_s) < _SAME_S)
-        found.append(_compared(simulation, looked, real))
-    return tuple(found)
+        pairs.append(_compared(simulation, looked, real))
+    return tuple(pairs)
 
 
 def _compared(simulation: Simulation, looked: LookedOn, real: Round) -> Beside:

@@ -192,5 +192,5 @@ def _rows(spark: SparkContext, call: Call, job: _Job) -> pa.Table:
     n = len(job.partitions)
     # What is to be run travels with the function.
     run = partial(run_partition, call, job.partitions)
-    found = spark.parallelize(range(n), n).map(run).collect()
-    return pa.concat_tables(map(unpacked, found))
+    packed = spark.parallelize(range(n), n).map(run).collect()
+    return pa.concat_tables(map(unpacked, packed))

@@ -49,7 +49,7 @@ RULES: Mapping[str, Rule] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedNumber:
     """`[[published]]`: one number of the published experiment."""
 
     number: str = key(NUMBER_NAME, "what of a run it is held against")
