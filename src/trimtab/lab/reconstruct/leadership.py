@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.course import held
-from trimtab.lab.simulate.run import going_on
+from trimtab.lab.simulate.run import at_end, going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Ints
@@ -49,13 +49,8 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
     for _ in held(simulation, rebuilt.course, from_s):
         pass
     owner = simulation.cluster.owner.copy()
-    rounds = going_on(simulation)
-    while True:
-        try:
-            next(rounds)
-        except StopIteration as end:
-            run: Run = end.value
-            return Led(run, _owners(rebuilt, run, owner, from_s))
+    run = at_end(going_on(simulation))
+    return Led(run, _owners(rebuilt, run, owner, from_s))
 
 
 def _owners(rebuilt: Rebuilt, run: Run, owner: Ints, from_s: float) -> Ints:

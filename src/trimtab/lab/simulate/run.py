@@ -30,7 +30,11 @@ def simulated(world: World, balancer: Balancer, parameters: Parameters) -> Run:
         The same arguments give the same bytes; traffic and machines do so whatever the
         balancer is.
     """
-    rounds = simulating(world, balancer, parameters)
+    return at_end(simulating(world, balancer, parameters))
+
+
+def at_end(rounds: Generator[Seen, bool | None, Run]) -> Run:
+    """Return the run whose rounds these are, after all of them."""
     while True:
         try:
             next(rounds)

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.outcomes.intervals import Interval, interval, paired
-from trimtab.trials.sweep.task import Row, Status, StrategyKey, json_number
+from trimtab.trials.sweep.task import Row, Status, StrategyKey, failures, json_number
 
 #: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
 Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
@@ -108,11 +108,7 @@ def strategy_document(
         "release": key.release,
         "settings": json.loads(key.settings),
         "runs": len(fine),
-        "failures": [
-            {"seed": seed, "status": row["status"], "error": row["error"]}
-            for seed, row in sorted(runs.items())
-            if row["status"] != Status.OK
-        ],
+        "failures": failures(row for _, row in sorted(runs.items())),
         "measures": measures(
             list(fine.values()),
             [baseline[seed] for seed in shared],

@@ -91,12 +91,6 @@ def same_broker(shedder: str, bundle: str, source: str) -> str:
     return log_line(SHEDDING, _MANAGER, text, "WARN")
 
 
-def only_one_broker() -> str:
-    """Say that there is nobody to shed to."""
-    text = "Only 1 broker available: no load shedding will be performed"
-    return log_line(SHEDDING, _MANAGER, text)
-
-
 def report_written(change_percent: float, threshold_percent: int, since_s: float) -> str:
     """Say that something has changed, so that a report is written."""
     text = (

@@ -22,7 +22,7 @@ from trimtab.trials.reproduce.verdict import (
 )
 from trimtab.trials.reproduce.verdict import Arm as ArmVerdict
 from trimtab.trials.reproduce.verdict import arm as arm_verdict
-from trimtab.trials.sweep.task import Row, Status, Task, json_number
+from trimtab.trials.sweep.task import Row, Status, Task, failures, json_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +137,7 @@ def _arm(of: Arm, rows: Sequence[Row], against: ArmVerdict) -> dict[str, Any]:
         "comes_out": against.comes_out,
         "runs": against.n_runs,
         "at_once": against.n_at_once,
-        "failures": [
-            {"seed": row["seed"], "status": row["status"], "error": row["error"]}
-            for row in rows
-            if row["status"] != Status.OK
-        ],
+        "failures": failures(rows),
         "numbers": [_number(each) for each in against.numbers],
     }
 

@@ -49,13 +49,13 @@ class Simulation:
         return simulated(drawn(scenario, task.seed), self._balancer(task), scenario.parameters)
 
     def _balancer(self, task: Task) -> Balancer:
-        settings = self.scenarios[task.scenario].settings
-        return Balancer(
-            shedder=None if task.shedder == NOBODY else task.shedder,
-            placer=task.placement,
-            release=task.release,
-            conf={**settings, **json.loads(task.settings)},
-        )
+        return balancer_of(task, self.scenarios[task.scenario].settings)
+
+
+def balancer_of(task: Task, conf: Mapping[str, str]) -> Balancer:
+    """Return what steers a task whose settings depart from those of a conf."""
+    shedder = None if task.shedder == NOBODY else task.shedder
+    return Balancer(shedder, task.placement, task.release, {**conf, **json.loads(task.settings)})
 
 
 def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
