@@ -87,14 +87,14 @@ def gather(
     """
     from trimtab.files.fields import FieldError, shown
     from trimtab.ingest.recording import ZONES, zone_of
-    from trimtab.live.gather import Wanted
+    from trimtab.live.gather import GatherRequest
     from trimtab.live.gather import gather as gathered
 
     with ended_by_signals() as is_over:
         if time_zone is not None and zone_of(time_zone) is None:
             raise FieldError("--time-zone", shown(time_zone), ZONES)
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
-        wanted = Wanted(
+        wanted = GatherRequest(
             admin=address,
             prometheus=prometheus,
             back_s=back,
