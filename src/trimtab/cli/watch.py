@@ -171,13 +171,13 @@ def watch(
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         for_s = 0.0 if once else duration
-        wanted = GatherRequest(
+        gathering = GatherRequest(
             admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
         )
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        question = WatchRequest(wanted, access, output, who, acting)
+        question = WatchRequest(gathering, access, output, who, acting)
         with offered(metrics) as offering:
             last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
