@@ -40,7 +40,7 @@ def _stop() -> NoReturn:
 
 
 def _was_stopped(error: BaseException) -> bool:
-    """Say whether Ctrl-C led to an error: what it broke off may fail at tidying up."""
+    """Return whether Ctrl-C led to an error: what it broke off may fail at tidying up."""
     ids = set()
     before = error.__context__
     while before is not None and id(before) not in ids:

@@ -109,7 +109,8 @@ def gather(
         recording = gathered(request, access, output, is_over)
     n_brokers = len(recording.brokers)
     click.echo(
-        f"{recording.cluster}: {n_brokers} brokers, {recording.looks} looks, {recording.answered} answers"
+        f"{recording.cluster}: {n_brokers} brokers, {recording.looks} looks, "
+        f"{recording.answered} answers"
     )
     if recording.store:
         click.echo(f"Store: {recording.store}")

@@ -70,7 +70,7 @@ def comparison(
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
-    """Say of which points no other is smaller in one number and not larger in the other.
+    """Return of which points no other is smaller in one number and not larger in the other.
 
     NaN stands on no frontier.
 

@@ -106,7 +106,7 @@ class Rating:
     said: tuple[Statement, ...]
 
     def basis(self, dimension: Dimension, contender: Contender) -> Dimension | Case:
-        """Say which number of which scenarios a cell rests on."""
+        """Return which number of which scenarios a cell rests on."""
         own = (
             case
             for case in self.cases

@@ -107,7 +107,7 @@ def _cell(
 
 
 def _disagreement(strategy: str, dimension: Dimension, cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Say where a measured word is not the published one, and by how much."""
+    """Return where a measured word is not the published one, and by how much."""
     published = cell["published"]
     number, low, high = (figure(cell[name]) for name in ("estimate", "low", "high"))
     ends = "" if low == high else f" ({low} to {high})"

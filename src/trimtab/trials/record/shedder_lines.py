@@ -30,7 +30,7 @@ class Shed:
 
 
 def shedder_lines(shed: Shed) -> Iterator[str]:
-    """Say what the shedder logs while it decides; nothing of one that is not known."""
+    """Return what the shedder logs while it decides; nothing of one that is not known."""
     lines_of = _SAYS.get(shed.shedder)
     return iter(()) if lines_of is None else lines_of(shed)
 

@@ -110,7 +110,7 @@ def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def _traffic(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
-    """Tell of what clients wanted, a row a minute."""
+    """Return of what clients wanted, a row a minute."""
     ticks = max(1, round(MINUTE_S / run.tick_s))
     starts = np.arange(0, run.offered.size, ticks)
     sums = (np.add.reduceat(column, starts) for column in (run.offered, run.served, run.lost))

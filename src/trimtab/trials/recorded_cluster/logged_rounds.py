@@ -59,7 +59,7 @@ def _seconds(row: Mapping[str, Any]) -> float:
 def _end(
     row: Mapping[str, Any], following: Mapping[str, Any] | None, interval_s: float
 ) -> float | None:
-    """Say when a round ended: an interval before the next one began, if that is logged."""
+    """Return when a round ended: an interval before the next one began, if that is logged."""
     if following is None or following["leader"] != row["leader"]:
         return None
     end_s = _seconds(following) - interval_s

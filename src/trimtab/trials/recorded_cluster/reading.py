@@ -74,7 +74,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
 
 
 def _is_logged(tables: Path, leaders: Set[str]) -> bool:
-    """Say whether the log of one of the leaders is there; of any broker if its id is not told."""
+    """Return whether a log of a leader is there; of any broker if its id is not known."""
     meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
     logs = pc.unique(_table(tables, "log_events", ["log_broker"])["log_broker"]).to_pylist()
     return any(not leaders or meta.get(f"brokers.{log}.id", log) in {log, *leaders} for log in logs)
@@ -88,7 +88,7 @@ def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[
 
 
 def is_empty(tables: Path, name: str) -> bool:
-    """Say whether a table has no rows."""
+    """Return whether a table has no rows."""
     return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
 
 
@@ -149,7 +149,7 @@ def _reports(table: pa.Table, brokers: Names) -> Reports:
 
 
 def _prompt(reports: pa.Table, bundle_rows: pa.Table) -> Flags:
-    """Say which rows of bundles are of reports before which no write was missed, (n_rows,)."""
+    """Return which rows of bundles are of reports before which no write was missed, (n_rows,)."""
     last, prompt = dict[str, int](), set[tuple[str, int]]()
     for row in reports.select([*_REPORT, "origin"]).to_pylist():
         if row["origin"] == "store" and row["version"] is not None:

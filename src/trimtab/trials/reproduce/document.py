@@ -154,7 +154,7 @@ def _number(number: NumberVerdict) -> dict[str, Any]:
 
 
 def _sentence(experiment: Judged) -> str:
-    """Say the verdict in words, with the numbers that decide it."""
+    """Return the verdict in words, with the numbers that decide it."""
     outcome = experiment.verdict.outcome
     if outcome is Outcome.COMES_OUT:
         return f"comes out: all at once in {_share(experiment)}"

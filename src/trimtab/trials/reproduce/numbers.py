@@ -259,7 +259,7 @@ def _first(aftermath: Aftermath) -> NDArray[np.float32]:
 
 
 def _hottest(aftermath: Aftermath) -> tuple[int, int]:
-    """Say at which sample of the first five minutes the level was highest, and whose it was."""
+    """Return at which sample of the first five minutes the level was highest, and whose it was."""
     sample, broker = np.unravel_index(np.nanargmax(_first(aftermath)), _first(aftermath).shape)
     return int(sample), int(broker)
 

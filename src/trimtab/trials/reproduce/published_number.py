@@ -72,7 +72,7 @@ class PublishedNumber:
         return MEANINGS[self.number].title
 
     def limits(self) -> Span:
-        """Say between what a reproduction has reached the number.
+        """Return between what a reproduction has reached the number.
 
         Properties:
             The published number lies within, unless the definition says otherwise.

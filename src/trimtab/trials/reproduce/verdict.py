@@ -65,7 +65,7 @@ class Arm:
 
     @property
     def comes_out(self) -> bool:
-        """Say whether the arm shows what was published."""
+        """Return whether the arm shows what was published."""
         is_like = self.n_missed == 0 and 2 * self.n_reached >= len(self.numbers)
         return is_like and self.n_at_once >= max(1.0, _AT_ONCE_SHARE * self.n_runs)
 
@@ -115,7 +115,7 @@ def arm(values: Sequence[Sequence[float]], bounds: Sequence[Span]) -> Arm:
 
 
 def agreement(values: Sequence[float], bounds: Span) -> Agreement:
-    """Say how a number over many seeds stands to what was published.
+    """Return how a number over many seeds stands to what was published.
 
     >>> agreement([3, 4, 9], (4, 12)), agreement([1, 1, 4], (4, 12)), agreement([], (4, 12))
     (<Agreement.REACHED: 'reached'>, <Agreement.MISSED: 'missed'>, <Agreement.MISSED: 'missed'>)
@@ -131,7 +131,7 @@ def agreement(values: Sequence[float], bounds: Span) -> Agreement:
 
 
 def verdict(arms: Sequence[Arm]) -> Verdict:
-    """Say whether an experiment comes out.
+    """Return whether an experiment comes out.
 
     Args:
         arms: the experiment as it stands, and then its variants.

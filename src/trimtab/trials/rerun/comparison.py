@@ -77,7 +77,7 @@ def _finite(value: float) -> float | None:
 
 
 def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
-    """Say how the simulated leader would have decided where the real one decided."""
+    """Return how the simulated leader would have decided where the real one decided."""
     return {
         "rounds": [
             {
@@ -102,7 +102,7 @@ def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
 def _free(
     rebuilt: Rebuilt, real: Sequence[Round], free: Sequence[Freed], stretch: Stretch
 ) -> dict[str, Any]:
-    """Say what simulated leaders did that were left to themselves."""
+    """Return what simulated leaders did that were left to themselves."""
     moved = [
         np.array([m if _is_inside(t, stretch) else 0 for t, m in _rounds(each)]) for each in free
     ]

@@ -70,7 +70,7 @@ def _compared(simulation: Simulation, looked: LookedOn, real: Round) -> Beside:
 
 
 def _is_placed(simulation: Simulation, time_s: float, bundle: int, target: int) -> bool:
-    """Say whether the simulated placer might have sent a bundle where it really went."""
+    """Return whether the simulated placer might have sent a bundle where it really went."""
     load = simulation.leader.load(time_s - simulation.settings.grace_period_s)
     try:
         among = simulation.placing.among(load, bundle)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Tell a comparison."""
+    """Return a comparison."""
     strategies = document["strategies"]
     yield (
         f"{document['recording']}: {strategies['shedding']} + {strategies['placement']}, "

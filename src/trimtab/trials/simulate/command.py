@@ -50,7 +50,7 @@ def simulate(question: Question, picture: Path | None, folder: Path | None) -> R
 
 
 def tell(answer: Result, as_json: bool) -> Iterator[str]:
-    """Tell a result, for a person or for a program."""
+    """Return a result, for a person or for a program."""
     if as_json:
         yield json.dumps(document(answer), indent=1, ensure_ascii=False)
         return

@@ -164,7 +164,7 @@ class History:
             )
 
     def _scores(self, number: int) -> str:
-        """Tell what the strategy saw: its scores, their average, the bar and who was above it."""
+        """Return what the strategy saw: its scores, their average, the bar and who was above it."""
         rounds = self.run.rounds
         scores = rounds.scores[number].astype(np.float64)
         average = float(rounds.average[number])
@@ -225,12 +225,12 @@ class History:
 
 
 def history(answer: Result) -> Iterator[str]:
-    """Tell a run round by round; stretches in which nothing happened take a line."""
+    """Return a run round by round; stretches in which nothing happened take a line."""
     return History(answer).lines()
 
 
 def happenings(answer: Result) -> list[tuple[float, str]]:
-    """Say what happened to the cluster, and when, s; in order of time."""
+    """Return what happened to the cluster, and when, s; in order of time."""
     world = answer.run.world
     brokers = short_brokers(world.machines.names)
     together = itertools.groupby(world.events, lambda e: (e.time_s, e.kind, e.value))
@@ -241,7 +241,7 @@ def happenings(answer: Result) -> list[tuple[float, str]]:
 
 
 def _happened(events: Sequence[Event], brokers: Sequence[str]) -> str:
-    """Say what happened to several at once; all is of one kind."""
+    """Return what happened to several at once; all is of one kind."""
     subjects = [subject for event in events for subject in event.subjects]
     kind, value = events[0].kind, events[0].value
     who = "" if kind is Kind.SPLIT else _listed([brokers[i] for i in subjects])

@@ -196,7 +196,7 @@ def _direction(answer: Result, i: int) -> str:
 
 
 def _labels(answer: Result) -> list[_Row]:
-    """Say what happened, as far as there is room; where there is none, the line must do."""
+    """Return what happened, as far as there is room; where there is none, the line must do."""
     px_by_s = _WIDTH_PX / (len(answer.run.usage) * answer.run.tick_s)
     free_px = [0.0] * _LABEL_ROWS
     labels = []

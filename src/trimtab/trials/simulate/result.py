@@ -41,7 +41,7 @@ class Result:
         return tuple(v for v in self.verdicts if not v.is_met and self.is_judged(v))
 
     def is_judged(self, verdict: Verdict) -> bool:
-        """Say whether this run decides about an expectation.
+        """Return whether this run decides about an expectation.
 
         It does not about a median over seeds, about what is known not to hold, or about a
         time that was left out on purpose.

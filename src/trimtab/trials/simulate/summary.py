@@ -12,7 +12,7 @@ from trimtab.trials.simulate.result import Result
 
 
 def opening(answer: Result) -> Iterator[str]:
-    """Say what was asked, of whom."""
+    """Return what was asked, of whom."""
     experiment, world = answer.experiment, answer.run.world
     yield (
         f"{experiment.question.scenario}: {len(world.machines.names)} brokers,"
@@ -40,7 +40,7 @@ def outcome_lines(answer: Result) -> Iterator[str]:
 
 
 def expectation_lines(answer: Result) -> Iterator[str]:
-    """Say of each expectation whether it is met, and of one that is not, why it was expected."""
+    """Return of each expectation whether it is met, and of one that is not, why it was expected."""
     for verdict in answer.verdicts:
         yield f"  {_sign(answer, verdict)} {verdict.expected}: {verdict.found}"
         if not verdict.is_met and answer.is_judged(verdict):

@@ -44,7 +44,7 @@ class SweepFolder:
     folder: Path
 
     def tasks(self) -> frozenset[Task]:
-        """Say which tasks are done."""
+        """Return which tasks are done."""
         return frozenset(_tasks(self._rows()))
 
     def keep(self, rows: pa.Table) -> None:
@@ -118,7 +118,7 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
 
 
 def _foreign(folder: Path) -> bool:
-    """Say whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
+    """Return whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
     ours = {_LOCK, _draft(folder / MARKER).name}
     return any(path.name not in ours for path in folder.iterdir())
 

@@ -164,7 +164,7 @@ def run_all(spark: SparkContext, call: Call, tasks: Iterable[Task], keep: Keep) 
 
 
 def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
-    """Say how many tasks each partition of the next job takes.
+    """Return how many tasks each partition of the next job takes.
 
     Args:
         mean_s: s that a task takes, on average.

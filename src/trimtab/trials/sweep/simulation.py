@@ -100,6 +100,6 @@ def simulation_plan(
 
 
 def scenario_digest(scenario: Scenario) -> str:
-    """Tell a scenario from all that ask something else; where it was read does not matter."""
+    """Return a scenario from all that ask something else; where it was read does not matter."""
     content = (dataclasses.replace(scenario, origin=""), scenario.parameters)
     return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()

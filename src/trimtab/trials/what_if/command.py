@@ -161,7 +161,7 @@ def answered(
 
 
 def _balancer(cluster: RecordedCluster) -> Balancer:
-    """Say what really steered: nobody, where shedding was switched off."""
+    """Return what really steered: nobody, where shedding was switched off."""
     ran = cluster.balancer
     shedder = ran.shedder if cluster.is_shedding else None
     return Balancer(shedder, ran.placer, ran.release, ran.conf)

@@ -25,7 +25,7 @@ _COLUMNS = (
 
 
 def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
-    """Say what traffic costs the brokers.
+    """Return what traffic costs the brokers.
 
     Args:
         rebuilt: the recorded cluster.

@@ -12,7 +12,7 @@ _SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Tell an answer."""
+    """Return an answer."""
     yield (
         f"{document['recording']}: Pulsar {document['release']}, "
         f"{document['from'][11:19]} to {document['to'][11:19]}, "

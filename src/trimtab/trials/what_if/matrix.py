@@ -71,7 +71,7 @@ def _alike(
 
 
 def _are_equal(one: Mapping[int, Row], other: Mapping[int, Row]) -> bool:
-    """Say whether runs came to the same on every seed; such as failed never did."""
+    """Return whether runs came to the same on every seed; such as failed never did."""
     if not one or one.keys() != other.keys():
         return False
     is_fine = all(row["status"] == Status.OK for runs in (one, other) for row in runs.values())

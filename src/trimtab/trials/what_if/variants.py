@@ -103,7 +103,7 @@ def _of_pair(
 
 
 def _differs(balancer: Balancer, key: str, value: str) -> bool:
-    """Say whether a value is another one than the recording has, and the release has the key."""
+    """Return whether a value is another one than the recording has, and the release has the key."""
     release = balancer.release
     if KEYS[key].default(release) is None:
         return False
