@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.store_source import Span, best_told, covered
+from trimtab.diagnose.store_source import Span, best_rows, covered
 from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Stop, Told
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
@@ -45,7 +45,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     """
     spans = covered(rows(tables, "store_files"))
     heard, said = _best_reports(tables, spans)
-    owned = best_told(rows(tables, "ownership"), spans)
+    owned = best_rows(rows(tables, "ownership"), spans)
     release = document["release"]
     seen = set(said["bundle"].to_pylist()) | {row["bundle"] for row in owned if row["bundle"]}
     bundles = Names([name for name in seen if not is_system_bundle(name, release)])
@@ -53,7 +53,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     replayed, actions = rows(tables, "replayed_rounds"), rows(tables, "actions")
     interval_s = manager.shedding_interval_s
     is_shedding = manager.is_enabled and manager.is_shedding_enabled
-    leaders = _leaders(best_told(rows(tables, "leaders"), spans), brokers)
+    leaders = _leaders(best_rows(rows(tables, "leaders"), spans), brokers)
     # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
     # they did, though some may have been decided again.
     is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
@@ -105,7 +105,7 @@ def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Tab
     """Read reports, and what they say of bundles, without those that are told better."""
     heard, said = _table(tables, "load_reports"), _table(tables, "bundle_reports")
     told = [row | {"at": i} for i, row in enumerate(heard.select(_REPORT).to_pylist())]
-    kept = best_told(told, spans)
+    kept = best_rows(told, spans)
     if len(kept) < len(told):
         heard = heard.take([row["at"] for row in kept])
         said = said.join(heard.select(["file", "line"]), ["file", "line"], join_type="left semi")
