@@ -40,7 +40,7 @@ class Replay:
 
 
 def digest(replay: Replay) -> str:
-    """Return a recorded load from all others."""
+    """Return a digest of a recorded load, which differs from every other's."""
     hashed = hashlib.blake2b(digest_size=16)
     rebuilt, traffic = replay.rebuilt, replay.rebuilt.surroundings.traffic
     arrays = (traffic.rate_in, traffic.rate_out, traffic.message_bytes, rebuilt.owner)
