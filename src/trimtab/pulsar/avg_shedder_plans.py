@@ -29,7 +29,7 @@ class Keys:
 
 
 def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
-    """Bring the keys up to date with the leader's averages.
+    """Return plans whose keys are up to date with the leader's averages.
 
     Properties:
         Noticing the same averages twice changes nothing more.
@@ -54,7 +54,7 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
 
 
 def destination(plans: Plans, bundle: str, keys: Keys) -> str | None:
-    """Look up where a bundle is to go; None if nothing is planned for it."""
+    """Return where a bundle is to go; None if nothing is planned for it."""
     (content,) = keys.contents(plans.seen, [bundle])
     for plan in plans.entries.get(content, ()):
         if plan.content == content:
@@ -63,7 +63,7 @@ def destination(plans: Plans, bundle: str, keys: Keys) -> str | None:
 
 
 def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Plans:
-    """Put bundles' destinations in, one after the other: (bundle, broker).
+    """Return plans with destinations put in, one after the other: (bundle, broker).
 
     Quirks:
         If an equal key is there it stays, and its destination is replaced.
@@ -85,7 +85,7 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
 def _copied(
     entries: Mapping[bytes, tuple[Plan, ...]],
 ) -> MutableMapping[bytes, tuple[Plan, ...]]:
-    """Copy entries to put some in, at a cost that hardly grows with how many there are."""
+    """Return a copy of entries to put some in; its cost hardly grows with how many there are."""
     if not isinstance(entries, ChainMap):
         return dict(entries) if len(entries) < _COPIED else ChainMap({}, dict(entries))
     latest, older = entries.maps
@@ -147,7 +147,7 @@ def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes 
 
 
 def _updated(plan: Plan, content: bytes | None) -> Plan:
-    """Let a key hold what the leader's object does, or what it held when it was forgotten."""
+    """Return a plan whose key holds what the leader's object does, or did when it was forgotten."""
     if content == plan.content:
         return plan
     if content is None:

@@ -72,7 +72,7 @@ def conf_entry(text: str) -> ConfEntry | None:
 
 
 def runtime_entries(document: Mapping[str, object], text: str) -> Iterator[tuple[str, str, int]]:
-    """Walk what a broker says of its effective settings.
+    """Yield the effective settings that a broker reports.
 
     Args:
         document: the decoded document.
@@ -91,7 +91,7 @@ def runtime_entries(document: Mapping[str, object], text: str) -> Iterator[tuple
 
 
 def without_script(text: str) -> str:
-    """Leave of a line of the image's start script the setting that it tells of.
+    """Return the setting that a line of the image's start script tells of.
 
     >>> without_script("[conf/broker.conf] Updating config loadBalancerEnabled=true")
     'loadBalancerEnabled=true'
@@ -100,7 +100,7 @@ def without_script(text: str) -> str:
 
 
 def helm_entries(text: str) -> Iterator[tuple[str, str, int]]:
-    """Walk the broker's settings in Helm values, or in a ConfigMap.
+    """Yield the broker's settings in Helm values, or in a ConfigMap.
 
     Where there is a `broker` with `configData`, that alone is read: other components have
     keys of the same names.  Otherwise every `configData` or `data` counts, and where there is
@@ -120,7 +120,7 @@ def helm_entries(text: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
-    """Give every `key: value` of a YAML text: the headings above it, key, value and line."""
+    """Yield every `key: value` of a YAML text: the headings above it, key, value and line."""
     above: list[tuple[int, str]] = []
     block: int | None = None
     for number, line in enumerate(text.splitlines(), start=1):
@@ -149,7 +149,7 @@ def is_dump(text: str) -> bool:
 
 
 def dumped_entries(text: str) -> Iterator[tuple[str, str, int]]:
-    """Walk `ServiceConfiguration(key=value, key=value, …)`, as a broker prints it when it starts.
+    """Yield settings of `ServiceConfiguration(key=value, …)`, as a broker prints it when it starts.
 
     The text may have been wrapped anywhere, in the middle of a word too, and cut off: a last
     value without an end is left out.

@@ -90,7 +90,7 @@ class Flows:
         )
 
     def _by_broker(self, array: Floats) -> Floats:
-        """Add bundles up by server, (n_steps, n_brokers + 1); the last is nobody's."""
+        """Return sums of each server's bundles, (n_steps, n_brokers + 1); the last is nobody's."""
         bins = self.cluster.nobody + 1
         steps = len(array)
         if self._version != self.cluster.version or len(self._bins) < steps:

@@ -90,13 +90,13 @@ class DrawnPhases:
     n_brokers: int
 
     def at_begin(self, lengths: Lengths) -> Ints:
-        """Draw phases, as shares, so that other lengths do not shift what is drawn next."""
+        """Return phases, drawn as shares, so that other lengths do not shift what is drawn next."""
         phases = generator(self.seed, "phases").random((2, self.n_brokers))
         ticks = phases * np.array([[lengths.host], [lengths.stats]])
         return _on_looks(np.asarray(ticks, dtype=np.int64), lengths.look)
 
     def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
-        """Let windows begin with the process."""
+        """Return phases of windows that begin with the process."""
         del broker
         return _on_looks(np.array([tick - 1, tick - 1]), lengths.look)
 

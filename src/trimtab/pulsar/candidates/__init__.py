@@ -122,7 +122,7 @@ class Chain:
 
 
 def _or_policies_alone(applied: Chain, available: Ints, request: Request) -> Candidates:
-    """Apply filters until one fails; if one does, or nobody is left, policies alone count."""
+    """Return whom filters leave; if one fails or nobody is left, whom policies alone allow."""
     left, steps = available, list[Step]()
     for name, keep in applied.filters:
         try:
@@ -138,7 +138,7 @@ def _or_policies_alone(applied: Chain, available: Ints, request: Request) -> Can
 
 
 def _passing_over_failures(applied: Chain, available: Ints, request: Request) -> Candidates:
-    """Apply filters; one that fails changes nothing, and if nobody is left, so it is."""
+    """Return whom filters leave; one that fails changes nothing, and nobody left is nobody."""
     left, steps = available, list[Step]()
     for name, keep in applied.filters:
         try:
@@ -252,7 +252,7 @@ CHAINS: Mapping[tuple[str, str], Chain] = {
 
 
 def chain(load_manager: str, release: str) -> Chain | None:
-    """Look up the filters that a load manager had in a release; None if it is not known.
+    """Return the filters that a load manager had in a release; None if it is not known.
 
     Args:
         load_manager: simple name of Pulsar's class.
@@ -262,7 +262,7 @@ def chain(load_manager: str, release: str) -> Chain | None:
 
 
 def considered(applied: Chain, available: Ints, request: Request) -> Candidates:
-    """Apply a load manager's filters to the brokers that are there.
+    """Return the candidates that a load manager's filters leave of the brokers that are there.
 
     Args:
         applied: the filters.
@@ -321,7 +321,7 @@ def chosen_again(applied: Chain, request: Request, load: ClusterLoad, chosen: in
 
 
 def what_forbids_unload(applied: Chain, request: Request, owner: int) -> str | None:
-    """Name the first check by which a bundle that was shed stays where it is, if any.
+    """Return the first check by which a bundle that was shed stays where it is, if any.
 
     Args:
         applied: the load manager's filters and checks.

@@ -76,7 +76,7 @@ class Filter(Protocol):
     """
 
     def __call__(self, candidates: Ints, request: Request, /) -> Ints:
-        """Keep some of the candidates."""
+        """Return the candidates that are kept."""
         ...
 
 

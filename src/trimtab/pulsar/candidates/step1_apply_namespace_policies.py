@@ -64,12 +64,12 @@ def apply_namespace_policies_2_10(candidates: Ints, request: Request) -> Ints:
 
 
 def host(broker: str) -> str:
-    """Cut the port from a broker's id; nothing is left of one without."""
+    """Return a broker's id without its port; nothing is left of one without."""
     return broker.rpartition(":")[0]
 
 
 def _allowed(candidates: Ints, request: Request, names: Names) -> Ints:
-    """Keep whoever the policies allow, given the names by which each broker may be meant."""
+    """Return whom the policies allow, given the names by which each broker may be meant."""
     has_host = np.array([bool(name[0]) for name in names], dtype=np.bool_)
     policy = _policy_of(request)
     if policy is None:
@@ -83,7 +83,7 @@ def _allowed(candidates: Ints, request: Request, names: Names) -> Ints:
 
 
 def _policy_of(request: Request) -> IsolationPolicy | None:
-    """Find the isolation policy of a bundle's namespace; the first that matches is it."""
+    """Return the isolation policy of a bundle's namespace; the first that matches is it."""
     name = namespace(request.bundle)
     return next((p for p in request.policies if _is_match(name, p.namespaces)), None)
 

@@ -62,7 +62,7 @@ def anti_affinity_group_policy_filter(candidates: Ints, request: Request) -> Int
 
 
 def _in_emptiest_domains(candidates: Ints, request: Request, members: Ints) -> Ints:
-    """Keep the candidates of the domains that have the fewest members of the group."""
+    """Return the candidates of the domains that have the fewest members of the group."""
     domains = request.brokers.domains
     if candidates.size == 0 or not any(domains):
         return candidates

@@ -57,7 +57,7 @@ def broker_version_filter_extensible(candidates: Ints, request: Request) -> Ints
 
 
 def _version(request: Request, broker: int) -> Version:
-    """Read a broker's version."""
+    """Return a broker's version."""
     name, text = request.brokers.names[broker], request.brokers.versions[broker]
     if not request.brokers.is_reported[broker]:
         raise BrokerFilterError(f"no broker data for {name}")

@@ -39,7 +39,7 @@ class Average:
     number: Ints
 
     def part(self, rows: Ints | slice) -> Average:
-        """Take some of them."""
+        """Return some of them."""
         return Average(
             self.short_samples[rows],
             self.short[rows],
@@ -223,7 +223,7 @@ class LeaderAverages:
         return self._now.short.take(rows, axis=1).T
 
     def bundle_data(self) -> BundleData | None:
-        """Lay out what is known, as strategies read it; None without long-term averages."""
+        """Return what is known, as strategies read it; None without long-term averages."""
         if not self.keeps_long:
             return None
         if self._shown is None or self._shown[0] != self.version:

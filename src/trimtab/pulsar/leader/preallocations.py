@@ -60,7 +60,7 @@ class PreallocatedBundles:
                 del self.by_broker[broker]
 
     def laid_out(self, place: Mapping[str, int]) -> Preallocations:
-        """Lay out what was given, in the order in which the leader's maps are walked.
+        """Return what was given, in the order in which the leader's maps are walked.
 
         Args:
             place: broker → its position in that order.

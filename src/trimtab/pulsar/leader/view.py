@@ -91,7 +91,7 @@ class LeaderView:
 
     @property
     def reports(self) -> Mapping[str, Report]:
-        """The newest report of each broker."""
+        """Return the newest report of each broker."""
         return self._reports
 
     def take(self, report: Report) -> None:
@@ -258,7 +258,7 @@ class LeaderView:
         return self._columns
 
     def long_rates(self) -> tuple[Floats, Floats] | tuple[None, None]:
-        """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`).
+        """Return the sums of brokers' bundles' long-term rates (Pulsar: `TimeAverageBrokerData`).
 
         Without long-term averages there are none.
         """
@@ -301,7 +301,7 @@ class LeaderView:
     # -------------------------------------------------------------- how it keeps it
 
     def _laid_out(self, brokers: Collection[str]) -> BrokerColumns:
-        """Lay out what some brokers say of themselves, in their order."""
+        """Return what some brokers say of themselves, in their order."""
         reports = [self._reports[broker] for broker in brokers]
         return BrokerColumns(
             usage=np.array([report.usage for report in reports]).reshape(-1, 5),

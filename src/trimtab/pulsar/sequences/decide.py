@@ -91,12 +91,12 @@ def decide(sequence: Sequence) -> Iterator[Decided]:
 
 
 def settings_of(sequence: Sequence) -> Any:  # noqa: ANN401  # every strategy has its own settings
-    """Read the settings that a sequence's strategy goes by."""
+    """Return the settings that a sequence's strategy goes by."""
     return entry_of(sequence).settings(sequence.conf, sequence.release)
 
 
 def entry_of(sequence: Sequence) -> ShedderEntry[Any, Any] | PlacerEntry[Any, Any]:
-    """Find what both roles of a sequence's class share."""
+    """Return what both roles of a sequence's class share."""
     entry = shedder(sequence.strategy, sequence.release) or placer(
         sequence.strategy, sequence.release
     )
@@ -106,7 +106,7 @@ def entry_of(sequence: Sequence) -> ShedderEntry[Any, Any] | PlacerEntry[Any, An
 
 
 def result(sequence: Sequence, rounds: Iterable[Decided]) -> Mapping[str, object]:
-    """Lay a sequence's decisions out in the words of the recorded decisions."""
+    """Return a sequence's decisions in the words of the recorded decisions."""
     ignored = {"conf_ignored": list(sequence.ignored)} if sequence.ignored else {}
     is_planner = _is_planner(sequence)
     results = [_round_result(decided, is_planner) for decided in rounds]
@@ -157,7 +157,7 @@ class _Run:
         return Shed(decision, unloads, error, state)
 
     def _walked(self, load: ClusterLoad, unloads: Iterable[Unload]) -> tuple[Unload, ...]:
-        """Order what is unloaded as the leader walks it, with the destination that it finds."""
+        """Return unloads in the order of the leader's walk, with the destination that it finds."""
         groups: dict[str, list[Unload]] = {}
         # AvgShedder makes a new map each round; the others clear theirs, which keeps its size.
         if self.is_planner:
@@ -207,14 +207,14 @@ class _Run:
         return placement, None
 
     def _planned(self, load: ClusterLoad, bundle: str) -> str | None:
-        """Ask where a bundle is planned to go."""
+        """Return where a bundle is planned to go."""
         entry = placer(self.sequence.strategy, self.sequence.release)
         if entry is None or entry.planned is None:
             return None
         return entry.planned(load, bundle, self.memory)
 
     def _names(self, load: ClusterLoad, candidates: Iterable[str]) -> tuple[str, ...]:
-        """Name the brokers of the load, and those that the class knows without a report."""
+        """Return the brokers of the load, and those that the class knows without a report."""
         if not self._placer().is_by_name:
             return load.brokers
         return tuple(dict.fromkeys((*load.brokers, *candidates)))
@@ -232,7 +232,7 @@ def _is_planner(sequence: Sequence) -> bool:
 
 
 def _walked_candidates(round_: Round, index: int) -> tuple[str, ...]:
-    """Order candidates as a new HashSet walks them, unless the order is given."""
+    """Return candidates as a new HashSet walks them, unless the order is given."""
     candidates = round_.selections[index].candidates
     orders = round_.orders.candidates[index : index + 1]
     if not orders or orders[0] is None:

@@ -110,7 +110,7 @@ class LeaderMaps:
         return self._brokers[broker].preallocated.walk()
 
     def load(self) -> ClusterLoad:
-        """Lay everything out as arrays."""
+        """Return everything as arrays."""
         brokers = self._broker_order()
         reports = [self._brokers[name].report for name in brokers]
         listed = self._listed(reports)
@@ -182,7 +182,7 @@ class LeaderMaps:
             self._brokers[name].preallocated_data = tuple(self._bundles[b] for b in walked)
 
     def _broker_order(self) -> tuple[str, ...]:
-        """Take the order that was given, as long as it is of these brokers."""
+        """Return the order that was given, as long as it is of these brokers."""
         if self._given_brokers and self._given_brokers_hold():
             return self._given_brokers
         return self._broker_keys.walk()
@@ -191,7 +191,7 @@ class LeaderMaps:
         return set(self._given_brokers) == self._brokers.keys()
 
     def _listed(self, reports: Sequence[Report]) -> list[tuple[str, int]]:
-        """List (bundle, broker) in the order of the copy that is made for shedding."""
+        """Return (bundle, broker) in the order of the copy that is made for shedding."""
         listed = [(name, i) for i, report in enumerate(reports) for name in report.bundles]
         order = self._given_bundles
         # An order is given for rounds in which it matters; in others bundles may have come.
@@ -226,7 +226,7 @@ class LeaderMaps:
 
 
 def same_names(where: Field, order: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
-    """Take an order that was given if it is one of these names.
+    """Return an order that was given if it is one of these names.
 
     Raises:
         FieldError: it names others, or some twice, or not all.

@@ -195,7 +195,7 @@ def any_sequence(
 
 
 def known_release(release: Field) -> str:
-    """Take a release, or a release line.
+    """Return the release or release line that a field names.
 
     Raises:
         FieldError: it is none, or too old.
@@ -208,7 +208,7 @@ def known_release(release: Field) -> str:
 
 
 def known_strategy(strategy: Field, release: str | None = None) -> str:
-    """Take a strategy that a release has; without one, that any release has.
+    """Return a strategy that a release has; without one, that any release has.
 
     Raises:
         FieldError: there is none of that name.
@@ -239,13 +239,13 @@ def _length(items: Field) -> int:
 
 
 def _order_place(orders: Field | None, index: int) -> Field:
-    """Find what is given of one round's orders; nothing if there is none."""
+    """Return what is given of one round's orders; nothing if there is none."""
     places = () if orders is None else tuple(orders.items())
     return places[index] if index < len(places) else Field({})
 
 
 def _round(item: Field, order: Field, name: str, release: str) -> Round:
-    """Read a round of a strategy in a release."""
+    """Return a round of a strategy in a release."""
     members = item.members((), _ROUND)
     sheds = "shed" in members and members["shed"].flag()
     if sheds and shedder(name, release) is None:
@@ -267,7 +267,7 @@ def _round(item: Field, order: Field, name: str, release: str) -> Round:
 
 
 def _extensible_round(item: Field, name: str, release: str) -> ExtensibleRound:
-    """Read a round of a strategy of the extensible load manager in a release."""
+    """Return a round of a strategy of the extensible load manager in a release."""
     round_ = extensible_round(item)
     if round_.sheds and extensible_shedder(name, release) is None:
         raise item.at("shed", value=True).wrong(f"false: {name} does not shed")
@@ -333,7 +333,7 @@ def _selections(selections: Field) -> tuple[Selection, ...]:
 
 
 def _orders(orders: Field) -> Orders:
-    """Read what is given of a round's orders, in the form of its `expect`."""
+    """Return what is given of a round's orders, in the form of its `expect`."""
     members = orders.members((), (*_ORDERS, *_ANSWERS))
     candidates = _optional(members, "candidate_orders", _candidate_orders)
     if candidates is None:
@@ -357,7 +357,7 @@ def _orders_of_selections(answers: Field) -> tuple[tuple[str, ...] | None, ...]:
 
 
 def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """Lay settings out as a broker.conf; name those that the release does not have.
+    """Return settings as of a broker.conf, and those that the release does not have.
 
     A key that the release has under its old spelling alone sets that one, unless that is
     given too.
@@ -383,7 +383,7 @@ def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]
 
 
 def conf_text(value: Field, kind: Kind) -> str:
-    """Write a value as it would stand in broker.conf."""
+    """Return a value as it would stand in broker.conf."""
     if isinstance(value.value, str):
         return value.text()
     if isinstance(value.value, bool):

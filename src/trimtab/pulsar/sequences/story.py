@@ -106,7 +106,7 @@ def _verdicts(decision: Decision) -> list[str]:
 
 
 def _hits(load: ClusterLoad, shed: Shed) -> Iterator[Column]:
-    """Show the rounds counted so far, if the class counts any."""
+    """Yield the rounds counted so far, if the class counts any."""
     for key, heading in (("hit_low", "low hits"), ("hit_high", "high hits")):
         if key in shed.state:
             yield heading, [str(shed.state[key].get(name, "-")) for name in load.brokers]
@@ -150,7 +150,7 @@ def _told_selection(
 
 
 def _reported(load: ClusterLoad) -> Iterator[Column]:
-    """Show what brokers report: usage of each resource, traffic, bundles."""
+    """Yield what brokers report: usage of each resource, traffic, bundles."""
     yield "broker", list(load.brokers)
     with np.errstate(all="ignore"):
         percent = 100 * load.resource_usage / load.resource_limit
@@ -169,7 +169,7 @@ def _reported(load: ClusterLoad) -> Iterator[Column]:
 
 
 def _traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
-    """Add what goes in and out of each broker: messages/s, bytes/s."""
+    """Return what goes in and out of each broker: messages/s, bytes/s."""
     with np.errstate(all="ignore"):
         return load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
 

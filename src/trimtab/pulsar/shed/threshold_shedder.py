@@ -103,7 +103,7 @@ def threshold_shedder_bar(decision: Decision, settings: ThresholdShedderSettings
 def _advanced(
     load: ClusterLoad, history: History, settings: ThresholdShedderSettings
 ) -> tuple[History, Floats]:
-    """Smooth every broker's usage by one step."""
+    """Return every broker's usage smoothed by one step."""
     usage = weighted_usage(load, settings.weights)
     scores = smoothed(history, load.brokers, usage, settings.history_share)
     return remember(history, load.brokers, scores), scores

@@ -77,7 +77,7 @@ def decide(sequence: ExtensibleSequence) -> Iterator[ExtensibleDecided]:
 def result(
     sequence: ExtensibleSequence, rounds: Iterable[ExtensibleDecided]
 ) -> Mapping[str, object]:
-    """Lay a sequence's decisions out in the words of the recorded decisions."""
+    """Return a sequence's decisions in the words of the recorded decisions."""
     ignored = {"conf_ignored": list(sequence.ignored)} if sequence.ignored else {}
     return {"id": sequence.id, **ignored, "results": [_round_result(d) for d in rounds]}
 

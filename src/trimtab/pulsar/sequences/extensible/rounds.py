@@ -107,7 +107,7 @@ class ExtensibleSequence:
 
 
 def extensible_round(item: Field) -> ExtensibleRound:
-    """Read a round.
+    """Return a round, read from a document.
 
     Raises:
         FieldError: something is missing, misspelt, of a wrong type or unknown.

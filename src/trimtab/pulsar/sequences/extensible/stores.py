@@ -89,7 +89,7 @@ class LoadStores:
         return self._load_data[broker].smoothed
 
     def load(self, others: Iterable[str] = ()) -> ExtensibleLoad:
-        """Lay everything out as arrays.
+        """Return everything as arrays.
 
         Args:
             others: brokers to be among them though nothing is known of them.
@@ -135,7 +135,7 @@ class LoadStores:
         self._keys.put(name)
 
     def _smooth(self, name: str, published: Published) -> tuple[float, ...]:
-        """Compute what a broker publishes from what it measures."""
+        """Return what a broker publishes, from what it measures."""
         resources = np.array(published.resources)
         usage = busiest_resource(
             resources[None, :, 0], resources[None, :, 1], self.settings.weights

@@ -63,7 +63,7 @@ def _rules(sequence: ExtensibleSequence) -> Iterator[str]:
 
 
 def _published(load: ExtensibleLoad) -> Iterator[Column]:
-    """Show what brokers publish."""
+    """Yield what brokers publish."""
     is_known = load.has_load_data.tolist()
 
     def cells(texts: Iterable[str]) -> list[str]:
