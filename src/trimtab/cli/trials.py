@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 ROWS_KEPT = "Folder to write into; runs that it holds are not done again."
 
 
-def docs_option(shown: str) -> Callable[[Command], Command]:
+def docs_option(help_text: str) -> Callable[[Command], Command]:
     """Return the option that says into which docs the result is written, too."""
     folder = click.Path(path_type=Path, file_okay=False, exists=True)
-    return click.option("--docs", type=folder, help=shown)
+    return click.option("--docs", type=folder, help=help_text)
 
 
 def sparked(cores: int, master: str | None) -> Start:

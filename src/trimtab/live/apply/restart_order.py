@@ -76,7 +76,7 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
 
 
 def told(plan: RestartPlan) -> Iterator[str]:
-    """Return a plan to a person."""
+    """Return a plan as lines for a person."""
     best, *others = plan.orders
     steering = f"{plan.balancer.shedder or 'nobody sheds'}, {plan.balancer.placer}"
     yield f"{plan.cluster}, Pulsar {plan.release}: {steering}; {plan.leader or 'nobody'} leads"
@@ -99,7 +99,7 @@ def told(plan: RestartPlan) -> Iterator[str]:
 
 
 def as_json(plan: RestartPlan) -> str:
-    """Return a plan to a program."""
+    """Return a plan as JSON for a program."""
     document: dict[str, Any] = asdict(plan) | {"assumed": ASSUMED}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

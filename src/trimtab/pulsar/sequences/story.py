@@ -35,7 +35,7 @@ _RESOURCE_HEADINGS = ("cpu", "heap", "direct", "net in", "net out")
 
 
 def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
-    """Return a sequence line by line."""
+    """Return the story of a sequence, line by line."""
     settings = settings_of(sequence)
     yield f"{sequence.id}: {sequence.strategy} of Pulsar {sequence.release}"
     yield from (f"  {name}={text}" for name, text in sequence.conf.items())

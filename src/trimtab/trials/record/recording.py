@@ -14,9 +14,9 @@ from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import at_end, begin, going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run, World
+from trimtab.trials.record.deciding_parts import listened
 from trimtab.trials.record.documents import lines
 from trimtab.trials.record.files import Files, iso
-from trimtab.trials.record.heard import listened
 from trimtab.trials.record.leader import RecordedLeader
 from trimtab.trials.record.listener import Listeners
 from trimtab.trials.record.options import Options
