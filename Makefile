@@ -167,6 +167,10 @@ lock: $(READY) ## renew requirements/*.lock from pyproject.toml
 exhaustive: $(READY) ## every test that has a long form, in it: kills, damages, faults (half an hour)
 	@$(RUN) pytest -m "exhaustive and not pulsar" --exhaustive --durations 5
 
+.PHONY: mutants
+mutants: $(READY) ## change strategies, leader, guards and findings at their boundaries, and count what the tests let through (an hour)
+	@$(RUN) tools.mutants
+
 .PHONY: clean
 clean: ## remove everything that a command made, .venv included
 	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \

@@ -40,13 +40,15 @@ _FLAGS = {"on": True, "off": False, "?": None}
 
 
 class Bench:
-    """A plan that is carried out step by step; times are s since it was made."""
+    """A plan that is carried out step by step; times are s."""
 
     def __init__(self) -> None:
         self._plan = Plan("demo", 0.0, ())
         self._memory = Memory()
 
-    def plan(self, lines: tuple[str, ...], because: str = "", **limits: str) -> str:
+    def plan(
+        self, lines: tuple[str, ...], because: str = "", made: str = "0", **limits: str
+    ) -> str:
         """Plan moves: `bundle source destination traffic before after`, the last two for both."""
         moves = []
         for line in lines:
@@ -64,8 +66,8 @@ class Bench:
                 )
             )
         bounds = Limits(**{name: float(value) for name, value in limits.items()})
-        self._plan = Plan("demo", 0.0, tuple(moves), bounds, because)
-        self._memory = remembered([Begun(0.0, self._plan.digest, 1)])
+        self._plan = Plan("demo", float(made), tuple(moves), bounds, because)
+        self._memory = remembered([Begun(float(made), self._plan.digest, 1)])
         return f"{len(moves)} planned"
 
     def see(self, at: str, owner: str = "", **seen: str) -> str:

@@ -20,6 +20,7 @@ from trimtab.files.packing import unpacked
 from trimtab.files.tables import SWEPT
 from trimtab.lab.outcomes import MEASURES
 from trimtab.pulsar.scores import mean_in_order
+from trimtab.spark import program
 from trimtab.spark.program import digest, packed
 from trimtab.trials.sweep.folder import SweepError, opened
 from trimtab.trials.sweep.jobs import sizes_of_job
@@ -316,10 +317,10 @@ def test_the_copy_of_the_program_runs_without_the_original(tmp_path: Path) -> No
 def test_a_changed_program_has_another_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = tmp_path / "trimtab" / "__init__.py"
-    source.parent.mkdir()
+    source = tmp_path / "trimtab" / "spark" / "program.py"
+    source.parent.mkdir(parents=True)
     source.write_text("x = 1\n")
-    monkeypatch.setattr(trimtab, "__file__", str(source))
+    monkeypatch.setattr(program, "__file__", str(source))
     before = digest()
 
     assert before == digest()

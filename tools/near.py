@@ -27,6 +27,8 @@ MODULE = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)*")
 COMMANDS = "trimtab.cli"
 #: Files of tests that need a real cluster.
 WITH_PULSAR = "test_pulsar_"
+#: How far a file is from tests that do not import it.
+FAR = 1000
 #: What any test may depend on, and no import shows.
 EVERYTHING = {"pyproject.toml", "tests/conftest.py", "requirements"}
 
@@ -127,6 +129,14 @@ class Imports:
         return tuple(
             test for test in self.test_files() if self._module(test.relative_to(ROOT)) in broken
         )
+
+    def distance(self, test: Path, path: Path) -> int:
+        """Return how many modules stand between a file with tests and one that can break it."""
+        importer, imported = (self._module(each.relative_to(ROOT)) for each in (test, path))
+        if importer is None or imported is None:
+            return FAR
+        chain = self.graph.find_shortest_chain(importer=importer, imported=imported)
+        return FAR if chain is None else len(chain)
 
     def _module(self, within: Path) -> str | None:
         """Return the module that a file is, or the package that it belongs to."""
