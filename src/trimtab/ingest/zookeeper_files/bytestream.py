@@ -10,9 +10,9 @@ from trimtab.files.errors import TrimtabError
 class BrokenFileError(TrimtabError, ValueError):
     """A file of ZooKeeper's cannot be read on; says where, what was found, what was expected."""
 
-    def __init__(self, offset: int, found: str, expected: str) -> None:
+    def __init__(self, offset: int, content: str, expected: str) -> None:
         """Keep the place: everything before it has been given."""
-        super().__init__(f"byte {offset}: found {found}, expected {expected}")
+        super().__init__(f"byte {offset}: found {content}, expected {expected}")
         self.offset = offset
 
 
@@ -22,7 +22,7 @@ class ByteStream:
     __slots__ = ("_chunks", "_offset", "buffer", "position")
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
-        """Take the stream; nothing is read yet."""
+        """Keep the stream; nothing is read yet."""
         self._chunks = iter(chunks)
         #: Offset of the buffer's first byte.
         self._offset = 0
@@ -32,7 +32,7 @@ class ByteStream:
 
     @property
     def offset(self) -> int:
-        """How many bytes have been passed."""
+        """Return how many bytes have been passed."""
         return self._offset + self.position
 
     def has(self, size: int) -> bool:

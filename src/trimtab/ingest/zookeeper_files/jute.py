@@ -31,7 +31,7 @@ class Jute:
 
     @property
     def left(self) -> int:
-        """How many bytes are left."""
+        """Return how many bytes are left."""
         return len(self._record) - self.at
 
     def int32(self) -> int:
@@ -54,7 +54,7 @@ class Jute:
 
     def _take(self, size: int) -> bytes:
         if size > self.left:
-            found = f"a record that ends {self.left} bytes on"
-            raise BrokenFileError(self.offset, found, f"{size} bytes more of it")
+            content = f"a record that ends {self.left} bytes on"
+            raise BrokenFileError(self.offset, content, f"{size} bytes more of it")
         self.at += size
         return self._record[self.at - size : self.at]
