@@ -17,8 +17,8 @@ import pyarrow as pa
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import messages_of_class
 from trimtab.ingest.json_fields import check_filled
+from trimtab.ingest.messages.java_text import ABSENT, is_usual_map, printed_map, usual_maps
 from trimtab.ingest.messages.message import COLUMNS, Message, converters
-from trimtab.ingest.messages.printed import ABSENT, is_usual_map, printed_map, usual_maps
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.standard_times import LENGTH, standard_times
 

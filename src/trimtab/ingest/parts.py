@@ -182,7 +182,7 @@ def _seldom_collect() -> None:
 
 @contextmanager
 def _writing() -> Iterator[None]:
-    """Raise what the disk does not take as an error of its own, apart from all else that fails."""
+    """Raise an error of its own for what the disk does not take."""
     try:
         yield
     except OSError as fault:

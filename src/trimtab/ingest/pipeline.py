@@ -244,7 +244,7 @@ def _splits(recording: Recording) -> list[Split]:
 
 
 def _without_torn_line(split: Split) -> list[Split]:
-    """Part the last line from the others if its end is missing: it may still be written."""
+    """Return a split, its last line apart if its end is missing: it may still be written."""
     place = last_line_start(split) if is_made_of_lines(split) else split.end
     if not split.start < place < split.end:
         return [split]

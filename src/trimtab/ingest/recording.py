@@ -151,7 +151,7 @@ class Recording:
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[Recording]:
-    """Open a recording: a folder, a .tar.gz, .tgz, .tar or .zip of it, or a single log.
+    """Yield the recording in a folder, in a .tar.gz, .tgz, .tar or .zip of it, or in a single log.
 
     An archive is unpacked into a temporary folder that is removed when the block ends.
 
@@ -182,7 +182,7 @@ def open_recording(path: Path) -> Iterator[Recording]:
 
 
 def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
-    """Unpack an archive, and return what in it is no file."""
+    """Unpack an archive; return what in it is no file."""
     try:
         left_out = unpack(path, folder)
     except ArchiveError as error:

@@ -73,7 +73,7 @@ class StoreFile:
         return survey(self._stream, _prefixes(self._split))
 
     def __iter__(self) -> Iterator[tuple[int, list[Row], str | None]]:
-        """Read on to the next that counts."""
+        """Yield what counts, in its order."""
         self._file = opened(self._stream, _prefixes(self._split))
         for number, node_writes in writes(self._file, self._split.share or Share()):
             rows: list[Row] = []

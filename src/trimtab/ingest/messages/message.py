@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from trimtab.ingest.messages.printed import (
+from trimtab.ingest.messages.java_text import (
     ABSENT,
     attributes,
     printed_count,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trimtab.ingest.messages.printed import NUMBER
+from trimtab.ingest.messages.java_text import NUMBER
 
 #: A fixed beginning shorter than this also begins other messages of the same class.
 _BEGINNING_LENGTH_MIN = 16

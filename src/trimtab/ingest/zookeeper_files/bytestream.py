@@ -36,7 +36,7 @@ class ByteStream:
         return self._offset + self.position
 
     def has(self, size: int) -> bool:
-        """Read on until so many bytes can be looked at; tell whether there are as many."""
+        """Return whether there are so many bytes to look at, reading on if need be."""
         if len(self.buffer) - self.position >= size:
             return True
         pieces = [self.buffer[self.position :]]
@@ -61,7 +61,7 @@ class ByteStream:
         return repr(self.peek(4)) if self.has(1) else "the end of the file"
 
     def pass_zeros(self) -> bool:
-        """Pass all zeros that follow; tell whether nothing else did."""
+        """Pass all zeros that follow; return whether nothing else did."""
         while self.has(1):
             rest = self.buffer[self.position :]
             # At once: a server allocates its log by 64 MiB, and most of them stay empty.

@@ -78,7 +78,7 @@ class Snapshot:
         return self._stream.offset
 
     def __iter__(self) -> Iterator[Node]:
-        """Read on to the next node that is wanted."""
+        """Yield the nodes below the prefixes."""
         if self._stream.peek(4) != MAGIC:
             raise BrokenFileError(0, self._stream.shown(), "a snapshot, which begins with ZKSN")
         self._take(_FILE_HEADER)

@@ -111,7 +111,7 @@ class TransactionLog:
 
     @property
     def offset(self) -> int:
-        """Where the next record begins."""
+        """Return where the next record begins."""
         return self._stream.offset
 
     @property
@@ -125,7 +125,7 @@ class TransactionLog:
         return _stamp(self._last)
 
     def __iter__(self) -> Iterator[Transaction]:
-        """Read on to the next transaction that is wanted."""
+        """Yield the transactions below the prefixes."""
         stream, prefixes = self._stream, self._wanted
         if stream.peek(4) != MAGIC:
             raise BrokenFileError(0, stream.shown(), "a transaction log, which begins with ZKLG")
