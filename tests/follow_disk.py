@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from trimtab.ingest.recording import log_stem
 from trimtab.live.follow.disk import DOCUMENTS, digest
-from trimtab.live.follow.incarnations import Known, MovedError, Stamp, Standing
+from trimtab.live.follow.incarnations import FollowedFile, MovedError, Register, Stamp
 from trimtab.live.follow.ledger import copied_range, items_of
 from trimtab.live.follow.plan import Copied, Limits, Plan, advanced
 from trimtab.live.follow.steady import next_plan
@@ -62,7 +62,7 @@ class Folder:
     now_s: int = 0
     next_inode: int = 1
     files: dict[str, File] = field(default_factory=dict)
-    known: Known = field(default_factory=Known)
+    register: Register = field(default_factory=Register)
     limits: Limits = field(default_factory=lambda: Limits(1 << 20, 10.0))
 
     def new(self, lines: tuple[str, ...] = (), *, name: str) -> str:
@@ -134,7 +134,7 @@ class Folder:
         return "\n".join(
             f"{it.number} {it.name}: {it.offset} of {it.seen} bytes, "
             + (f"in {it.place}" if it.gone_at_s is None else "gone")
-            for it in self.known.incarnations.values()
+            for it in self.register.incarnations.values()
         )
 
     def _put(self, name: str, held: bytes) -> None:
@@ -153,10 +153,10 @@ class Folder:
                 taken[it.number] = b"".join(pieces)
             return copied
 
-        found = next_plan(self.known, self._disk(), self.limits, self.now_s, take)
+        found = next_plan(self.register, self._disk(), self.limits, self.now_s, take)
         plan, copied = found.plan, found.copied
-        items = items_of(plan, copied, found.known)
-        self.known = advanced(found.known, plan, copied)
+        items = items_of(plan, copied, found.register)
+        self.register = advanced(found.register, plan, copied)
         texts = [*taken.values(), *(None for _ in plan.losses)]
         return "\n".join(
             line
@@ -164,14 +164,14 @@ class Folder:
             for line in _shown(item.name, item.before, text, item.lost)
         )
 
-    def _disk(self) -> list[Standing]:
+    def _disk(self) -> list[FollowedFile]:
         youngest: dict[str, int] = {}
         for name, file in self.files.items():
             family = _family(name)
             if not file.is_packed:
                 youngest[family] = max(youngest.get(family, 0), file.mtime_s)
         return [
-            Standing(
+            FollowedFile(
                 name=name,
                 source=_source(name),
                 log_broker="",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-import trimtab.trials.sweep.kept
+import trimtab.trials.sweep.folder
 from trimtab.spark.session import opened_spark
 from trimtab.trials.sweep.pipeline import Plan, sweep
 from trimtab.trials.sweep.task import Ran, Task, Work
@@ -53,7 +53,7 @@ def where() -> Ran:
 
 def _die_after(n: int) -> None:
     """Kill this process in the middle of keeping part n + 1, which leaves half a file."""
-    real = trimtab.trials.sweep.kept._replace
+    real = trimtab.trials.sweep.folder._replace
     parts = []
 
     def replace(path: Path, content: bytes) -> None:
@@ -64,7 +64,7 @@ def _die_after(n: int) -> None:
                 os.kill(os.getpid(), signal.SIGKILL)
         real(path, content)
 
-    trimtab.trials.sweep.kept._replace = replace
+    trimtab.trials.sweep.folder._replace = replace
 
 
 def main(master: str, folder: str, n: str, kept_max: str = "") -> None:

@@ -22,7 +22,7 @@ from trimtab.trials.what_if.changes import changes
 from trimtab.trials.what_if.fidelity import fidelity
 from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import matrix
-from trimtab.trials.what_if.measures import SHOWN, numbers, p95
+from trimtab.trials.what_if.measures import MATRIX_MEASURES, numbers, p95
 from trimtab.trials.what_if.replay import Replay, digest
 from trimtab.trials.what_if.variants import TRIED, real, refuse_unknown, variants
 
@@ -164,7 +164,7 @@ def test_a_task_is_replayed_the_same_every_time_and_sheds_though_shedding_was_of
     assert repr(shed) == repr(same)
     assert shed.numbers is not None
     assert nothing.numbers is not None
-    assert set(shed.numbers) == set(SHOWN)
+    assert set(shed.numbers) == set(MATRIX_MEASURES)
     assert shed.numbers["unloads_a_day"] > 0 == nothing.numbers["unloads_a_day"]
     hours = again.world.duration_s / 3600
     assert shed.numbers["unloads_a_day"] == pytest.approx(
@@ -202,7 +202,7 @@ def rows(
     found = []
     for seed in range(seeds):
         luck = float(np.random.default_rng(seed).uniform(0.9, 1.1))
-        taken = dict.fromkeys(SHOWN, 1.0) | {
+        taken = dict.fromkeys(MATRIX_MEASURES, 1.0) | {
             "unloads_a_day": unloads * luck,
             "p95_spread_points": spread * luck,
         }
@@ -285,7 +285,7 @@ def test_a_change_is_advised_if_it_is_better_in_one_and_worse_in_neither() -> No
         "loadBalancerLoadPlacementStrategy": f"{package}.AvgShedder",
     }
     effects = {each["measure"]: each for each in found[0]["effects"]}
-    assert set(effects) == set(SHOWN)
+    assert set(effects) == set(MATRIX_MEASURES)
     assert effects["unloads_a_day"]["then"] < effects["unloads_a_day"]["now"]
     assert effects["unloads_a_day"]["difference"]["high"] < 0
 
@@ -365,7 +365,7 @@ def document(*, is_trusted: bool = True) -> dict[str, Any]:
         "not_covered": [{"strategy": "TransferShedder", "why": "it needs another load manager"}],
         "seeds": 8,
         "confidence": 0.95,
-        "measures": [{"name": name, **asdict(each)} for name, each in SHOWN.items()],
+        "measures": [{"name": name, **asdict(each)} for name, each in MATRIX_MEASURES.items()],
         "strategies": shown,
         "changes": changes(shown) if shown else [],
     }

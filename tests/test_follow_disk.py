@@ -10,7 +10,7 @@ import pytest
 from trimtab.ingest.recording import Recording, open_growing
 from trimtab.live.follow import disk as looked_at
 from trimtab.live.follow.disk import Disk
-from trimtab.live.follow.incarnations import MovedError, Standing
+from trimtab.live.follow.incarnations import FollowedFile, MovedError
 
 LINES = b"06:00:00,001 the first line of this log\n06:00:00,002 the second\n"
 
@@ -24,7 +24,7 @@ def folder(root: Path, *names: str) -> Path:
     return logs
 
 
-def first_line(file: Standing) -> str:
+def first_line(file: FollowedFile) -> str:
     return b"".join(file.content.chunks(0, file.content.size)).split(b"\n")[0].decode()
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.follow_disk import Folder
-from trimtab.live.follow.ledger import known_of
+from trimtab.live.follow.ledger import register_of
 
 #: What happens, and how much of it.
 STEPS = st.lists(
@@ -36,7 +36,7 @@ class Log:
         self.rest = ""
         self.rotated = 0
         #: What a follower that dies finds when it begins again.
-        self.kept = self.folder.known
+        self.kept = self.folder.register
 
     def do(self, what: str, much: int) -> None:
         getattr(self, what)(much)
@@ -84,17 +84,17 @@ class Log:
 
     def look(self, _: int) -> None:
         """Read one batch; what is known then is on the disk."""
-        before = self.folder.known
+        before = self.folder.register
         for line in self.folder.batch().splitlines():
             self.read.append(line.partition(": ")[2].removesuffix("$"))
             assert "LOST" not in line
         self.folder.wait(s="1")
-        if self.folder.known.lines != before.lines:
-            self.kept = known_of(json.loads(json.dumps(asdict(self.folder.known))))
+        if self.folder.register.lines != before.lines:
+            self.kept = register_of(json.loads(json.dumps(asdict(self.folder.register))))
 
     def die(self, _: int) -> None:
         """Forget what was not written down."""
-        self.folder.known = self.kept
+        self.folder.register = self.kept
 
     def finish(self) -> None:
         self._end()
@@ -139,4 +139,4 @@ def test_lines_are_numbered_through(steps: list[tuple[str, int]]) -> None:
         log.do(what, much)
     log.finish()
 
-    assert len(log.written) == sum(log.folder.known.lines.values())
+    assert len(log.written) == sum(log.folder.register.lines.values())

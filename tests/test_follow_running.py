@@ -13,7 +13,7 @@ from trimtab.files.tables import INGESTED
 from trimtab.live.follow import Stored
 from trimtab.live.follow.broker_totals import Fact, Rhythm, Running, folded
 from trimtab.live.follow.facts import facts_of
-from trimtab.live.follow.live import Since, over_the_bar, told
+from trimtab.live.follow.live import Since, news, over_the_bar
 from trimtab.pulsar.model import History
 from trimtab.pulsar.scores import smoothed
 from trimtab.pulsar.settings import ResourceWeights
@@ -139,7 +139,7 @@ def test_line_says_what_is_new_and_who_is_above_the_bar() -> None:
     now = {"a": Running(unloads=5, rounds=7), "x:1": Running(smoothed=0.5)}
 
     expected = "1,234 lines, 2 rejected, 1 event, 4 load reports, 2 unloads, 3 printed rounds"
-    assert expected == told(since, before, now)
+    assert expected == news(since, before, now)
     assert "smoothed usage 50.0 % on average, 0 of 1 broker above 60.0 %" == over_the_bar(now, 0.1)
     now |= {"y:1": Running(smoothed=0.9)}
     expected = "smoothed usage 70.0 % on average, 1 of 2 brokers above 80.0 %: y:1 90.0 %"

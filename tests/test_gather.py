@@ -21,7 +21,7 @@ from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import SplitAccount, parse_split
-from trimtab.live.gather import Gathered, GatherError, Wanted, gather, read_access
+from trimtab.live.gather import Gathered, GatherError, GatherRequest, gather, read_access
 from trimtab.live.gather.folder import Folder
 
 SECRET = "hush-hush-hush"
@@ -41,7 +41,7 @@ def output(tmp_path: Path) -> Path:
 
 
 def once(cluster: list[fake.Broker], output: Path, **more: Any) -> Gathered:
-    wanted = Wanted(admin=cluster[0].address, **more)
+    wanted = GatherRequest(admin=cluster[0].address, **more)
     return gather(wanted, read_access(None), output, threading.Event())
 
 
@@ -161,7 +161,9 @@ def looked(
         listing(request)
 
     cluster[0].answers[fake.LIST] = listed
-    wanted = Wanted(admin=cluster[0].address, duration_s=LONG_S, every_s=0.01, metrics_every_s=0.01)
+    wanted = GatherRequest(
+        admin=cluster[0].address, duration_s=LONG_S, every_s=0.01, metrics_every_s=0.01
+    )
     return gather(wanted, read_access(None), output, is_over)
 
 
@@ -290,7 +292,7 @@ def test_if_the_broker_asked_first_vanishes_the_others_tell_who_is_there(
         healthy(request)
 
     second.answers[fake.METRICS] = metrics
-    wanted = Wanted(admin=first.address, duration_s=LONG_S, every_s=0.01)
+    wanted = GatherRequest(admin=first.address, duration_s=LONG_S, every_s=0.01)
     found = gather(wanted, read_access(None), output, is_over)
 
     assert n_looks == 2
@@ -350,12 +352,12 @@ def test_a_folder_with_files_is_left_alone(cluster: list[fake.Broker], output: P
 )
 def test_an_address_that_is_none_is_said(output: Path, admin: str) -> None:
     with pytest.raises(GatherError, match=r"--admin: found .*, expected http://host:port"):
-        gather(Wanted(admin=admin), read_access(None), output, threading.Event())
+        gather(GatherRequest(admin=admin), read_access(None), output, threading.Event())
 
 
 def test_a_password_does_not_belong_into_an_address(output: Path) -> None:
     with pytest.raises(GatherError) as raised:
-        once_at = Wanted(admin=f"http://me:{SECRET}@broker-1:8080")
+        once_at = GatherRequest(admin=f"http://me:{SECRET}@broker-1:8080")
         gather(once_at, read_access(None), output, threading.Event())
 
     assert "client.conf" in str(raised.value)
@@ -381,7 +383,7 @@ def test_no_secret_is_written_anywhere(cluster: list[fake.Broker], output: Path)
         broker.answers[fake.REPORT] = fake.said(401, b"")
     access = replace(read_access(None), header=lambda: {"Authorization": f"Bearer {SECRET}"})
 
-    gather(Wanted(admin=cluster[0].address), access, output, threading.Event())
+    gather(GatherRequest(admin=cluster[0].address), access, output, threading.Event())
 
     assert cluster[0].asked[0][1]["Authorization"] == f"Bearer {SECRET}"
     written = [path for path in output.rglob("*") if path.is_file()]
@@ -402,7 +404,7 @@ def test_a_prometheus_is_not_told_who_asks(cluster: list[fake.Broker], output: P
     with fake.brokers(1) as (prometheus,):
         prometheus.answers["/api/v1/query_range"] = fake.said(200, answer)
         access = replace(read_access(None), header=lambda: {"Authorization": f"Bearer {SECRET}"})
-        wanted = Wanted(admin=cluster[0].address, prometheus=prometheus.address)
+        wanted = GatherRequest(admin=cluster[0].address, prometheus=prometheus.address)
 
         found = gather(wanted, access, output, threading.Event())
 
@@ -464,7 +466,7 @@ def test_ending_does_not_wait_for_who_does_not_answer(
 
     cluster[2].answers[fake.REPORT] = hangs
     try:
-        wanted = Wanted(admin=cluster[0].address, duration_s=LONG_S)
+        wanted = GatherRequest(admin=cluster[0].address, duration_s=LONG_S)
         began = time.monotonic()
         gather(wanted, read_access(None), output, is_over)
         took_s = time.monotonic() - began
@@ -493,7 +495,7 @@ def test_over_https_a_broker_is_asked_where_it_redirects_to(output: Path) -> Non
         first.answers[path] = fake.said(307, b"", second.address + path)
         second.answers[path] = second.answers[second.owned(second.id)]
 
-        found = gather(Wanted(admin=first.address), access, output, threading.Event())
+        found = gather(GatherRequest(admin=first.address), access, output, threading.Event())
 
         assert set(found.brokers) == {first.id, name}
         assert found.failed == 0

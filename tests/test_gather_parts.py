@@ -18,7 +18,7 @@ from trimtab.live.gather.calls import CallError, Calls
 from trimtab.live.gather.cluster import root_of
 from trimtab.live.gather.copies import copy_logs, copy_zookeeper, log_folders, zookeeper_folders
 from trimtab.live.gather.folder import Folder, folder_name
-from trimtab.live.gather.nodes import Kind, Ledger, Seen, kind_of
+from trimtab.live.gather.nodes import Kind, Ledger, NodeVersion, kind_of
 from trimtab.live.gather.prometheus import STEP, export
 from trimtab.live.gather.settings import LEFT_OUT, without_secrets
 from trimtab.live.gather.watched_store import servers_of
@@ -207,8 +207,8 @@ def test_what_a_node_is_to_a_recording(path: str, kind: Kind | None) -> None:
 def begun(**nodes: Any) -> Ledger:
     """A ledger that has seen everything once."""
     ledger = Ledger()
-    ledger.listed(SPACE, Seen(1, 0, nodes.get("children", 0)))
-    ledger.is_new(BROKER, Seen(5, nodes.get("version", 0), 0))
+    ledger.listed(SPACE, NodeVersion(1, 0, nodes.get("children", 0)))
+    ledger.is_new(BROKER, NodeVersion(5, nodes.get("version", 0), 0))
     ledger.is_begun = True
     return ledger
 
@@ -216,16 +216,16 @@ def begun(**nodes: Any) -> Ledger:
 def test_versions_that_follow_each_other_are_all_there() -> None:
     ledger = begun(version=7)
 
-    assert ledger.is_new(BROKER, Seen(5, 8, 0))
-    assert not ledger.is_new(BROKER, Seen(5, 8, 0))
-    assert ledger.is_new(BROKER, Seen(5, 9, 0))
+    assert ledger.is_new(BROKER, NodeVersion(5, 8, 0))
+    assert not ledger.is_new(BROKER, NodeVersion(5, 8, 0))
+    assert ledger.is_new(BROKER, NodeVersion(5, 9, 0))
     assert ledger.count().reports_missed == 0
 
 
 def test_versions_that_are_skipped_are_missed() -> None:
     ledger = begun(version=7)
 
-    assert ledger.is_new(BROKER, Seen(5, 11, 0))
+    assert ledger.is_new(BROKER, NodeVersion(5, 11, 0))
 
     assert ledger.count().reports_missed == 3
 
@@ -236,7 +236,7 @@ def test_what_was_written_before_is_not_missed_and_what_a_new_node_had_is() -> N
 
     assert ledger.is_gone(BROKER)
     assert not ledger.is_gone(BROKER)
-    assert ledger.is_new(BROKER, Seen(9, 2, 0))
+    assert ledger.is_new(BROKER, NodeVersion(9, 2, 0))
 
     assert ledger.count().reports_missed == 2
 
@@ -244,18 +244,18 @@ def test_what_was_written_before_is_not_missed_and_what_a_new_node_had_is() -> N
 def test_a_node_that_was_made_again_is_another() -> None:
     ledger = begun(version=7)
 
-    assert ledger.was_made_again(BROKER, Seen(9, 7, 0))
-    assert not ledger.was_made_again(BROKER, Seen(5, 8, 0))
-    assert ledger.is_new(BROKER, Seen(9, 7, 0))
+    assert ledger.was_made_again(BROKER, NodeVersion(9, 7, 0))
+    assert not ledger.was_made_again(BROKER, NodeVersion(5, 8, 0))
+    assert ledger.is_new(BROKER, NodeVersion(9, 7, 0))
 
 
 @pytest.mark.parametrize(("happened", "missed"), [(3, 0), (4, 1), (9, 6)])
 def test_changes_of_owners_are_counted_by_the_namespace(happened: int, missed: int) -> None:
     ledger = begun(children=100)
 
-    ledger.is_new(BUNDLE, Seen(20, 0, 0))  # somebody got it
-    ledger.is_new(BUNDLE, Seen(30, 0, 0))  # it was taken away, and somebody got it
-    ledger.listed(SPACE, Seen(1, 0, 100 + happened))
+    ledger.is_new(BUNDLE, NodeVersion(20, 0, 0))  # somebody got it
+    ledger.is_new(BUNDLE, NodeVersion(30, 0, 0))  # it was taken away, and somebody got it
+    ledger.listed(SPACE, NodeVersion(1, 0, 100 + happened))
 
     assert ledger.count().owners_missed == missed
 
@@ -264,8 +264,8 @@ def test_of_a_namespace_that_is_new_everything_counts() -> None:
     ledger = begun()
     other = "/namespace/shop/late"
 
-    ledger.listed(other, Seen(50, 0, 2))
-    ledger.is_new(f"{other}/0x00000000_0xffffffff", Seen(51, 0, 0))
+    ledger.listed(other, NodeVersion(50, 0, 2))
+    ledger.is_new(f"{other}/0x00000000_0xffffffff", NodeVersion(51, 0, 0))
 
     assert ledger.count().owners_missed == 1
 

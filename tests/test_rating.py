@@ -19,8 +19,8 @@ from trimtab.report.ratings import render_ratings
 from trimtab.trials.rate.definition import built_in_rating, rating
 from trimtab.trials.rate.document import Basis, document
 from trimtab.trials.rate.pipeline import RATINGS, planned, rates_of
-from trimtab.trials.rate.rated import rated
-from trimtab.trials.rate.statistics import STATISTICS, Taken
+from trimtab.trials.rate.statistics import STATISTICS, RunValue
+from trimtab.trials.rate.words import rated
 from trimtab.trials.trial import run, write_docs
 
 SMALL = """
@@ -75,7 +75,7 @@ def made(values: dict[tuple[str, str], list[float]], n_failed: int = 0) -> dict[
         for contender in read.strategies:
             of = read.basis(dimension, contender)
             runs = [
-                Taken("eleven-80-one-5", seed, value, 1.0, 1.0)
+                RunValue("eleven-80-one-5", seed, value, 1.0, 1.0)
                 for seed, value in enumerate(values[dimension.name, contender.name])
             ]
             found = rated(runs, STATISTICS[dimension.statistic], dimension.thresholds)

@@ -9,8 +9,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from trimtab.trials.rate.definition import RatingError, rating
-from trimtab.trials.rate.rated import Thresholds, rated
-from trimtab.trials.rate.statistics import STATISTICS, Taken
+from trimtab.trials.rate.statistics import STATISTICS, RunValue
+from trimtab.trials.rate.words import Thresholds, rated
 
 TESTDATA = Path(__file__).parent / "testdata" / "rating"
 FILES = sorted(TESTDATA.glob("*.txt"))
@@ -34,12 +34,12 @@ class Rating:
 
     def rated(self, lines: tuple[str, ...], statistic: str, good: str, fair: str) -> str:
         """Rate runs: a line has scenario, value and, if it matters, nobody's value and hours."""
-        runs: list[Taken] = []
+        runs: list[RunValue] = []
         for line in lines:
             scenario, value, *others = line.split()
             nobody, hours = (*map(float, others), 1.0, 1.0)[:2]
             seed = sum(each.scenario == scenario for each in runs)
-            runs.append(Taken(scenario, seed, float(value), nobody, hours))
+            runs.append(RunValue(scenario, seed, float(value), nobody, hours))
         thresholds = Thresholds(float(good), float(fair))
         found = rated(runs, STATISTICS[statistic.replace("_", " ")], thresholds)
         assert found == rated(runs[::-1], STATISTICS[statistic.replace("_", " ")], thresholds)

@@ -19,7 +19,7 @@ from trimtab.lab.outcomes.aftermath import aftermath
 from trimtab.trials.reproduce.arms import arms
 from trimtab.trials.reproduce.definition import DefinitionError, definition
 from trimtab.trials.reproduce.numbers import NUMBERS, numbers, value_of
-from trimtab.trials.reproduce.published import tolerated
+from trimtab.trials.reproduce.published_number import tolerated
 from trimtab.trials.reproduce.verdict import Arm, arm, typical, verdict
 
 TESTDATA = Path(__file__).parent / "testdata" / "reproduction"
@@ -146,7 +146,7 @@ def _arm(rows: Sequence[Sequence[str]]) -> Arm:
 
 
 def _told_arm(name: str, found: Arm) -> str:
-    taken = ", ".join(f"{each.agreement} ({each.n_within})" for each in found.taken)
+    taken = ", ".join(f"{each.agreement} ({each.n_within})" for each in found.numbers)
     out = "comes out" if found.comes_out else "does not"
     return f"{name}: {taken}; at once {found.n_at_once} of {found.n_runs}; {out}"
 

@@ -242,16 +242,16 @@ def test_unloads_stand_beside_the_fewest_that_would_have_done(scenario: Path) ->
     """One broker holds 16 bundles; with some of them moved the two are alike."""
     found = simulate(Question(str(scenario), "AvgShedder", seed=2), None, None)
 
-    assert found.needed is not None
-    assert found.needed.is_exact
-    assert 1 <= found.needed.moves <= 8
+    assert found.fewest_unloads is not None
+    assert found.fewest_unloads.is_exact
+    assert 1 <= found.fewest_unloads.moves <= 8
     told = "\n".join(tell(found, as_json=False))
     assert (
         f"Had the work of all bundles been known, it would have taken exactly"
-        f" {found.needed.moves:.0f} unloads."
+        f" {found.fewest_unloads.moves:.0f} unloads."
     ) in told
     document = json.loads("".join(tell(found, as_json=True)))
-    assert document["needed_unloads"] == {"count": found.needed.moves, "is_exact": True}
+    assert document["needed_unloads"] == {"count": found.fewest_unloads.moves, "is_exact": True}
 
 
 def test_the_fewest_do_not_depend_on_who_sheds(scenario: Path) -> None:
@@ -261,7 +261,7 @@ def test_the_fewest_do_not_depend_on_who_sheds(scenario: Path) -> None:
         for name in ("OverloadShedder", "none")
     )
 
-    assert shed.needed == unshed.needed is not None
+    assert shed.fewest_unloads == unshed.fewest_unloads is not None
 
 
 def test_bundles_that_lost_their_broker_leave_the_question_open(scenario: Path) -> None:
@@ -270,7 +270,7 @@ def test_bundles_that_lost_their_broker_leave_the_question_open(scenario: Path) 
     found = simulate(Question(str(scenario), "none"), None, None)
     lines = list(tell(found, as_json=False))
 
-    assert found.needed is None
+    assert found.fewest_unloads is None
     assert not [line for line in lines if "would have taken" in line]
     assert "min  10.0   broker-0 leaves" in lines
     assert [line for line in lines if line.endswith("16 bundles without an owner placed")]

@@ -21,8 +21,8 @@ from trimtab.files.tables import SWEPT
 from trimtab.lab.outcomes import MEASURES
 from trimtab.pulsar.scores import mean_in_order
 from trimtab.spark.program import digest, packed
+from trimtab.trials.sweep.folder import SweepError, opened
 from trimtab.trials.sweep.jobs import sizes_of_job
-from trimtab.trials.sweep.kept import SweepError, opened
 from trimtab.trials.sweep.task import Ran, Task, shuffled
 from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, row_of, run_partition
 

@@ -22,10 +22,10 @@ from trimtab.ingest.outcome import Origin, Rows
 from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory, learned
-from trimtab.live.watch.nouns import Action, Heard, Relearn, Row, Settings
+from trimtab.live.watch.nouns import Action, Arrivals, Relearn, Row, Settings
 from trimtab.live.watch.step import step
 from trimtab.live.watch.tally import Tally
-from trimtab.live.watch.view import Seen
+from trimtab.live.watch.view import View
 
 ROOT = Path(__file__).parent.parent
 STORE = {
@@ -74,13 +74,13 @@ def _at_its_own(name: str, step_s: float) -> tuple[list[Action], Memory]:
 
 
 @cache
-def seen(name: str) -> Seen:
+def seen(name: str) -> View:
     """Give the last step of a watch over a night."""
     night = told(name)
     said, memory = _at_its_own(name, 1.0)
     tally = Tally()
     tally.add(said)
-    return Seen(night.settings, memory, said, tally)
+    return View(night.settings, memory, said, tally)
 
 
 def _watched(night: Told, step_s: float, settings: Settings) -> tuple[list[Action], Memory]:
@@ -95,7 +95,7 @@ def _watched(night: Told, step_s: float, settings: Settings) -> tuple[list[Actio
             new += night.rows[i][1]
             i += 1
         given += [row for row in new if row[0] != "log_events"]
-        actions, memory = step(Heard(now, new), memory, settings)
+        actions, memory = step(Arrivals(now, new), memory, settings)
         for action in actions:
             if isinstance(action, Relearn):
                 memory = learned(memory, settings, action, given)

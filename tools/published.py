@@ -6,13 +6,13 @@ import inspect
 
 from tools.catalogue import code, first_line, table
 from trimtab.lab.simulate.scenario_keys import NEEDED, described
-from trimtab.trials.rate.definition import Case, Contender, Dimension, Said, built_in_rating
+from trimtab.trials.rate.definition import Case, Contender, Dimension, Statement, built_in_rating
 from trimtab.trials.rate.statistics import STATISTICS
 from trimtab.trials.reproduce import verdict
 from trimtab.trials.reproduce.catalogue import chosen
 from trimtab.trials.reproduce.definition import Definition
 from trimtab.trials.reproduce.numbers import MEANINGS, NUMBERS
-from trimtab.trials.reproduce.published import RULES
+from trimtab.trials.reproduce.published_number import RULES
 
 
 def experiments() -> str:
@@ -39,7 +39,7 @@ def numbers() -> str:
 def keys() -> str:
     """Return the keys of the file of a rating."""
     parts = []
-    for one in (Dimension, Contender, Case, Said):
+    for one in (Dimension, Contender, Case, Statement):
         name, _, meaning = first_line(one).partition(": ")
         rows = (
             (code(key), takes, default if default == NEEDED else code(default), means)

@@ -32,7 +32,7 @@ from trimtab.lab.simulate.run import simulated
 from trimtab.spark.program import digest
 from trimtab.spark.session import opened_spark
 from trimtab.trials.record import Options, record
-from trimtab.trials.recorded_cluster import Recorded
+from trimtab.trials.recorded_cluster import RecordedCluster
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.simulate.question import Experiment, posed
@@ -41,7 +41,7 @@ from trimtab.trials.sweep.strategies import USUAL, pair
 from trimtab.trials.sweep.task import NOBODY, Task
 from trimtab.trials.what_if.command import Question, what_if
 from trimtab.trials.what_if.fidelity import fidelity
-from trimtab.trials.what_if.measures import SHOWN, numbers
+from trimtab.trials.what_if.measures import MATRIX_MEASURES, numbers
 from trimtab.trials.what_if.replay import Replay
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -159,7 +159,7 @@ def night(spark: SparkContext, scenario: str, steered: str, seed: int) -> Night:
     )
 
 
-def _replayed(cluster: Recorded) -> dict[str, dict[str, float | None]]:
+def _replayed(cluster: RecordedCluster) -> dict[str, dict[str, float | None]]:
     balancer = cluster.balancer
     replay = Replay(cluster.rebuilt, balancer.conf, drawn_costs(cluster.rebuilt, SEEDS))
     found = {}
@@ -192,7 +192,7 @@ def simulated_again_as(asked: Experiment, seeds: Iterable[int]) -> dict[str, Any
 
 
 def _medians_of(runs: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
-    return {each: _plain(float(np.median([run[each] for run in runs]))) for each in SHOWN}
+    return {each: _plain(float(np.median([run[each] for run in runs]))) for each in MATRIX_MEASURES}
 
 
 def _plain(value: float) -> float | None:

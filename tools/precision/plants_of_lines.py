@@ -12,7 +12,7 @@ from tools.precision.draft import Draft
 from tools.precision.truth import Planted
 from trimtab.lab.simulate.world import Kind
 from trimtab.pulsar.bundles import namespace
-from trimtab.trials.record.lines import SHEDDING, said, taken
+from trimtab.trials.record.lines import SHEDDING, log_line, taken
 
 _IMPL = "org.apache.pulsar.broker.loadbalance.impl"
 _MANAGER = f"{_IMPL}.ModularLoadManagerImpl"
@@ -79,7 +79,7 @@ def split_refused(draft: Draft, *, why: str, times: int) -> None:
     logger = _MANAGER if why == "failed" else _SPLITTER
     for i in range(times):
         time_ms = first + i * _MINUTE_MS + int(random.integers(-900, 900))
-        draft.say(draft.leader(time_ms), time_ms, said(SHEDDING, logger, text, level))
+        draft.say(draft.leader(time_ms), time_ms, log_line(SHEDDING, logger, text, level))
     draft.plant(Planted("split-refused", first, first, (), (bundle,)))
 
 
@@ -96,7 +96,7 @@ def splits_told(draft: Draft) -> None:
                 f"Load-manager splitting bundle {bundle} and unloading false",
                 f"Successfully split namespace bundle {bundle}",
             ):
-                draft.say(draft.leader(time_ms), time_ms, said(SHEDDING, _MANAGER, text))
+                draft.say(draft.leader(time_ms), time_ms, log_line(SHEDDING, _MANAGER, text))
     for times in by_namespace.values():
         if len(times) >= _STORM and max(times) - min(times) <= _HOUR_MS:
             draft.plant(Planted("split-storm", min(times), min(times)))
@@ -113,19 +113,19 @@ def unload_failed(draft: Draft, *, how: str, share: float) -> None:
         leader = draft.leader(witness.rounds[number].time_ms)
         if how == "late":
             text = f"Unloading of {name} has timed out"
-            draft.say(unload.source, end_ms, said("pulsar-2-7", _SERVICE, text, "WARN"))
+            draft.say(unload.source, end_ms, log_line("pulsar-2-7", _SERVICE, text, "WARN"))
         else:
             path = f"http://{source}/admin/v2/namespaces/{name}/unload"
             error = "javax.ws.rs.InternalServerErrorException: HTTP 500 Internal Server Error"
             call = f"[{path}] Failed to perform http put request: {error}"
-            draft.say(leader, end_ms, said("AsyncHttpClient-48-1", _ADMIN, call, "WARN"))
+            draft.say(leader, end_ms, log_line("AsyncHttpClient-48-1", _ADMIN, call, "WARN"))
             text = f"Error when trying to perform load shedding on {name} for broker {source}"
             below = (
                 "org.apache.pulsar.client.admin.PulsarAdminException$ServerSideErrorException: "
                 f"Namespace bundle {name} is being unloaded\n\tat org.apache.pulsar.client.admin."
                 "internal.BaseResource.getApiException(BaseResource.java:228) ~[?:?]"
             )
-            line = said(SHEDDING, _MANAGER, f"{text}\n{below}", "WARN")
+            line = log_line(SHEDDING, _MANAGER, f"{text}\n{below}", "WARN")
             draft.say(leader, end_ms, line)
         draft.plant(Planted("unload-failed", None, None, (), (name,)))
 
@@ -157,7 +157,7 @@ def skipped_bundles(draft: Draft, *, share: float) -> None:
                 f"broker for Bundle {name}"
             )
         time_ms = moved[-1].time_ms + 1
-        draft.say(draft.leader(time_ms), time_ms, said(SHEDDING, _MANAGER, text, "WARN"))
+        draft.say(draft.leader(time_ms), time_ms, log_line(SHEDDING, _MANAGER, text, "WARN"))
         draft.plant(Planted("skipped-bundles", decided.time_ms, time_ms, (source,), (name,)))
 
 
@@ -207,7 +207,7 @@ def shedding_aborted(draft: Draft, *, since_min: float, until_min: float) -> Non
     )
     first = draft.ms(since_min * 60.0) + int(random.integers(1_000, 20_000))
     for time_ms in range(first, draft.ms(until_min * 60.0), _MINUTE_MS):
-        draft.say(leader, time_ms, said(SHEDDING, _TASK, text, "WARN"))
+        draft.say(leader, time_ms, log_line(SHEDDING, _TASK, text, "WARN"))
     draft.plant(Planted("shedding-aborted", first, first))
 
 
@@ -220,7 +220,7 @@ def nic_unread(draft: Draft) -> None:
         "[loadBalancerOverrideBrokerNicSpeedGbps] to override it.\n"
         "java.io.IOException: Invalid argument"
     )
-    draft.say(broker, time_ms, said(SHEDDING, _HOST, text, "ERROR"))
+    draft.say(broker, time_ms, log_line(SHEDDING, _HOST, text, "ERROR"))
     draft.plant(Planted("bad-nic-limit", None, None, (draft.brokers[broker],)))
 
 

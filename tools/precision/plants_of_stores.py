@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.precision.draft import Draft, when
 from tools.precision.truth import Planted
-from trimtab.trials.record.lines import report_written, said
+from trimtab.trials.record.lines import log_line, report_written
 
 _REPORTS = "store/brokers.jsonl"
 _LOADBALANCE = "org.apache.pulsar.broker.loadbalance"
@@ -29,7 +29,7 @@ def wrong_manager(draft: Draft, *, is_told: bool) -> None:
             f"load shedding strategy: {_LOADBALANCE}.impl.AvgShedder can't work with the "
             f"placement strategy: {_LOADBALANCE}.impl.LeastLongTermMessageRate"
         )
-        line = said("main", f"{_LOADBALANCE}.LoadManager", text, "WARN")
+        line = log_line("main", f"{_LOADBALANCE}.LoadManager", text, "WARN")
         draft.say(broker, draft.start_ms - 70_000, line)
     draft.plant(Planted("wrong-manager", None, None, (name,)))
 
@@ -41,7 +41,7 @@ def no_acting_leader(draft: Draft, *, since_min: float, until_min: float) -> Non
     row = {"time": when(since), "version": None, "mtime": None, "leader": None}
     draft.rows("store/leader.jsonl").append(row)
     text = "Leadership released for /loadbalance/leader"
-    draft.say(leader, since, said("metadata-store-10-1", _ELECTION, text, "WARN"))
+    draft.say(leader, since, log_line("metadata-store-10-1", _ELECTION, text, "WARN"))
     draft.plant(Planted("no-acting-leader", since, draft.ms(until_min * 60.0)))
 
 

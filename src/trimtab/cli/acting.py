@@ -47,10 +47,10 @@ def acting(command: Command) -> Command:
         reaching = Reaching(**{name: options.pop(name) for name in names})
         return command(reaching=reaching, **options)
 
-    found = cast(Command, reaching_command)
+    with_options = cast(Command, reaching_command)
     for option in reversed(_OPTIONS):
-        found = option(found)
-    return found
+        with_options = option(with_options)
+    return with_options
 
 
 _OPTIONS = (

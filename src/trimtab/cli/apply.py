@@ -51,13 +51,13 @@ def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_js
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import plan_of
 
-    found = plan_of(plan)
+    checked_plan = plan_of(plan)
     path = journal or plan.with_name(f"{plan.name}.journal")
     with reached(reaching.where()) as cluster:
         if yes:
-            is_good = carry_out(found, cluster, path, is_json=is_json)
+            is_good = carry_out(checked_plan, cluster, path, is_json=is_json)
         else:
-            is_good = rehearse(found, cluster, path, is_json=is_json)
+            is_good = rehearse(checked_plan, cluster, path, is_json=is_json)
     sys.exit(0 if is_good else 1)
 
 
@@ -66,14 +66,14 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
     from trimtab.live.apply import rehearsed
     from trimtab.live.apply.text import rehearsal_json, told_rehearsal
 
-    found = rehearsed(plan, cluster, journal)
+    rehearsal = rehearsed(plan, cluster, journal)
     if is_json:
-        click.echo(rehearsal_json(plan, found))
-        return found.may_go
-    for line in told_rehearsal(plan, found):
+        click.echo(rehearsal_json(plan, rehearsal))
+        return rehearsal.may_go
+    for line in told_rehearsal(plan, rehearsal):
         say(line)
     click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
-    return found.may_go
+    return rehearsal.may_go
 
 
 def carry_out(
@@ -89,14 +89,14 @@ def carry_out(
     from trimtab.live.apply.text import account_json, told_account
 
     with _looking_on(plan) as watching:
-        done = carried_out(plan, cluster, journal, watching, marked)
+        account = carried_out(plan, cluster, journal, watching, marked)
     if is_json:
-        click.echo(account_json(done))
+        click.echo(account_json(account))
     else:
-        for line in told_account(done):
+        for line in told_account(account):
             say(line)
         click.echo(f"Journal: {journal}")
-    return done.is_done
+    return account.is_done
 
 
 @contextmanager

@@ -62,21 +62,21 @@ ANEW = click.option(
 
 
 def output_option(
-    shown: str,
+    help_text: str,
     kind: click.Path = FOLDER,
     **more: Any,  # noqa: ANN401  # whatever click takes
 ) -> Callable[[Command], Command]:
     """Return the option that says where to write."""
-    return click.option("-o", "--output", type=kind, help=shown, **more)
+    return click.option("-o", "--output", type=kind, help=help_text, **more)
 
 
-def seeds_option(default: int, shown: str = "Seeds of each.") -> Callable[[Command], Command]:
+def seeds_option(default: int, help_text: str = "Seeds of each.") -> Callable[[Command], Command]:
     """Return the option that says how many seeds are run."""
     return click.option(
-        "--seeds", type=click.IntRange(1), default=default, show_default=True, help=shown
+        "--seeds", type=click.IntRange(1), default=default, show_default=True, help=help_text
     )
 
 
-def json_option(shown: str) -> Callable[[Command], Command]:
+def json_option(help_text: str) -> Callable[[Command], Command]:
     """Return the option that asks for JSON in place of text."""
-    return click.option("--json", "as_json", is_flag=True, help=shown)
+    return click.option("--json", "as_json", is_flag=True, help=help_text)

@@ -47,8 +47,8 @@ def blame(
     from trimtab.explanation.blame import blame as blamed
 
     if (bundle is None) == (broker is None):
-        found = "neither" if bundle is None else "both --bundle and --broker"
-        complain(f"trimtab: found {found}, expected either --bundle or --broker")
+        options = "neither" if bundle is None else "both --bundle and --broker"
+        complain(f"trimtab: found {options}, expected either --bundle or --broker")
         sys.exit(2)
     story, where = blamed(recording, BlameOptions(bundle, broker, cores, master))
     if as_json:

@@ -96,7 +96,7 @@ def compare(
     """
     from trimtab.trials.what_if.contest import Contest, contest
 
-    asked = Contest(
+    question = Contest(
         scenarios=scenarios,
         strategies=strategies,
         baseline=baseline,
@@ -105,4 +105,4 @@ def compare(
         seeds=seeds,
         time_limit=time_limit,
     )
-    tell(contest(sparked(cores, master), asked, output, anew=anew), as_json=as_json)
+    tell(contest(sparked(cores, master), question, output, anew=anew), as_json=as_json)

@@ -115,11 +115,11 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
     is_done = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)
     if drain.is_return or not is_done:
         return is_done
-    left = sorted(left_on(cluster, broker))
-    if left:
-        came = f"{broker} owns {len(left)} bundles that came meanwhile: {', '.join(left[:3])}"
+    bundles = sorted(left_on(cluster, broker))
+    if bundles:
+        came = f"{broker} owns {len(bundles)} bundles that came meanwhile: {', '.join(bundles[:3])}"
         complain(f"trimtab: {came}; drain it again")
-    return not left
+    return not bundles
 
 
 def _named(verb: str, broker: str) -> Path:

@@ -21,7 +21,7 @@ class Duration(click.ParamType[float]):
         """Read it."""
         if isinstance(value, float):
             return value
-        found = _DURATION.fullmatch(str(value))
-        if found is None or float(found[1]) == 0:
+        match = _DURATION.fullmatch(str(value))
+        if match is None or float(match[1]) == 0:
             self.fail(f"found {value!r}, expected a time such as 90s, 30m or 8h", param, ctx)
-        return float(found[1]) * _UNITS_S[found[2]]
+        return float(match[1]) * _UNITS_S[match[2]]

@@ -40,13 +40,13 @@ def _stop() -> NoReturn:
 
 
 def _was_stopped(error: BaseException) -> bool:
-    """Say whether Ctrl-C led to an error: what it broke off may fail at tidying up."""
-    seen = set()
+    """Return whether Ctrl-C led to an error: what it broke off may fail at tidying up."""
+    ids = set()
     before = error.__context__
-    while before is not None and id(before) not in seen:
+    while before is not None and id(before) not in ids:
         if isinstance(before, KeyboardInterrupt):
             return True
-        seen.add(id(before))
+        ids.add(id(before))
         before = before.__context__
     return False
 

@@ -87,14 +87,14 @@ def gather(
     """
     from trimtab.files.fields import FieldError, shown
     from trimtab.ingest.recording import ZONES, zone_of
-    from trimtab.live.gather import Wanted
+    from trimtab.live.gather import GatherRequest
     from trimtab.live.gather import gather as gathered
 
     with ended_by_signals() as is_over:
         if time_zone is not None and zone_of(time_zone) is None:
             raise FieldError("--time-zone", shown(time_zone), ZONES)
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
-        wanted = Wanted(
+        request = GatherRequest(
             admin=address,
             prometheus=prometheus,
             back_s=back,
@@ -106,13 +106,14 @@ def gather(
             metrics_every_s=metrics_every,
             time_zone=time_zone,
         )
-        found = gathered(wanted, access, output, is_over)
-    n_brokers = len(found.brokers)
+        recording = gathered(request, access, output, is_over)
+    n_brokers = len(recording.brokers)
     click.echo(
-        f"{found.cluster}: {n_brokers} brokers, {found.looks} looks, {found.answered} answers"
+        f"{recording.cluster}: {n_brokers} brokers, {recording.looks} looks, "
+        f"{recording.answered} answers"
     )
-    if found.store:
-        click.echo(f"Store: {found.store}")
-    for warning in found.warnings:
+    if recording.store:
+        click.echo(f"Store: {recording.store}")
+    for warning in recording.warnings:
         complain(f"warning: {warning}")
-    click.echo(f"Recording: {found.folder}")
+    click.echo(f"Recording: {recording.folder}")

@@ -32,11 +32,11 @@ def help_(ctx: click.Context, word: tuple[str, ...]) -> None:
     """
     from trimtab.explanation.words import known_words, pages_of
 
-    known = {"command": _commands(ctx), **known_words()}
+    words = {"command": _commands(ctx), **known_words()}
     if not word:
-        say(_listed(known))
+        say(_listed(words))
         return
-    _print("\n".join(pages_of(" ".join(word), known)))
+    _print("\n".join(pages_of(" ".join(word), words)))
 
 
 def _commands(ctx: click.Context) -> dict[str, str]:
@@ -49,10 +49,10 @@ def _commands(ctx: click.Context) -> dict[str, str]:
     }
 
 
-def _listed(known: dict[str, dict[str, str]]) -> str:
+def _listed(words: dict[str, dict[str, str]]) -> str:
     """Return all words that have a page, by what they are."""
     parts = ["`trimtab help WORD` prints the page of one of these words."]
-    for kind, texts in known.items():
+    for kind, texts in words.items():
         parts.append(f"{kind.capitalize()} ({len(texts)})\n{_WORDS.fill(', '.join(texts))}")
     return "\n\n".join(parts)
 

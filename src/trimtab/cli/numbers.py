@@ -16,8 +16,8 @@ class Finite(click.FloatRange):
     ) -> float:
         """Read it."""
         # What is typed is text, whatever click's own types say.
-        found = float(super().convert(cast(float, value), param, ctx))
+        number = float(super().convert(cast(float, value), param, ctx))
         # A comparison with nan never holds, so no bound keeps it out.
-        if not math.isfinite(found):
+        if not math.isfinite(number):
             self.fail(f"found {value!r}, expected a number", param, ctx)
-        return found
+        return number

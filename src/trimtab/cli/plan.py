@@ -62,9 +62,9 @@ def plan(
     from trimtab.live.control.level import Wish
 
     with reached(reaching.where()) as cluster:
-        found = level_plan(cluster, Wish(moves, gain, tolerance), shedding)
-    write_plan(output, found.plan)
-    lines = [levelled_json(found)] if is_json else told_levelled(found)
+        levelled = level_plan(cluster, Wish(moves, gain, tolerance), shedding)
+    write_plan(output, levelled.plan)
+    lines = [levelled_json(levelled)] if is_json else told_levelled(levelled)
     for line in lines:
         say(line)
     click.echo(f"Plan: {output}", err=is_json)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option, seeds_option
-from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, spelt, tell
+from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
 
 
 @click.command()
@@ -48,7 +48,7 @@ def rate(
     """
     from trimtab.trials.rate.definition import built_in_rating, read_rating
     from trimtab.trials.rate.pipeline import RATINGS, planned
-    from trimtab.trials.trial import run, write_docs
+    from trimtab.trials.trial import run, spelt, write_docs
 
     command = spelt("rate", {"--seeds": seeds, "--definition": definition}, output)
     rating = built_in_rating() if definition is None else read_rating(definition)

@@ -50,7 +50,7 @@ SHEDDING = click.option(
 def reached_by(
     admin: str | None, client_conf: Path | None, *, no_host_check: bool
 ) -> tuple[str, Access]:
-    """Say where the admin API is, and who asks; warn of what a client.conf is careless with.
+    """Return where the admin API is, and who asks; warn of what a client.conf is careless with.
 
     It is warned of at once: what follows may take hours, and tell a password to whoever answers.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option, seeds_option
-from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, spelt, tell
+from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
 
 
 @click.command()
@@ -53,7 +53,7 @@ def reproduce(
     """
     from trimtab.trials.reproduce.catalogue import chosen
     from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, planned
-    from trimtab.trials.trial import run, write_docs
+    from trimtab.trials.trial import run, spelt, write_docs
 
     definitions = chosen(only)
     if as_list:

@@ -73,11 +73,11 @@ def rerun(
         open_recording(recording) as opened,
         opened_spark("trimtab", cores=cores, master=master) as spark,
     ):
-        found = rerun_(spark, opened, question)
+        comparison = rerun_(spark, opened, question)
     if plot is not None:
-        drawn(found, plot)
+        drawn(comparison, plot)
     if as_json:
-        click.echo(json.dumps(found.document, indent=1))
+        click.echo(json.dumps(comparison.document, indent=1))
         return
-    for line in lines(found.document):
+    for line in lines(comparison.document):
         say(line)

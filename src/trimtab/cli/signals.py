@@ -12,11 +12,11 @@ import click
 
 
 @contextmanager
-def ended_by_signals(said: str = "ending") -> Iterator[threading.Event]:
+def ended_by_signals(message: str = "ending") -> Iterator[threading.Event]:
     """Let the first Ctrl-C or SIGTERM set an event, and the second leave at once.
 
     Args:
-        said: what is being done about the first.
+        message: what is being done about the first.
     """
     is_over = threading.Event()
 
@@ -24,7 +24,7 @@ def ended_by_signals(said: str = "ending") -> Iterator[threading.Event]:
         if is_over.is_set():
             raise KeyboardInterrupt
         is_over.set()
-        click.echo(f"trimtab: {said}; once more to leave at once", err=True)
+        click.echo(f"trimtab: {message}; once more to leave at once", err=True)
 
     before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

@@ -85,11 +85,11 @@ def simulate(
 
     try:
         question = Question(scenario, strategy, placement, release, settings, seed, minutes)
-        found = simulated(question, plot, output)
+        result = simulated(question, plot, output)
     except KeyboardInterrupt:
         click.echo("trimtab: stopped", err=True)
         sys.exit(130)
-    for line in tell(found, as_json):
+    for line in tell(result, as_json):
         say(line)
-    if found.failed or found.run.is_cut:
+    if result.failed or result.run.is_cut:
         sys.exit(1)

@@ -39,8 +39,8 @@ def sweep(
     from trimtab.trials.sweep.pipeline import sweep as swept
     from trimtab.trials.sweep.simulation import plan_of, scenarios_of
 
-    read = read_grid(grid)
-    plan = plan_of(read, scenarios_of(read.scenarios, grid.parent))
+    definition = read_grid(grid)
+    plan = plan_of(definition, scenarios_of(definition.scenarios, grid.parent))
     result = swept(sparked(cores, master), plan, output, anew=anew)
     outcomes = str(output / "outcomes.parquet")
     if as_json:
@@ -48,7 +48,7 @@ def sweep(
         click.echo(json.dumps(summary))
     else:
         statuses = ", ".join(f"{n:,} {status}" for status, n in result.statuses.items())
-        kept = f", {result.n_kept:,} of them done before" if result.n_kept else ""
-        click.echo(f"{len(plan.tasks):,} runs: {statuses}{kept}\nOutcomes: {outcomes}")
+        done_before = f", {result.n_kept:,} of them done before" if result.n_kept else ""
+        click.echo(f"{len(plan.tasks):,} runs: {statuses}{done_before}\nOutcomes: {outcomes}")
     if "ok" not in result.statuses:
         sys.exit(1)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,28 +19,10 @@ if TYPE_CHECKING:
 ROWS_KEPT = "Folder to write into; runs that it holds are not done again."
 
 
-def docs_option(shown: str) -> Callable[[Command], Command]:
+def docs_option(help_text: str) -> Callable[[Command], Command]:
     """Return the option that says into which docs the result is written, too."""
     folder = click.Path(path_type=Path, file_okay=False, exists=True)
-    return click.option("--docs", type=folder, help=shown)
-
-
-def spelt(
-    name: str, options: Mapping[str, object], output: Path, *, arguments: tuple[str, ...] = ()
-) -> str:
-    """Return the command line that asks the same again, on however many cores.
-
-    Args:
-        name: of the command.
-        options: with the value of each, or a tuple of values; what is None or blank is left out.
-        output: folder to write into.
-        arguments: of the command.
-    """
-    words = ["trimtab", name, *arguments]
-    for option, value in options.items():
-        given = value if isinstance(value, tuple) else (value,)
-        words += [word for each in given if each not in (None, "") for word in (option, str(each))]
-    return shlex.join([*words, "-o", str(output)])
+    return click.option("--docs", type=folder, help=help_text)
 
 
 def sparked(cores: int, master: str | None) -> Start:

@@ -26,7 +26,7 @@ from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
-    from trimtab.live.watch.actor import ActingAsked
+    from trimtab.live.watch.actor import ActingRequest
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -159,8 +159,8 @@ def watch(
     """
     from rich.console import Console
 
-    from trimtab.live.gather import GatherError, Wanted
-    from trimtab.live.watch.loop import Asked
+    from trimtab.live.gather import GatherError, GatherRequest
+    from trimtab.live.watch.loop import WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
     from trimtab.live.watch.screen import show, summary
@@ -171,13 +171,13 @@ def watch(
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         for_s = 0.0 if once else duration
-        wanted = Wanted(
+        gathering = GatherRequest(
             admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
         )
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        question = Asked(wanted, access, output, who, acting)
+        question = WatchRequest(gathering, access, output, who, acting)
         with offered(metrics) as offering:
             last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
@@ -193,7 +193,7 @@ def _acting(
     once: bool,
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
-) -> ActingAsked | None:
+) -> ActingRequest | None:
     """Return what is asked of whoever acts; None if nobody is to.
 
     Raises:
@@ -201,7 +201,7 @@ def _acting(
     """
     from trimtab.live.control.throttle import Bars
     from trimtab.live.gather import GatherError
-    from trimtab.live.watch.actor import ActingAsked
+    from trimtab.live.watch.actor import ActingRequest
     from trimtab.live.watch.limits import limits_given
 
     if not act:
@@ -219,4 +219,4 @@ def _acting(
         raise GatherError(
             f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
         ) from None
-    return ActingAsked(where(), limits_given(limits), bars)
+    return ActingRequest(where(), limits_given(limits), bars)

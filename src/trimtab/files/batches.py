@@ -21,13 +21,13 @@ def batches(
         weight: what one weighs.
         limit: what those that stand together may weigh.
     """
-    found: list[list[Thing]] = []
+    packs: list[list[Thing]] = []
     room = 0
     for thing in things:
         weighs = weight(thing)
         if weighs > room:
-            found.append([])
+            packs.append([])
             room = limit
-        found[-1].append(thing)
+        packs[-1].append(thing)
         room -= weighs
-    return [tuple(batch) for batch in found]
+    return [tuple(batch) for batch in packs]

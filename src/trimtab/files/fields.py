@@ -58,15 +58,15 @@ class Field:
         Raises:
             FieldError: it is no object, a key is missing, or one is unknown.
         """
-        found = dict(self.entries())
-        for key, field in found.items():
+        members = dict(self.entries())
+        for key, field in members.items():
             if key not in required and key not in optional:
                 expected = expected_name(key, [*required, *optional])
                 raise FieldError(field.path, shown(key), expected)
         for key in required:
-            if key not in found:
+            if key not in members:
                 raise FieldError(self.at(key).path, "nothing", "a value")
-        return found
+        return members
 
     def entries(self) -> Iterator[tuple[str, Field]]:
         """Take an object whose keys are names, each with its value."""
@@ -104,10 +104,10 @@ class Field:
 
     def number(self) -> float:
         """Take a number, as 64 bits."""
-        found = _floats([self.value])
-        if found is None:
+        numbers = _floats([self.value])
+        if numbers is None:
             raise self.wrong("a number")
-        return found[0]
+        return numbers[0]
 
     def whole(self) -> int:
         """Take a whole number of 64 bits."""
@@ -120,20 +120,20 @@ class Field:
         """Take a list of so many numbers."""
         if not isinstance(self.value, list) or len(self.value) not in counts:
             raise self.wrong(expected)
-        found = _floats(self.value)
+        numbers = _floats(self.value)
         # If one is none, the search for it says which.
-        return found or tuple(item.number() for item in self.items())
+        return numbers or tuple(item.number() for item in self.items())
 
 
-def expected_name(name: str, known: Iterable[str], otherwise: str = "") -> str:
+def expected_name(name: str, names: Iterable[str], otherwise: str = "") -> str:
     """Name the known one that resembles a name most; if none does, all of them.
 
     Args:
         name: the name found.
-        known: those that there are.
+        names: those that there are.
         otherwise: says what was expected where they are too many to be named.
     """
-    choices = sorted(set(known))
+    choices = sorted(set(names))
     close = get_close_matches(name, choices, n=1)
     if close:
         return f"'{close[0]}'"
@@ -160,15 +160,15 @@ def _step(key: str | int) -> str:
 
 def _floats(values: Iterable[object]) -> tuple[float, ...] | None:
     """Turn numbers into 64 bits; None if one is no number."""
-    found = []
+    floats = []
     for value in values:
         if isinstance(value, float):
-            found.append(value)
+            floats.append(value)
         elif isinstance(value, int) and not isinstance(value, bool):
-            found.append(_float(value))
+            floats.append(_float(value))
         else:
             return None
-    return tuple(found)
+    return tuple(floats)
 
 
 def _float(value: int) -> float:

@@ -17,10 +17,10 @@ def packed(table: pa.Table) -> bytes:
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, table.schema, options=_OPTIONS) as file:
         file.write_table(table.combine_chunks())
-    found: bytes = stream.getvalue().to_pybytes()
-    return found
+    blob: bytes = stream.getvalue().to_pybytes()
+    return blob
 
 
-def unpacked(found: bytes) -> pa.Table:
+def unpacked(blob: bytes) -> pa.Table:
     """Return the table that was packed."""
-    return pa.ipc.open_stream(found).read_all()
+    return pa.ipc.open_stream(blob).read_all()

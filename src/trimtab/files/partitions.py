@@ -42,7 +42,7 @@ def escaped(value: str) -> str:
     >>> escaped("shop/eu 1%")
     'shop%2Feu 1%25'
     """
-    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", value)
+    return _ESCAPED.sub(lambda match: f"%{ord(match[0]):02X}", value)
 
 
 def cluster_folder(tables: Path, table: str, cluster: str) -> Path:
@@ -57,8 +57,8 @@ def part_files(tables: Path, table: str, cluster: str) -> list[Path]:
 
 def clusters(tables: Path) -> list[str]:
     """List the clusters whose rows a folder of tables holds."""
-    found = {path.name.removeprefix(_CLUSTER) for path in tables.glob(f"*/{_CLUSTER}*")}
-    return sorted(map(unquote, found))
+    names = {path.name.removeprefix(_CLUSTER) for path in tables.glob(f"*/{_CLUSTER}*")}
+    return sorted(map(unquote, names))
 
 
 def part_name(name: str) -> str:
@@ -97,10 +97,10 @@ def write_rows(
         part.add(table, those)
         if not len(those):
             part.add_nothing(table, those.schema)
-    written = part.close()
+    paths = part.close()
     for table in rows:
         for path in cluster_folder(tables, table, cluster).rglob(part_name(name)):
-            if path not in written:
+            if path not in paths:
                 path.unlink()
     return part.rows
 

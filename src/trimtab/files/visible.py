@@ -27,12 +27,12 @@ def visible(text: str, longest: int | None = None, keep: str = "") -> str:
     >>> visible("abcdef", longest=3)
     'abc… (6 characters)'
     """
-    kept = text if longest is None else text[:longest]
+    shown = text if longest is None else text[:longest]
     # Most texts are plain, and a hundred thousand of them are asked for.
-    if not (kept.isascii() and kept.isprintable()):
-        kept = "".join(it if it.isprintable() or it in keep else _escaped(it) for it in kept)
+    if not (shown.isascii() and shown.isprintable()):
+        shown = "".join(it if it.isprintable() or it in keep else _escaped(it) for it in shown)
     is_cut = longest is not None and len(text) > longest
-    return f"{kept}… ({len(text):,} characters)" if is_cut else kept
+    return f"{shown}… ({len(text):,} characters)" if is_cut else shown
 
 
 def visible_name(name: str, longest: int = 160) -> str:

@@ -145,7 +145,7 @@ def letters_of(scenarios: Iterable[Given]) -> dict[str, str]:
 
 
 def identity(strategy: Given) -> str:
-    """Return a strategy from all others."""
+    """Return what a strategy is known by from all others: its classes, release and settings."""
     keys = ("shedder", "placement", "release")
     return " ".join([*(text(strategy, key) for key in keys), str(part(strategy, "settings"))])
 
@@ -203,8 +203,8 @@ def _cell(found: Given, *, is_baseline: bool) -> Cell:
     return Cell(
         value=figure(median.get("estimate")),
         range=_range(median, figure),
-        difference=_signed(difference.get("estimate")) if difference else "",
-        difference_range=_range(difference, _signed),
+        difference=signed(difference.get("estimate")) if difference else "",
+        difference_range=_range(difference, signed),
         tone=_tone(difference),
         seeds=f"lower on {lower}, higher on {higher} of {n}" if difference else "",
         never=whole(found, "never") or 0,
@@ -219,7 +219,7 @@ def _range(interval: Given, spelt: object) -> str:
     return f"{spelt(low)} to {spelt(high)}"
 
 
-def _signed(value: object) -> str:
+def signed(value: object) -> str:
     """Give a difference with its sign."""
     if isinstance(value, str):
         return _INFINITIES.get(value, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trimtab.files.errors import TrimtabError
-from trimtab.report.input import Given, text
+from trimtab.report.input import Given, text, whole
 
 BEGINS = "<!-- measured -->"
 ENDS = "<!-- end of what was measured -->"
@@ -27,9 +27,13 @@ def replaced(page: str, part: str) -> str:
     return f"{before}{BEGINS}\n\n{part.strip()}\n\n{ENDS}{rest.partition(ENDS)[2]}"
 
 
-def command_block(found: Given) -> str:
-    """Show the command that measured, without the folder that somebody wrote into."""
-    return f"```\n{text(found, 'command').partition(' -o ')[0]}\n```\n"
+def opening(found: Given, date: str, headline: str) -> str:
+    """Return when and how it was measured, without the folder that somebody wrote into."""
+    command = text(found, "command").partition(" -o ")[0]
+    return (
+        f"Measured on {date} with trimtab {text(found, 'trimtab')} over "
+        f"{whole(found, 'seeds')} seeds:\n\n```\n{command}\n```\n\n{headline}\n"
+    )
 
 
 def markdown_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.report.input import Given, entries, text, whole
-from trimtab.report.marks import command_block, markdown_table
+from trimtab.report.input import Given, entries, text
+from trimtab.report.marks import markdown_table, opening
 from trimtab.report.ratings import Cell, headline, shown_of
 
 
@@ -16,9 +16,7 @@ def ratings_text(found: Given, date: str) -> str:
     """
     dimensions, strategies = shown_of(found)
     parts = [
-        f"Measured on {date} with trimtab {text(found, 'trimtab')} "
-        f"over {whole(found, 'seeds')} seeds:\n\n{command_block(found)}\n"
-        f"{headline(found)}\n",
+        opening(found, date, headline(found)),
         "## The rating\n",
         markdown_table(
             ("strategy", *(each.name for each in dimensions)),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trimtab.report.contenders import unit_of
-from trimtab.report.input import Given, text, whole
-from trimtab.report.marks import command_block, markdown_table
+from trimtab.report.input import Given, text
+from trimtab.report.marks import markdown_table, opening
 from trimtab.report.reproductions import Shown, headline, shown_of
 
 #: Folder of the pictures, as seen from the page.
@@ -22,9 +22,7 @@ def reproductions_text(found: Given, date: str) -> str:
     """
     shown = shown_of(found)
     parts = [
-        f"Measured on {date} with trimtab {text(found, 'trimtab')} "
-        f"over {whole(found, 'seeds')} seeds:\n\n{command_block(found)}\n"
-        f"{headline(found)}\n",
+        opening(found, date, headline(found)),
         markdown_table(
             ("experiment", "verdict"),
             (

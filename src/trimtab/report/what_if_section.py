@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.report.contenders import figure
+from trimtab.report.contenders import figure, signed
 from trimtab.report.input import Given, entries, part, text, whole
 from trimtab.report.words import number
 
@@ -93,7 +93,7 @@ def _tone(check: Given) -> tuple[str, str]:
 def _effect(effect: Given) -> Effect:
     difference = part(effect, "difference")
     low, high = (number(difference.get(end)) for end in ("low", "high"))
-    known = "" if low is None or high is None else f"{_signed(low)} to {_signed(high)}"
+    known = "" if low is None or high is None else f"{signed(low)} to {signed(high)}"
     unit = text(effect, "unit")
     return Effect(
         title=text(effect, "title"),
@@ -101,8 +101,3 @@ def _effect(effect: Given) -> Effect:
         then=f"{figure(effect.get('then'))}{' ' + unit if unit else ''}",
         range=known,
     )
-
-
-def _signed(value: float) -> str:
-    spelt = figure(abs(value))
-    return spelt if spelt == "0" else f"{'−' if value < 0 else '+'}{spelt}"

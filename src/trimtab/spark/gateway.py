@@ -54,8 +54,8 @@ def start_java(conf: SparkConf, options: str, log: Path, inherited: Sequence[int
     log.parent.mkdir(parents=True, exist_ok=True)
     launch: Callable[..., JavaGateway] = launch_gateway
     with log.open("wb") as sink, _java_home(java), _ctrl_c_waits() as was_asked:
-        kept = {"stdout": sink, "stderr": sink, "pass_fds": tuple(inherited)}
-        gateway = launch(conf, popen_kwargs=kept)
+        streams = {"stdout": sink, "stderr": sink, "pass_fds": tuple(inherited)}
+        gateway = launch(conf, popen_kwargs=streams)
     if was_asked.is_set():
         end_java(gateway)
         raise KeyboardInterrupt

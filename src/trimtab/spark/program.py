@@ -20,13 +20,13 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 def digest() -> str:
     """Give a digest of the code and the scenarios of this package, and of what it counts with."""
-    found = hashlib.blake2b(digest_size=16)
+    hashed = hashlib.blake2b(digest_size=16)
     for library in _LIBRARIES:
-        found.update(f"{library} {version(library)}\n".encode())
+        hashed.update(f"{library} {version(library)}\n".encode())
     for name, path in _sources():
-        found.update(f"{name} {path.stat().st_size}\n".encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()
+        hashed.update(f"{name} {path.stat().st_size}\n".encode())
+        hashed.update(path.read_bytes())
+    return hashed.hexdigest()
 
 
 def packed(folder: Path) -> Path:

@@ -368,6 +368,9 @@ def _last_line(text: str) -> str:
     python = [line for line in lines if re.match(r"(?:\w+\.)*\w+(?:Error|Exception)\b", line)]
     task = re.findall(r"most recent failure: .*?\): (.+)", text)
     frames = ("at ", "... ", "Driver stacktrace:")
-    said = [line for line in lines if not line.startswith(frames)]
-    cancelled = re.findall(r"cancelled because (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
-    return (cancelled or python or task or said or ["no message"])[-1]
+    messages = [line for line in lines if not line.startswith(frames)]
+    cancelled, stream = (
+        re.findall(rf"{before} (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
+        for before in ("cancelled because", "terminated with exception:")
+    )
+    return (cancelled or python or task or stream or messages or ["no message"])[-1]

@@ -104,30 +104,30 @@ def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:
         import importlib.metadata as there  # noqa: PLC0415  # runs in the worker
         import socket as network  # noqa: PLC0415  # runs in the worker
 
-        found = {}
+        versions = {}
         for library in libraries:
             try:
-                found[library] = there.version(library)
+                versions[library] = there.version(library)
             except there.PackageNotFoundError:
-                found[library] = ""
-        return network.gethostname(), found
+                versions[library] = ""
+        return network.gethostname(), versions
 
     libraries = LIBRARIES
     n = 2 * max(1, context.defaultParallelism)
     return dict(context.parallelize(range(n), n).map(look).collect())
 
 
-def check_libraries(master: str, found: Mapping[str, Mapping[str, str]]) -> None:
+def check_libraries(master: str, machines: Mapping[str, Mapping[str, str]]) -> None:
     """Stop if a worker's libraries are not the driver's.
 
     Args:
         master: for the message.
-        found: machine → library → its release there, empty if it is not installed.
+        machines: machine → library → its release there, empty if it is not installed.
 
     Raises:
         WorkersError: it says which machine has or lacks what.
     """
-    for machine, there in sorted(found.items()):
+    for machine, there in sorted(machines.items()):
         wrong = []
         for library, release in there.items():
             try:

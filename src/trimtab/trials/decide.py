@@ -92,12 +92,12 @@ def decided(sequence: bytes | dict[str, object], question: Question) -> Decided:
     """
     question.check()
     value = _parsed(sequence) if isinstance(sequence, bytes) else sequence
-    found, told = _decided(value, question)
+    answer, lines = _decided(value, question)
     return Decided(
-        id=str(found["id"]),
-        results=tuple(found["results"]),
-        conf_ignored=tuple(found.get("conf_ignored", ())),
-        story=tuple(told) if question.is_explained else (),
+        id=str(answer["id"]),
+        results=tuple(answer["results"]),
+        conf_ignored=tuple(answer.get("conf_ignored", ())),
+        story=tuple(lines) if question.is_explained else (),
     )
 
 
@@ -122,23 +122,23 @@ def decisions(file: str, question: Question) -> Iterator[Answer]:
 
 
 def _answered(line: bytes, question: Question) -> str:
-    found, told = _decided(_parsed(line), question)
+    answer, lines = _decided(_parsed(line), question)
     if not question.is_explained:
-        return json.dumps(found)
+        return json.dumps(answer)
     if question.is_json:
-        return json.dumps({**found, "story": list(told)})
+        return json.dumps({**answer, "story": list(lines)})
     # A name with a newline in it must not begin a line of its own.
-    return "\n".join([*map(visible, told), ""])
+    return "\n".join([*map(visible, lines), ""])
 
 
 def _decided(value: object, question: Question) -> tuple[Mapping[str, Any], Iterator[str]]:
     """Decide a sequence of either load manager: what came of it, and its story."""
-    asked = any_sequence(value, question.release, question.strategy)
-    if isinstance(asked, ExtensibleSequence):
-        transfers = list(extensible.decide(asked))
-        return extensible.result(asked, transfers), extensible.story(asked, transfers)
-    rounds = list(decide(asked))
-    return result(asked, rounds), story(asked, rounds)
+    sequence = any_sequence(value, question.release, question.strategy)
+    if isinstance(sequence, ExtensibleSequence):
+        transfers = list(extensible.decide(sequence))
+        return extensible.result(sequence, transfers), extensible.story(sequence, transfers)
+    rounds = list(decide(sequence))
+    return result(sequence, rounds), story(sequence, rounds)
 
 
 def _parsed(line: bytes) -> object:
@@ -146,11 +146,11 @@ def _parsed(line: bytes) -> object:
     try:
         return json.loads(line.decode("utf-8"))
     except UnicodeDecodeError as error:
-        found = f"byte 0x{line[error.start]:02x} at {error.start + 1}"
-        raise FieldError("the line", found, "text in UTF-8") from error
+        fault = f"byte 0x{line[error.start]:02x} at {error.start + 1}"
+        raise FieldError("the line", fault, "text in UTF-8") from error
     except json.JSONDecodeError as error:
-        found = f"{error.doc[error.pos :][:20]!a} at {error.pos + 1}"
-        raise FieldError("the line", found, f"JSON ({error.msg})") from error
+        fault = f"{error.doc[error.pos :][:20]!a} at {error.pos + 1}"
+        raise FieldError("the line", fault, f"JSON ({error.msg})") from error
     except RecursionError as error:
         raise FieldError("the line", "too many brackets in brackets", "a sequence") from error
     except ValueError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +107,24 @@ def written(document: Document, form: Form, output: Path) -> Result:
         json=write_whole(output / f"{form.name}.json", text + "\n"),
         document=document,
     )
+
+
+def spelt(
+    name: str, options: Mapping[str, object], output: Path, *, arguments: tuple[str, ...] = ()
+) -> str:
+    """Return the command line that asks the same again, on however many cores.
+
+    Args:
+        name: of the command.
+        options: with the value of each, or a tuple of values; what is None or blank is left out.
+        output: folder to write into.
+        arguments: of the command.
+    """
+    words = ["trimtab", name, *arguments]
+    for option, value in options.items():
+        given = value if isinstance(value, tuple) else (value,)
+        words += [word for each in given if each not in (None, "") for word in (option, str(each))]
+    return shlex.join([*words, "-o", str(output)])
 
 
 def write_docs(document: Document, form: Form, docs: Path) -> None:

@@ -16,7 +16,7 @@ _WIDTH = 96
 
 
 def lines(story: Journey, where: str) -> Iterator[str]:
-    """Return a story.
+    """Return a story as lines for a terminal.
 
     Args:
         story: what happened to a bundle or a broker.

@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.course import held
-from trimtab.lab.simulate.run import going_on
+from trimtab.lab.simulate.run import at_end, going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Ints
@@ -49,22 +49,17 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
     for _ in held(simulation, rebuilt.course, from_s):
         pass
     owner = simulation.cluster.owner.copy()
-    rounds = going_on(simulation)
-    while True:
-        try:
-            next(rounds)
-        except StopIteration as end:
-            run: Run = end.value
-            return Led(run, _owners(rebuilt, run, owner, from_s))
+    run = at_end(going_on(simulation))
+    return Led(run, _owners(rebuilt, run, owner, from_s))
 
 
 def _owners(rebuilt: Rebuilt, run: Run, owner: Ints, from_s: float) -> Ints:
-    """Follow who owned what: as it was up to a tick, and by the moves since."""
-    tick_s, found = rebuilt.grid.tick_s, rebuilt.owner.copy()
+    """Return who owned what: as it was up to a tick, and by the moves since."""
+    tick_s, owners = rebuilt.grid.tick_s, rebuilt.owner.copy()
     first = min(int(from_s // tick_s), rebuilt.grid.n_ticks)
-    found[first:] = owner
+    owners[first:] = owner
     moves = run.moves
     for i in np.argsort(moves.time_s, kind="stable").tolist():
         tick = int(moves.time_s[i] // tick_s)
-        found[max(tick, first) :, moves.bundle[i]] = moves.target[i]
-    return found
+        owners[max(tick, first) :, moves.bundle[i]] = moves.target[i]
+    return owners

@@ -18,7 +18,7 @@ from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Begun, Entry
 from trimtab.live.control.memory import remembered
-from trimtab.live.control.move_status import Standing, standings
+from trimtab.live.control.move_status import MoveStatus, standings
 from trimtab.live.control.plan import Plan
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
@@ -116,7 +116,7 @@ class Rehearsal:
     """What would be done, and what stands against it now."""
 
     view: View
-    standings: tuple[Standing, ...]
+    standings: tuple[MoveStatus, ...]
     #: Of earlier runs of the plan.
     before: Account
 
@@ -141,7 +141,7 @@ def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
 
 
 @dataclass(slots=True)
-class ToldJournal:
+class ReportingJournal:
     """A journal that also tells whoever looks on."""
 
     kept: FileJournal
@@ -211,7 +211,7 @@ def carried_out_by(
         JournalError: the journal can no longer be written.
     """
     live = cluster.live(post, watching.is_over)
-    journal_and_screen = ToldJournal(kept, watching.entry, list(kept.entries))
+    journal_and_screen = ReportingJournal(kept, watching.entry, list(kept.entries))
     journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
     memory = remembered(journal_and_screen.entries, post.unloads)
     for why in driven(plan, live, journal_and_screen, memory):

@@ -26,7 +26,7 @@ from trimtab.live.control.entries import (
     Verified,
 )
 from trimtab.live.control.guards import Hold, Needless, Objection, Pace, Refusal
-from trimtab.live.control.move_status import Standing
+from trimtab.live.control.move_status import MoveStatus
 from trimtab.live.control.plan import Expected, Interval, Plan
 from trimtab.pulsar.sequences.wording import mebibytes
 
@@ -46,7 +46,7 @@ def told_rehearsal(plan: Plan, rehearsal: Rehearsal) -> Iterator[str]:
     yield f"{ready} of {len(open_)} moves may be made now" + (f"; {begun} begun" if begun else "")
 
 
-def _told_standing(number: int, standing: Standing, rehearsal: Rehearsal) -> Iterator[str]:
+def _told_standing(number: int, standing: MoveStatus, rehearsal: Rehearsal) -> Iterator[str]:
     move = standing.move
     traffic = f", {mebibytes(move.traffic_bytes_s)}" if move.traffic_bytes_s else ""
     yield f"{number}. {move.bundle}: {move.source} → {move.destination}{traffic}"
@@ -67,7 +67,7 @@ def _told_standing(number: int, standing: Standing, rehearsal: Rehearsal) -> Ite
 
 
 def told_entry(plan: Plan, entry: Entry) -> str:
-    """Return an entry of the journal in a sentence."""
+    """Return an entry of the journal as a sentence."""
     match entry:
         case Begun(token=token):
             return f"begun as number {token}"

@@ -11,7 +11,7 @@ from trimtab.live.control.view import View
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MoveStatus:
     """One move, and what each guard says of it."""
 
     move: PlannedMove
@@ -26,7 +26,7 @@ class Standing:
         return all(isinstance(statuses, Needless) for _, statuses in self.objections[:1])
 
 
-def standings(plan: Plan, view: View, memory: Memory) -> tuple[Standing, ...]:
+def standings(plan: Plan, view: View, memory: Memory) -> tuple[MoveStatus, ...]:
     """Ask every guard about every move that was not begun.
 
     Properties:
@@ -41,5 +41,5 @@ def standings(plan: Plan, view: View, memory: Memory) -> tuple[Standing, ...]:
         at = replace(memory, move=number, phase=Phase.READY, attempts=0, holder=None)
         answers = [] if is_begun else [(guard.__name__, guard(plan, view, at)) for guard in GUARDS]
         objections = tuple((name, each) for name, each in answers if each is not None)
-        statuses.append(Standing(move, is_begun, objections))
+        statuses.append(MoveStatus(move, is_begun, objections))
     return tuple(statuses)

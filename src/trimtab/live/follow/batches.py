@@ -107,8 +107,8 @@ class Batches:
     @property
     def begun(self) -> dict[str, Any]:
         """Return what was written when the tables were begun."""
-        told: dict[str, Any] = json.loads((self.books / BEGUN).read_text(encoding="utf-8"))
-        return told
+        meta: dict[str, Any] = json.loads((self.books / BEGUN).read_text(encoding="utf-8"))
+        return meta
 
     @property
     def totals(self) -> Totals:
@@ -137,15 +137,15 @@ class Batches:
             folder = self.books / "staged" / f"{batch}-{secrets.token_hex(4)}"
             folder.mkdir(parents=True)
             what = Staging(self.begun["cluster"], batch, weights)
-            told = frame.mapInArrow(partial(stage, folder, what), STAGED).collect()
-            write_whole(record, json.dumps(_recorded(batch, folder.name, told)))
+            staged = frame.mapInArrow(partial(stage, folder, what), STAGED).collect()
+            write_whole(record, json.dumps(_recorded(batch, folder.name, staged)))
         return self.finish(batch)
 
     def finish(self, batch: int) -> Stored:
         """Put a batch that has a record into the tables and the accounting."""
-        told = json.loads(self._record(batch).read_text(encoding="utf-8"))
-        staged = self.books / "staged" / told["folder"]
-        for part in told["parts"]:
+        record = json.loads(self._record(batch).read_text(encoding="utf-8"))
+        staged = self.books / "staged" / record["folder"]
+        for part in record["parts"]:
             target = self.tables / part["part"]
             # It is in its place already if an earlier run was killed on the way.
             if (staged / part["staged"]).exists():
@@ -153,8 +153,8 @@ class Batches:
                 (staged / part["staged"]).replace(target)
             elif not target.exists():
                 raise IngestError(f"{target}: not found, expected {part['rows']} rows")
-        places = tuple(part["part"] for part in told["parts"])
-        stored = Stored(batch, told["files"], told["tables"], places)
+        places = tuple(part["part"] for part in record["parts"])
+        stored = Stored(batch, record["files"], record["tables"], places)
         self.account(self.totals.plus(stored))
         shutil.rmtree(staged, ignore_errors=True)
         self._record(batch - _RECORDS_KEPT).unlink(missing_ok=True)
@@ -164,7 +164,7 @@ class Batches:
         """Write the accounting for programs, the table `files`, and what they rest on."""
         begun = self.begun
         cluster, name = begun["cluster"], begun["name"]
-        told = {
+        document = {
             "trimtab": __version__,
             "cluster": cluster,
             "recording": name,
@@ -175,7 +175,7 @@ class Batches:
         rows = [{"file": file} | dict(counts) for file, counts in totals.files.items()]
         files = pa.Table.from_pylist(rows, INGESTED["files"])
         write_rows(self.tables, cluster, FIRST_PART, {"files": files})
-        write_whole(self.tables / MARKER, json.dumps(told, indent=2) + "\n")
+        write_whole(self.tables / MARKER, json.dumps(document, indent=2) + "\n")
         books = {"through": totals.through, "files": totals.files, "tables": totals.tables}
         write_whole(self.books / "totals.json", json.dumps(books))
         write_whole(self.books / "through.json", json.dumps(totals.through))
@@ -193,13 +193,13 @@ class Batches:
         return folder / f"{batch:08}.json"
 
 
-def _recorded(batch: int, folder: str, told: Iterable[Row]) -> dict[str, Any]:
+def _recorded(batch: int, folder: str, staged: Iterable[Row]) -> dict[str, Any]:
     """Make the record of a batch, and check that it adds up.
 
     Raises:
         IngestError: it says which file or table, what was found and what was expected.
     """
-    rows = list(told)
+    rows = list(staged)
     parts = [row for row in rows if row.account is None]
     accounts = [row for row in rows if row.account is not None]
     files: dict[str, dict[str, Any]] = {}

@@ -19,7 +19,7 @@ from trimtab.ingest.recording import (
 )
 from trimtab.ingest.splits import DamagedError, read_packed
 from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS
-from trimtab.live.follow.incarnations import MovedError, Stamp, Standing
+from trimtab.live.follow.incarnations import FollowedFile, MovedError, Stamp
 
 #: What is rewritten as a whole, and never appended to.
 DOCUMENTS = frozenset({*DOCUMENT_PARSERS, "conf"})
@@ -35,7 +35,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 Digests: TypeAlias = dict[tuple[int, int], str]
 #: Source, file, and what the disk says of it.
-_Found: TypeAlias = list[tuple[str, RecordedFile, os.stat_result]]
+_Listing: TypeAlias = list[tuple[str, RecordedFile, os.stat_result]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,15 @@ class PlainContent:
             while place > start:
                 begin = max(start, place - _CHUNK_SIZE)
                 file.seek(begin)
-                found = (file.read(place - begin) or b"").rfind(b"\n")
-                if found >= 0:
-                    return begin + found + 1
+                at = (file.read(place - begin) or b"").rfind(b"\n")
+                if at >= 0:
+                    return begin + at + 1
                 place = begin
             file.seek(stop)
             while chunk := file.read(_CHUNK_SIZE):
-                found = chunk.find(b"\n")
-                if found >= 0:
-                    return file.tell() - len(chunk) + found + 1
+                at = chunk.find(b"\n")
+                if at >= 0:
+                    return file.tell() - len(chunk) + at + 1
         return None
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
@@ -108,10 +108,10 @@ class PackedContent:
         place, last = start, None
         for chunk in self.chunks(start, self.size):
             if place < stop:
-                found = chunk.rfind(b"\n", 0, stop - place)
-                last = place + found + 1 if found >= 0 else last
-            if last is None and (found := chunk.find(b"\n", max(stop - place, 0))) >= 0:
-                return place + found + 1
+                at = chunk.rfind(b"\n", 0, stop - place)
+                last = place + at + 1 if at >= 0 else last
+            if last is None and (at := chunk.find(b"\n", max(stop - place, 0))) >= 0:
+                return place + at + 1
             place += len(chunk)
             if place >= stop and last is not None:
                 break
@@ -147,7 +147,7 @@ class Disk:
     #: Folders that had followed files at the last look.
     folders: frozenset[Path] = frozenset()
 
-    def look(self, root: Path, now_s: float) -> list[Standing]:
+    def look(self, root: Path, now_s: float) -> list[FollowedFile]:
         """List what is to be followed, in the order of sources and names.
 
         Files that vanish meanwhile are left out, and so are packed ones that are still
@@ -156,16 +156,16 @@ class Disk:
         Raises:
             RecordingError: it is not a folder, or recording.toml is wrong.
         """
-        found = self._listed(root)
+        files = self._listed(root)
         youngest: dict[str, int] = {}
-        for source, file, stat in found:
+        for source, file, stat in files:
             # Packing an old log makes no younger one.
             if file.name.endswith(".gz"):
                 continue
             family = _family(source, file)
             youngest[family] = max(youngest.get(family, 0), stat.st_mtime_ns)
         standing = []
-        for source, file, stat in found:
+        for source, file, stat in files:
             age_s = now_s - stat.st_mtime_ns / 1e9
             is_last = stat.st_mtime_ns >= youngest.get(_family(source, file), 0)
             is_final = source in _AT_ONCE or (source == "log" and not is_last)
@@ -175,30 +175,30 @@ class Disk:
                 continue
             if it.content.fault is None or it.is_at_rest:
                 standing.append(it)
-        known = {it.stamp for it in standing}
-        self.packed = {stamp: size for stamp, size in self.packed.items() if stamp in known}
+        stamps = {it.stamp for it in standing}
+        self.packed = {stamp: size for stamp, size in self.packed.items() if stamp in stamps}
         return standing
 
-    def _listed(self, root: Path) -> _Found:
+    def _listed(self, root: Path) -> _Listing:
         """List files, again if some were renamed meanwhile: one might have been passed over."""
-        found: _Found = []
+        listing: _Listing = []
         for _ in range(_LISTINGS):
             before = _names(self.folders)
-            found = [
+            listing = [
                 (source, file, stat)
                 for source, files in open_growing(root).files.items()
                 if source in _FOLLOWED
                 for file in files
                 if (stat := _stat(file.path)) is not None
             ]
-            self.folders = frozenset(file.path.parent for _, file, _ in found)
+            self.folders = frozenset(file.path.parent for _, file, _ in listing)
             if _names(self.folders) == before:
                 break
-        return found
+        return listing
 
     def _standing(
         self, source: str, file: RecordedFile, stat: os.stat_result, state: tuple[bool, bool]
-    ) -> Standing:
+    ) -> FollowedFile:
         stamp = Stamp(_inode(stat), stat.st_size, stat.st_mtime_ns)
         if stamp not in self.packed:
             self.packed[stamp] = _measured(file.path, stamp.inode)
@@ -208,7 +208,7 @@ class Disk:
             content = PlainContent(file.path, stamp.inode, stat.st_size)
         else:
             content = PackedContent(file.path, stamp.inode, *packed)
-        return Standing(
+        return FollowedFile(
             name=file.name,
             source=source,
             log_broker=file.log_broker,
@@ -242,10 +242,10 @@ def unfollowed(path: Path) -> Sequence[UnusedFile]:
 
 def digest(chunks: Iterator[bytes]) -> str:
     """Digest bytes that come in pieces."""
-    found = blake2b(digest_size=8)
+    hashed = blake2b(digest_size=8)
     for chunk in chunks:
-        found.update(chunk)
-    return found.hexdigest()
+        hashed.update(chunk)
+    return hashed.hexdigest()
 
 
 def _family(source: str, file: RecordedFile) -> str:
@@ -287,13 +287,13 @@ def _opened(path: Path, inode: str) -> Iterator[FileIO]:
         MovedError: it is not there any more, or cannot be read.
     """
     try:
-        with _found(path, inode) as file:
+        with _file_of(path, inode) as file:
             yield file
     except OSError as fault:
         raise MovedError(f"{path}: {fault.strerror}", inode) from None
 
 
-def _found(path: Path, inode: str) -> FileIO:
+def _file_of(path: Path, inode: str) -> FileIO:
     place = path
     for _ in range(_OPENINGS):
         with suppress(FileNotFoundError):

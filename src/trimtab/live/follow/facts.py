@@ -43,8 +43,8 @@ def facts_of(table: str, rows: pa.Table, weights: ResourceWeights) -> Iterator[d
 
 
 def _of_events(rows: pa.Table) -> Iterator[dict[str, Any]]:
-    wanted = rows.select(["log_broker", "kind", "time", "scores"])
-    for row in wanted.set_column(2, "time", _us(rows["time"])).to_pylist():
+    events = rows.select(["log_broker", "kind", "time", "scores"])
+    for row in events.set_column(2, "time", _us(rows["time"])).to_pylist():
         about = {"broker": row["log_broker"], "time_us": row["time"]}
         yield about | {"kind": EVENT, "value": 1.0}
         if row["kind"] == "unload":

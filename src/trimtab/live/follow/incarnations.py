@@ -67,7 +67,7 @@ class Stamp:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class FollowedFile:
     """A file as it stands on the disk."""
 
     #: Path within the recording.
@@ -143,7 +143,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Register:
     """All that is known of the files of a recording."""
 
     incarnations: Mapping[int, Incarnation] = field(default_factory=dict)

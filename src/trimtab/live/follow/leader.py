@@ -26,22 +26,24 @@ class Leader:
     #: A broker whose smoothed usage is so far above the mean is above the bar; a fraction.
     threshold: float
 
-    def told(self) -> dict[str, Any]:
+    def document(self) -> dict[str, Any]:
         """Return it as JSON."""
         return asdict(self)
 
 
 def leader_of(recording: Recording) -> Leader:
     """Read the settings that a recording has now; defaults for what it does not say."""
-    found = deployment(recording.meta, list(_settings(recording)), (), ((), ()))
-    shedder = found.threshold_shedder
-    interval_us = round(found.manager.shedding_interval_s * 1e6)
+    ran = deployment(recording.meta, list(_settings(recording)), (), ((), ()))
+    shedder = ran.threshold_shedder
+    interval_us = round(ran.manager.shedding_interval_s * 1e6)
     return Leader(shedder.weights, Rhythm(shedder.history_share, interval_us), shedder.threshold)
 
 
-def leader_told(told: Mapping[str, Any]) -> Leader:
-    """Return what `told` gave."""
-    return Leader(ResourceWeights(**told["weights"]), Rhythm(**told["rhythm"]), told["threshold"])
+def leader_of_document(document: Mapping[str, Any]) -> Leader:
+    """Return the leader of a document that `Leader.document` gave."""
+    return Leader(
+        ResourceWeights(**document["weights"]), Rhythm(**document["rhythm"]), document["threshold"]
+    )
 
 
 def _settings(recording: Recording) -> Iterator[dict[str, Any]]:
@@ -50,6 +52,6 @@ def _settings(recording: Recording) -> Iterator[dict[str, Any]]:
         for file in recording.files.get(source, ()):
             origin = Origin(file.name, file.log_broker, recording.zone, recording.day)
             for split in cut(file.path, origin, source):
-                for given in parse_split(split):
-                    if isinstance(given, TableRows) and given.table == "settings":
-                        yield from given.rows.to_pylist()
+                for part in parse_split(split):
+                    if isinstance(part, TableRows) and part.table == "settings":
+                        yield from part.rows.to_pylist()

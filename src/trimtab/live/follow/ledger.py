@@ -18,8 +18,8 @@ from trimtab.live.follow.incarnations import (
     TAIL,
     Copy,
     Incarnation,
-    Known,
     Mark,
+    Register,
     Stamp,
 )
 from trimtab.live.follow.plan import Copied, Plan, Range
@@ -53,9 +53,9 @@ class Ledger:
 
     folder: Path
 
-    def known(self, number: int) -> Known:
+    def register(self, number: int) -> Register:
         """Return what was known after a plan."""
-        return known_of(self._read(number)["known"]) if number else Known()
+        return register_of(self._read(number)["known"]) if number else Register()
 
     def items(self, number: int) -> list[Item]:
         """Return what a plan reads."""
@@ -65,14 +65,14 @@ class Ledger:
         """Give the bytes of an item in blocks of whole lines, but for a torn last one."""
         with self._copy(number).open("rb") as file:
             file.seek(item.start)
-            left, rest = item.stop - item.start, b""
-            while left:
-                chunk = file.read(min(_BLOCK_SIZE, left))
+            remaining, rest = item.stop - item.start, b""
+            while remaining:
+                chunk = file.read(min(_BLOCK_SIZE, remaining))
                 if not chunk:
-                    raise EOFError(f"{self._copy(number)}: {left} bytes are missing")
-                left -= len(chunk)
+                    raise EOFError(f"{self._copy(number)}: {remaining} bytes are missing")
+                remaining -= len(chunk)
                 chunk = rest + chunk
-                end = chunk.rfind(b"\n") + 1 if left else len(chunk)
+                end = chunk.rfind(b"\n") + 1 if remaining else len(chunk)
                 rest = chunk[end:]
                 if end:
                     yield chunk[:end]
@@ -90,10 +90,10 @@ class Ledger:
         with self._copy(number).open("wb") as copy:
             return {it.number: copied_range(it, copy.write) for it in plan.ranges}
 
-    def keep(self, number: int, items: Sequence[Item], known: Known) -> None:
+    def keep(self, number: int, items: Sequence[Item], register: Register) -> None:
         """Write a plan down, after which it can be repeated."""
-        told = {"items": [asdict(item) for item in items], "known": asdict(known)}
-        write_whole(self._plan(number), json.dumps(told, separators=(",", ":")))
+        document = {"items": [asdict(item) for item in items], "known": asdict(register)}
+        write_whole(self._plan(number), json.dumps(document, separators=(",", ":")))
 
     def forget(self, number: int) -> None:
         """Remove the copies of all plans up to this one, and all plans before it."""
@@ -108,29 +108,29 @@ class Ledger:
         return self.folder / f"plan-{number:08}.bytes"
 
     def _read(self, number: int) -> dict[str, Any]:
-        read: dict[str, Any] = json.loads(self._plan(number).read_text(encoding="utf-8"))
-        return read
+        document: dict[str, Any] = json.loads(self._plan(number).read_text(encoding="utf-8"))
+        return document
 
 
-def items_of(plan: Plan, copied: Mapping[int, Copied], known: Known) -> list[Item]:
+def items_of(plan: Plan, copied: Mapping[int, Copied], register: Register) -> list[Item]:
     """Return what is to be parsed of a plan, its bytes and its lines counted through.
 
     Args:
         plan: what is read and lost.
         copied: what its ranges held.
-        known: what was known when it was made.
+        register: what was known when it was made.
     """
-    lines = dict(known.lines)
+    lines = dict(register.lines)
     items, place = [], 0
     for it in plan.ranges:
-        each = known.incarnations[it.number]
+        each = register.incarnations[it.number]
         for size, n in copied[it.number].pieces:
             before = lines.get(each.name, 0)
             items.append(Item(each.name, each.source, each.log_broker, before, place, place + size))
             lines[each.name] = before + n
             place += size
     for loss in plan.losses:
-        each = known.incarnations[loss.number]
+        each = register.incarnations[loss.number]
         before = lines.get(each.name, 0)
         lost = Item(each.name, each.source, each.log_broker, before, place, place, loss.reason)
         items.append(lost)
@@ -169,23 +169,25 @@ def _number(path: Path) -> int:
     return int(path.stem.removeprefix("plan-"))
 
 
-def known_of(told: dict[str, Any]) -> Known:
+def register_of(document: dict[str, Any]) -> Register:
     """Return what was known, out of JSON."""
-    return Known(
-        incarnations={int(number): _incarnation(it) for number, it in told["incarnations"].items()},
-        copies=tuple(Copy(**it | {"stamp": Stamp(**it["stamp"])}) for it in told["copies"]),
-        lines=told["lines"],
-        next_number=told["next_number"],
+    return Register(
+        incarnations={
+            int(number): _incarnation(it) for number, it in document["incarnations"].items()
+        },
+        copies=tuple(Copy(**it | {"stamp": Stamp(**it["stamp"])}) for it in document["copies"]),
+        lines=document["lines"],
+        next_number=document["next_number"],
     )
 
 
-def _incarnation(told: dict[str, Any]) -> Incarnation:
-    tail = told["tail"]
+def _incarnation(document: dict[str, Any]) -> Incarnation:
+    tail = document["tail"]
     return Incarnation(
-        **told
+        **document
         | {
-            "stamp": Stamp(**told["stamp"]),
-            "heads": tuple(Mark(**mark) for mark in told["heads"]),
+            "stamp": Stamp(**document["stamp"]),
+            "heads": tuple(Mark(**mark) for mark in document["heads"]),
             "tail": None if tail is None else Mark(**tail),
         }
     )

@@ -63,11 +63,11 @@ class Live:
         now = read_state(self.batches)
         bar = over_the_bar(now, self.threshold)
         clock = datetime.now(tz=UTC).strftime("%H:%M:%SZ")
-        self.say(f"{clock} {told(self.since, self.before, now)}{bar and '; '}{bar}")
+        self.say(f"{clock} {news(self.since, self.before, now)}{bar and '; '}{bar}")
         self.since, self.before = Since(), now
 
 
-def told(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]) -> str:
+def news(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]) -> str:
     """Say in a line what is new, without the time.
 
     Args:
@@ -105,20 +105,20 @@ def over_the_bar(now: Mapping[str, Running], threshold: float) -> str:
     average = mean_in_order(np.array(list(smoothed.values())))
     bar = average + threshold
     above = {broker: value for broker, value in smoothed.items() if value > bar}
-    said = f"smoothed usage {100 * average:.1f} % on average, "
-    said += f"{len(above)} of {_many(len(smoothed), 'broker')} above {100 * bar:.1f} %"
+    sentence = f"smoothed usage {100 * average:.1f} % on average, "
+    sentence += f"{len(above)} of {_many(len(smoothed), 'broker')} above {100 * bar:.1f} %"
     worst = sorted(above.items(), key=lambda it: -it[1])[:3]
-    shown = ", ".join(f"{broker} {100 * value:.1f} %" for broker, value in worst)
-    return f"{said}: {shown}" if above else said
+    brokers = ", ".join(f"{broker} {100 * value:.1f} %" for broker, value in worst)
+    return f"{sentence}: {brokers}" if above else sentence
 
 
 def _many(n: int, word: str) -> str:
     return f"{n:,} {word}" if n == 1 else f"{n:,} {word}s"
 
 
-def _sum(known: Mapping[str, Running], name: str) -> int:
-    return sum(getattr(it, name) for it in known.values())
+def _sum(states: Mapping[str, Running], name: str) -> int:
+    return sum(getattr(it, name) for it in states.values())
 
 
-def _most(known: Mapping[str, Running], name: str) -> int:
-    return max((getattr(it, name) for it in known.values()), default=0)
+def _most(states: Mapping[str, Running], name: str) -> int:
+    return max((getattr(it, name) for it in states.values()), default=0)

@@ -26,7 +26,7 @@ from trimtab.ingest.accounting import IngestError, meta_account
 from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import META, Recording, open_growing
 from trimtab.live.follow.batches import BEGUN, Batches, Stored, Totals
-from trimtab.live.follow.leader import Leader, leader_of, leader_told
+from trimtab.live.follow.leader import Leader, leader_of, leader_of_document
 from trimtab.live.follow.lock import HeldError, Lock, locked
 from trimtab.live.follow.places import FIRST_PART
 from trimtab.live.follow.source import GrowingRecording
@@ -95,7 +95,7 @@ def follow(
     recording: Path,
     batches: Batches,
     pace: Pace,
-    seen: Callable[[Stored], None],
+    report: Callable[[Stored], None],
 ) -> Totals:
     """Add what is new in a recording to its tables, until told to stop.
 
@@ -104,7 +104,7 @@ def follow(
         recording: folder that grows.
         batches: what `opened_tables` gave.
         pace: how.
-        seen: told of every batch once it is stored.
+        report: told of every batch once it is stored.
 
     Returns:
         The accounting of all that is in the tables.
@@ -123,7 +123,7 @@ def follow(
 
     def store(frame: DataFrame, batch: int) -> None:
         try:
-            seen(batches.store(frame, batch, leader.weights))
+            report(batches.store(frame, batch, leader.weights))
         except IngestError as fault:
             faults.append(fault)
             raise
@@ -161,7 +161,7 @@ def _java_may_end() -> Iterator[None]:
 
 def leader_followed(batches: Batches) -> Leader:
     """Return what the running state of some tables goes by, as it was when they were begun."""
-    return leader_told(batches.begun["leader"])
+    return leader_of_document(batches.begun["leader"])
 
 
 def _finished(queries: Sequence[StreamingQuery], faults: Sequence[IngestError]) -> None:
@@ -226,15 +226,15 @@ def _prepare(recording: Recording, batches: Batches) -> None:
             f"{tables}: not written: it holds something that no `trimtab ingest --follow` "
             "wrote; name a folder that does not exist"
         )
-    made = Batches(tables.with_name(f".{tables.name}.partial"))
+    fresh = Batches(tables.with_name(f".{tables.name}.partial"))
     try:
         tables.parent.mkdir(parents=True, exist_ok=True)
         # A plain ingest that began before would put its tables in the place of these.
         with folder.locked(tables):
-            shutil.rmtree(made.tables, ignore_errors=True)
-            made.books.mkdir(parents=True)
-            _begin(recording, made)
-            made.tables.replace(tables)
+            shutil.rmtree(fresh.tables, ignore_errors=True)
+            fresh.books.mkdir(parents=True)
+            _begin(recording, fresh)
+            fresh.tables.replace(tables)
     except OSError as error:
         raise IngestError(f"{tables}: cannot be written: {error.strerror}") from None
 
@@ -243,8 +243,8 @@ def _begin(recording: Recording, batches: Batches) -> None:
     """Write every table's schema, and what recording.toml says."""
     root = str(recording.root.resolve())
     named = {"cluster": recording.cluster, "name": recording.name}
-    told = {"recording": root, **named, "leader": leader_of(recording).told()}
-    write_whole(batches.books / BEGUN, json.dumps(told))
+    document = {"recording": root, **named, "leader": leader_of(recording).document()}
+    write_whole(batches.books / BEGUN, json.dumps(document))
     meta = meta_rows(recording)
     rows = {
         table: pa.Table.from_pylist(meta if table == "recording" else [], schema)

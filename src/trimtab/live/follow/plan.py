@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from trimtab.ingest.recording import SOURCES
-from trimtab.live.follow.incarnations import Incarnation, Known, Mark, Standing
+from trimtab.live.follow.incarnations import FollowedFile, Incarnation, Mark, Register
 from trimtab.live.follow.recognize import Recognized
 
 
@@ -25,7 +25,7 @@ class Range:
     """Bytes of an incarnation that are to be read: whole lines, but for a torn last one."""
 
     number: int
-    file: Standing
+    file: FollowedFile
     start: int
     stop: int
 
@@ -60,14 +60,14 @@ class Plan:
     losses: tuple[Loss, ...]
 
 
-def planned(found: Recognized, limits: Limits, now_s: float) -> Plan:
+def planned(look: Recognized, limits: Limits, now_s: float) -> Plan:
     """Return what is to be read next.
 
     A line is read once its end is there.  A last line without an end is read as it is when
     nothing will be added to it.
 
     Args:
-        found: where every incarnation stands.
+        look: where every incarnation stands.
         limits: how much, and how long to wait.
         now_s: seconds since 1970.
 
@@ -81,7 +81,7 @@ def planned(found: Recognized, limits: Limits, now_s: float) -> Plan:
     """
     ranges = []
     room = limits.batch_size
-    for each, file in _in_order(found):
+    for each, file in _in_order(look):
         if room <= 0:
             break
         stop = _stop(each, file, room)
@@ -90,43 +90,43 @@ def planned(found: Recognized, limits: Limits, now_s: float) -> Plan:
             # What is cut off here comes first in the next batch.
             is_cut = each.offset + room < each.seen
             room = 0 if is_cut else room - (stop - each.offset)
-    return Plan(tuple(ranges), tuple(_losses(found, limits, now_s)))
+    return Plan(tuple(ranges), tuple(_losses(look, limits, now_s)))
 
 
-def advanced(known: Known, plan: Plan, copied: Mapping[int, Copied]) -> Known:
+def advanced(register: Register, plan: Plan, copied: Mapping[int, Copied]) -> Register:
     """Return what is known once a plan has been carried out.
 
     Args:
-        known: what the plan was made of.
+        register: what the plan was made of.
         plan: what was read.
         copied: number of the incarnation → what its range held.
     """
-    after = dict(known.incarnations)
-    lines = dict(known.lines)
+    after = dict(register.incarnations)
+    lines = dict(register.lines)
     for it in plan.ranges:
-        each, found = after[it.number], copied[it.number]
-        after[it.number] = replace(each, offset=it.stop, tail=found.tail)
-        lines[each.name] = lines.get(each.name, 0) + found.lines
+        each, copy = after[it.number], copied[it.number]
+        after[it.number] = replace(each, offset=it.stop, tail=copy.tail)
+        lines[each.name] = lines.get(each.name, 0) + copy.lines
     for loss in plan.losses:
         each = after[loss.number]
         after[loss.number] = replace(each, is_given_up=True)
         lines[each.name] = lines.get(each.name, 0) + 1
-    return replace(known, incarnations=after, lines=lines)
+    return replace(register, incarnations=after, lines=lines)
 
 
-def _in_order(found: Recognized) -> Iterator[tuple[Incarnation, Standing]]:
+def _in_order(look: Recognized) -> Iterator[tuple[Incarnation, FollowedFile]]:
     """Give the incarnations that have something unread, in the order of reading."""
     standing = [
-        (each, found.standing[each.number])
-        for each in found.known.incarnations.values()
-        if each.number in found.standing and each.unread > 0
+        (each, look.standing[each.number])
+        for each in look.register.incarnations.values()
+        if each.number in look.standing and each.unread > 0
     ]
     yield from sorted(
         standing, key=lambda it: (SOURCES.index(it[0].source), it[0].family, it[0].number)
     )
 
 
-def _stop(each: Incarnation, file: Standing, room: int) -> int:
+def _stop(each: Incarnation, file: FollowedFile, room: int) -> int:
     """Return up to which byte an incarnation is read now."""
     if file.is_document:
         return each.seen if file.is_at_rest else each.offset
@@ -138,11 +138,11 @@ def _stop(each: Incarnation, file: Standing, room: int) -> int:
     return each.seen if is_torn_for_good else each.offset
 
 
-def _losses(found: Recognized, limits: Limits, now_s: float) -> Iterator[Loss]:
-    for each in found.known.incarnations.values():
+def _losses(look: Recognized, limits: Limits, now_s: float) -> Iterator[Loss]:
+    for each in look.register.incarnations.values():
         if each.is_given_up:
             continue
-        file = found.standing.get(each.number)
+        file = look.standing.get(each.number)
         gone_at_s = each.gone_at_s
         if file is not None:
             # Everything before the damage has been read by then.
@@ -152,5 +152,5 @@ def _losses(found: Recognized, limits: Limits, now_s: float) -> Iterator[Loss]:
             yield Loss(each.number, f"the file vanished with {each.unread} bytes of it unread")
 
 
-def _is_read(each: Incarnation, file: Standing) -> bool:
+def _is_read(each: Incarnation, file: FollowedFile) -> bool:
     return file.content.line_end(each.offset, each.seen) is None

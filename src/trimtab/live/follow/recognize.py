@@ -11,10 +11,10 @@ from trimtab.live.follow.incarnations import (
     SURE_SIZE,
     Content,
     Copy,
+    FollowedFile,
     Incarnation,
-    Known,
     Mark,
-    Standing,
+    Register,
 )
 
 #: An incarnation that is gone is remembered so long, in case a packed copy of it appears.
@@ -27,9 +27,9 @@ _SURE = 3
 class Recognized:
     """What is known after a look, and where each incarnation stands."""
 
-    known: Known
+    register: Register
     #: Number of the incarnation → the file in which it stands.
-    standing: Mapping[int, Standing]
+    standing: Mapping[int, FollowedFile]
 
 
 @dataclass(slots=True)
@@ -38,10 +38,10 @@ class _Looking:
 
     incarnations: dict[int, Incarnation]
     next_number: int
-    standing: dict[int, Standing] = field(default_factory=dict)
+    standing: dict[int, FollowedFile] = field(default_factory=dict)
     copies: list[Copy] = field(default_factory=list)
 
-    def begin(self, file: Standing) -> None:
+    def begin(self, file: FollowedFile) -> None:
         """Take a file for a new incarnation."""
         number = self.next_number
         self.next_number += 1
@@ -51,14 +51,14 @@ class _Looking:
         self.standing[number] = file
 
 
-def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recognized:
+def recognized(register: Register, disk: Sequence[FollowedFile], now_s: float) -> Recognized:
     """Return which incarnation stands in which file.
 
     A file is, in this order: the incarnation that had its inode, if it still has what was
     read of it; a copy of one of its family, if it begins alike; a new incarnation.
 
     Args:
-        known: what was known after the look before.
+        register: what was known after the look before.
         disk: all files that are to be followed.
         now_s: seconds since 1970.
 
@@ -77,14 +77,14 @@ def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recogniz
         A file with the very bytes with which a longer one of its family begins is taken for an
         unfinished copy, and waited for; one under 1024 bytes that stays so is a file of its own.
     """
-    looking = _Looking(dict(known.incarnations), known.next_number)
+    looking = _Looking(dict(register.incarnations), register.next_number)
     families = _by_family(looking.incarnations.values())
     strange = [
         file
-        for file in _kept_places(known, disk, looking)
+        for file in _kept_places(register, disk, looking)
         if not _is_known(file, families.get(file.family, []), looking)
     ]
-    originals: dict[str, list[Standing]] = {}
+    originals: dict[str, list[FollowedFile]] = {}
     # The longest first, of which the others may be copies.
     for file in sorted(strange, key=lambda it: -it.content.size):
         family = originals.setdefault(file.family, [])
@@ -101,13 +101,15 @@ def recognized(known: Known, disk: Sequence[Standing], now_s: float) -> Recogniz
     }
     remembered = {number: it for number, it in after.items() if not _is_forgotten(it, now_s)}
     copies = tuple(copy for copy in looking.copies if copy.of in remembered)
-    found = Known(remembered, copies, known.lines, looking.next_number)
-    return Recognized(found, looking.standing)
+    after_look = Register(remembered, copies, register.lines, looking.next_number)
+    return Recognized(after_look, looking.standing)
 
 
-def _kept_places(known: Known, disk: Sequence[Standing], looking: _Looking) -> list[Standing]:
+def _kept_places(
+    register: Register, disk: Sequence[FollowedFile], looking: _Looking
+) -> list[FollowedFile]:
     """Find the files that hold what they held before; return the others."""
-    of_inode = {each.stamp.inode: each for each in known.incarnations.values()}
+    of_inode = {each.stamp.inode: each for each in register.incarnations.values()}
     unknown = []
     for file in disk:
         before = of_inode.get(file.stamp.inode)
@@ -115,7 +117,7 @@ def _kept_places(known: Known, disk: Sequence[Standing], looking: _Looking) -> l
             looking.standing[before.number] = file
         else:
             unknown.append(file)
-    copies = {copy.stamp: copy for copy in known.copies}
+    copies = {copy.stamp: copy for copy in register.copies}
     strange = []
     for file in unknown:
         copy = copies.get(file.stamp)
@@ -127,7 +129,7 @@ def _kept_places(known: Known, disk: Sequence[Standing], looking: _Looking) -> l
     return strange
 
 
-def _is_continued(before: Incarnation, file: Standing) -> bool:
+def _is_continued(before: Incarnation, file: FollowedFile) -> bool:
     """Return whether a file with an incarnation's inode still holds it."""
     if file.stamp == before.stamp:
         return True
@@ -152,7 +154,7 @@ def _by_family(incarnations: Iterable[Incarnation]) -> dict[str, list[Incarnatio
     return families
 
 
-def _is_known(file: Standing, family: Sequence[Incarnation], looking: _Looking) -> bool:
+def _is_known(file: FollowedFile, family: Sequence[Incarnation], looking: _Looking) -> bool:
     """Find the incarnation of its family that a file holds, or is a copy of."""
     for each in family:
         if not _begins_alike(each, file.content):
@@ -169,7 +171,7 @@ def _is_known(file: Standing, family: Sequence[Incarnation], looking: _Looking) 
     return False
 
 
-def _may_be(each: Incarnation, file: Standing) -> bool:
+def _may_be(each: Incarnation, file: FollowedFile) -> bool:
     """Return whether a file can be an incarnation that has left its place."""
     if file.is_document:
         # Its tail is all of it.
@@ -179,7 +181,7 @@ def _may_be(each: Incarnation, file: Standing) -> bool:
     return file.content.size >= SURE_SIZE or not file.is_at_rest
 
 
-def _is_copy(file: Standing, original: Standing) -> bool:
+def _is_copy(file: FollowedFile, original: FollowedFile) -> bool:
     """Return whether a file is a copy of another that still stands, or becomes one.
 
     A short one that only begins like the other is a file of its own, once it stays so.
@@ -202,7 +204,7 @@ def _begins_alike(each: Incarnation, content: Content) -> bool:
     return bool(marks) and all(mark.fits(content) for mark in reversed(marks))
 
 
-def _after(each: Incarnation, file: Standing | None, now_s: float) -> Incarnation:
+def _after(each: Incarnation, file: FollowedFile | None, now_s: float) -> Incarnation:
     """Return what is known of an incarnation after a look."""
     if file is None:
         return each if each.gone_at_s is not None else replace(each, gone_at_s=now_s)

@@ -25,7 +25,7 @@ from trimtab.ingest.recording import Recording, open_growing
 from trimtab.ingest.splits import DamagedError
 from trimtab.ingest.worker import TableRows, parse_blocks
 from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
-from trimtab.live.follow.incarnations import Known, Standing
+from trimtab.live.follow.incarnations import FollowedFile, Register
 from trimtab.live.follow.ledger import Item, Ledger, items_of
 from trimtab.live.follow.lock import Lock, locked
 from trimtab.live.follow.plan import Limits, advanced
@@ -91,7 +91,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.limits = Limits(int(options["batchSize"]), float(options["rest"]))
         self.disk = Disk(self.limits.rest_s)
         #: The last plan, and what is known since.
-        self.latest: tuple[int, Known] = (-1, Known())
+        self.latest: tuple[int, Register] = (-1, Register())
         #: Inode → size, of what may be read; None for everything.
         self.bounds: dict[str, int] | None = None
         self.lock: Lock | None = None
@@ -157,7 +157,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _next(self, before: int, limits: Limits) -> int:
         """Make the next plan, if there is anything to plan."""
         if self.latest[0] != before:
-            self.latest = (before, self.ledger.known(before))
+            self.latest = (before, self.ledger.register(before))
         take = partial(self.ledger.take, before + 1)
         for _ in range(_TRIES):
             now_s = time.time()
@@ -166,14 +166,14 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if not (it.is_empty and it.is_partial):
                 break
         if it.is_empty:
-            self.latest = (before, it.known)
+            self.latest = (before, it.register)
             return before
-        after = advanced(it.known, it.plan, it.copied)
-        self.ledger.keep(before + 1, items_of(it.plan, it.copied, it.known), after)
+        after = advanced(it.register, it.plan, it.copied)
+        self.ledger.keep(before + 1, items_of(it.plan, it.copied, it.register), after)
         self.latest = (before + 1, after)
         return before + 1
 
-    def _bounded(self, disk: list[Standing]) -> list[Standing]:
+    def _bounded(self, disk: list[FollowedFile]) -> list[FollowedFile]:
         """Leave out what has come since the bounds were taken."""
         if self.bounds is None:
             return disk
@@ -191,19 +191,19 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             recording.meta.get("store_root", ""),
         )
         blocks = self._blocks(plan, item)
-        told = {
+        columns = {
             "item": number,
             "name": item.name,
             "source": item.source,
             "log_broker": item.log_broker,
             "before": item.before,
         }
-        for given in parse_blocks(origin, item.source, blocks):
-            if isinstance(given, TableRows):
-                row = {"tab": given.table, "rows": packed(given.rows)}
+        for part in parse_blocks(origin, item.source, blocks):
+            if isinstance(part, TableRows):
+                row = {"tab": part.table, "rows": packed(part.rows)}
             else:
-                row = {"account": json.dumps(asdict(given))}
-            yield pa.RecordBatch.from_pylist([told | row], _BATCH)
+                row = {"account": json.dumps(asdict(part))}
+            yield pa.RecordBatch.from_pylist([columns | row], _BATCH)
 
     def _blocks(self, plan: int, item: Item) -> Iterator[bytes]:
         if item.lost is not None:
@@ -211,7 +211,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         yield from self.ledger.blocks(plan, item)
 
 
-def _up_to(file: Standing, size: int | None) -> Standing | None:
+def _up_to(file: FollowedFile, size: int | None) -> FollowedFile | None:
     """Return a file without what was added to it; None if it would not be the same."""
     # Packed files do not grow, and may hold what was unread when they were packed.
     if isinstance(file.content, PackedContent):

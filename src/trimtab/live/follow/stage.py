@@ -65,11 +65,11 @@ def stage(
     task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     waiting: dict[tuple[str, str], list[pa.Table]] = {}
     facts: list[dict[str, Any]] = []
-    told = []
-    for given in batches:
-        for row in given.to_pylist():
+    staged = []
+    for batch in batches:
+        for row in batch.to_pylist():
             if row["account"] is not None:
-                told.append({key: row[key] for key in ("item", "name", "source", "account")})
+                staged.append({key: row[key] for key in ("item", "name", "source", "account")})
                 facts += _lines(row)
                 continue
             rows = moved(unpacked(row["rows"]), row["before"])
@@ -84,8 +84,8 @@ def stage(
         name = f"{task}-{attempt}-{i}"
         pq.write_table(rows, folder / name, compression="zstd", row_group_size=_GROUP_ROWS)
         part = f"{place}/{part_name(what.batch, task)}"
-        told.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
-    yield pa.RecordBatch.from_pylist(told, _STAGED)
+        staged.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
+    yield pa.RecordBatch.from_pylist(staged, _STAGED)
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -146,8 +146,8 @@ class RunningState(StatefulProcessor):
         timerValues: TimerValues,  # noqa: N803  # Spark's name
     ) -> Iterator[Row]:
         """Take in the facts of one broker, which come in any order."""
-        kept = self.state.get()
-        before = Running() if kept is None else Running(*kept)
+        stored = self.state.get()
+        before = Running() if stored is None else Running(*stored)
         facts = (
             Fact(row.kind, row.time_us, row.value)
             for row in sorted(rows, key=lambda row: row.place)
@@ -185,9 +185,9 @@ def started_state(
 
     def store(frame: DataFrame, batch: int) -> None:
         # What is known replaces what was known: done again it changes nothing.
-        known = read_state(batches) | {row.broker: _running(row) for row in frame.collect()}
-        told = {broker: asdict(known[broker]) for broker in sorted(known)}
-        write_whole(batches.tables / "running.json", json.dumps(told, indent=1) + "\n")
+        running = read_state(batches) | {row.broker: _running(row) for row in frame.collect()}
+        document = {broker: asdict(running[broker]) for broker in sorted(running)}
+        write_whole(batches.tables / "running.json", json.dumps(document, indent=1) + "\n")
 
     writer = states.writeStream.outputMode("update").foreachBatch(store)
     query: StreamingQuery = start(
@@ -201,8 +201,8 @@ def read_state(batches: Batches) -> dict[str, Running]:
     path = batches.tables / "running.json"
     if not path.exists():
         return {}
-    told = json.loads(path.read_text(encoding="utf-8"))
-    return {broker: Running(**known) for broker, known in told.items()}
+    document = json.loads(path.read_text(encoding="utf-8"))
+    return {broker: Running(**fields) for broker, fields in document.items()}
 
 
 def _running(row: Row) -> Running:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from trimtab.live.follow.incarnations import Known, MovedError, Standing
+from trimtab.live.follow.incarnations import FollowedFile, MovedError, Register
 from trimtab.live.follow.plan import Copied, Limits, Plan, planned
 from trimtab.live.follow.recognize import recognized
 
@@ -21,7 +21,7 @@ class Planned:
     plan: Plan
     copied: Mapping[int, Copied]
     #: What is known since the look; its offsets are as before.
-    known: Known
+    register: Register
     #: Some files moved and wait.
     is_partial: bool = False
 
@@ -32,8 +32,8 @@ class Planned:
 
 
 def next_plan(
-    known: Known,
-    disk: Sequence[Standing],
+    register: Register,
+    disk: Sequence[FollowedFile],
     limits: Limits,
     now_s: float,
     take: Callable[[Plan], Mapping[int, Copied]],
@@ -41,7 +41,7 @@ def next_plan(
     """Return what is to be read next, and take its bytes.
 
     Args:
-        known: what was known after the look before.
+        register: what was known after the look before.
         disk: all files that are to be followed.
         limits: how much, and how long to wait.
         now_s: seconds since 1970.
@@ -54,40 +54,40 @@ def next_plan(
     families = {it.stamp.inode: it.family for it in disk}
     moving: set[str] = set()
     while True:
-        still, left, files = _still(known, disk, moving)
+        still, waiting, files = _still(register, disk, moving)
         try:
-            found = recognized(still, files, now_s)
-            plan = planned(found, limits, now_s)
+            look = recognized(still, files, now_s)
+            plan = planned(look, limits, now_s)
             copied = take(plan) if plan.ranges or plan.losses else {}
         except MovedError as moved:
             moving.add(families[moved.inode])
             continue
-        return Planned(plan, copied, _together(found.known, left), bool(moving))
+        return Planned(plan, copied, _together(look.register, waiting), bool(moving))
 
 
 def _still(
-    known: Known, disk: Sequence[Standing], moving: Set[str]
-) -> tuple[Known, Known, Sequence[Standing]]:
+    register: Register, disk: Sequence[FollowedFile], moving: Set[str]
+) -> tuple[Register, Register, Sequence[FollowedFile]]:
     """Part what holds still from what moves; a file that was renamed out of a family moves too."""
-    left = {n: each for n, each in known.incarnations.items() if each.family in moving}
-    inodes = {each.stamp.inode for each in left.values()}
+    waiting = {n: each for n, each in register.incarnations.items() if each.family in moving}
+    inodes = {each.stamp.inode for each in waiting.values()}
     files = [it for it in disk if it.family not in moving and it.stamp.inode not in inodes]
-    kept = {n: each for n, each in known.incarnations.items() if n not in left}
+    still = {n: each for n, each in register.incarnations.items() if n not in waiting}
     copies = (
-        tuple(copy for copy in known.copies if copy.of not in left),
-        tuple(copy for copy in known.copies if copy.of in left),
+        tuple(copy for copy in register.copies if copy.of not in waiting),
+        tuple(copy for copy in register.copies if copy.of in waiting),
     )
     return (
-        replace(known, incarnations=kept, copies=copies[0]),
-        replace(known, incarnations=left, copies=copies[1]),
+        replace(register, incarnations=still, copies=copies[0]),
+        replace(register, incarnations=waiting, copies=copies[1]),
         files,
     )
 
 
-def _together(found: Known, left: Known) -> Known:
-    incarnations = {**found.incarnations, **left.incarnations}
+def _together(still: Register, waiting: Register) -> Register:
+    incarnations = {**still.incarnations, **waiting.incarnations}
     return replace(
-        found,
+        still,
         incarnations=dict(sorted(incarnations.items())),
-        copies=(*found.copies, *left.copies),
+        copies=(*still.copies, *waiting.copies),
     )

@@ -46,7 +46,7 @@ def kind_of(path: str) -> Kind | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NodeVersion:
     """A node as it was seen last."""
 
     #: Transaction that made it: one that was removed and made again is another node.
@@ -72,7 +72,7 @@ class Ledger:
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
-        self.nodes: dict[str, Seen] = {}
+        self.nodes: dict[str, NodeVersion] = {}
         #: Parent → its count of children's changes when first seen, and how many were seen since.
         self._first: dict[str, int] = {}
         self._changes: dict[str, int] = {}
@@ -80,7 +80,7 @@ class Ledger:
         #: Before all has been seen once, nothing that comes new is a change.
         self.is_begun = False
 
-    def is_new(self, path: str, node: Seen) -> bool:
+    def is_new(self, path: str, node: NodeVersion) -> bool:
         """Return whether a node has changed since it was seen, and note how it stands now."""
         before = self.nodes.get(path)
         self.nodes[path] = node
@@ -94,7 +94,7 @@ class Ledger:
                 self._missed_reports += node.version
         return True
 
-    def was_made_again(self, path: str, node: Seen) -> bool:
+    def was_made_again(self, path: str, node: NodeVersion) -> bool:
         """Return whether a node was removed and made again since it was seen."""
         before = self.nodes.get(path)
         return before is not None and before.made_by != node.made_by
@@ -106,7 +106,7 @@ class Ledger:
         self._changed(path, 1)
         return True
 
-    def listed(self, path: str, node: Seen) -> None:
+    def listed(self, path: str, node: NodeVersion) -> None:
         """Note how a parent stands."""
         before = self.nodes.get(path)
         if before is None or before.made_by != node.made_by:

@@ -24,11 +24,11 @@ from trimtab.live.gather.copies import (
 from trimtab.live.gather.folder import Folder, folder_name, now_text
 from trimtab.live.gather.look import Due, first_look, look
 from trimtab.live.gather.prometheus import export
-from trimtab.live.gather.watched_store import Kept, WatchedStore, servers_of
+from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class GatherRequest:
     """What is to be recorded, and for how long."""
 
     admin: str
@@ -65,7 +65,7 @@ class Gathered:
 
 
 def gather(
-    wanted: Wanted,
+    wanted: GatherRequest,
     access: Access,
     output: Path,
     is_over: threading.Event,
@@ -121,7 +121,7 @@ class _Ends:
     unnamed: Calls
 
 
-def _ends(wanted: Wanted, access: Access) -> _Ends:
+def _ends(wanted: GatherRequest, access: Access) -> _Ends:
     """Check in the beginning what is only looked at in the end."""
     return _Ends(
         log_folders(wanted.logs),
@@ -133,11 +133,11 @@ def _ends(wanted: Wanted, access: Access) -> _Ends:
 
 def _record(
     asker: Asker,
-    wanted: Wanted,
+    wanted: GatherRequest,
     watched: WatchedStore | None,
     ends: _Ends,
     is_over: threading.Event,
-) -> tuple[int, Kept | None, tuple[str, ...]]:
+) -> tuple[int, StoreCounts | None, tuple[str, ...]]:
     """Record until it is over, and then what is recorded in the end.
 
     Returns:
@@ -165,7 +165,7 @@ def _record(
 
 
 def _look_on(
-    asker: Asker, wanted: Wanted, is_watched: bool, began: datetime, is_over: threading.Event
+    asker: Asker, wanted: GatherRequest, is_watched: bool, began: datetime, is_over: threading.Event
 ) -> int:
     """Look again and again until the time is up; return how often."""
     start = time.monotonic()

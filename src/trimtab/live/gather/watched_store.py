@@ -21,7 +21,7 @@ from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.cluster import TROUBLE
 from trimtab.live.gather.folder import Folder, now_text
-from trimtab.live.gather.nodes import BROKERS, ROOTS, Kind, Ledger, Seen, kind_of
+from trimtab.live.gather.nodes import BROKERS, ROOTS, Kind, Ledger, NodeVersion, kind_of
 
 _ANSWER_S = 10.0
 #: Between two tries of what failed.
@@ -33,7 +33,7 @@ _ALL = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoreCounts:
     """What a watched store has given."""
 
     reports: int
@@ -80,7 +80,7 @@ class WatchedStore:
         self._thread = threading.Thread(target=self._run, name="watched-store", daemon=True)
         self._thread.start()
 
-    def close(self) -> Kept:
+    def close(self) -> StoreCounts:
         """Look at everything once more, stop, and return what there is and what is missing."""
         self._ending.set()
         self._due.put(_ALL)
@@ -89,7 +89,7 @@ class WatchedStore:
         self._client.stop()
         self._client.close()
         count = self._ledger.count()
-        kept = Kept(
+        kept = StoreCounts(
             reports=self._n_reports,
             brokers=len(self._brokers),
             owner_changes=count.owners_seen,
@@ -201,7 +201,7 @@ class WatchedStore:
                 self._client.exists_async(path, watch=self._on_change)
             return []
         children, stat = answer
-        self._ledger.listed(path, _seen(stat))
+        self._ledger.listed(path, _node_version(stat))
         names = [f"{path}/{child}" for child in sorted(children)]
         return [it for it in names if it not in self._ledger.nodes and kind_of(it) is not None]
 
@@ -219,7 +219,7 @@ class WatchedStore:
                 self._record_departure(kind, path, owners)
             return
         content, stat = answer
-        stamp = _seen(stat)
+        stamp = _node_version(stat)
         if self._ledger.was_made_again(path, stamp) and kind is Kind.REPORT:
             self._record_departure(kind, path, owners)
         if not self._ledger.is_new(path, stamp):
@@ -273,8 +273,8 @@ def servers_of(metadata: str) -> tuple[str, str]:
     return servers + root, root
 
 
-def _seen(stat: ZnodeStat) -> Seen:
-    return Seen(stat.czxid, stat.version, stat.cversion)
+def _node_version(stat: ZnodeStat) -> NodeVersion:
+    return NodeVersion(stat.czxid, stat.version, stat.cversion)
 
 
 def owner_in(value: object) -> str | None:

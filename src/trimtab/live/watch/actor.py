@@ -30,7 +30,7 @@ _CUT_SHORT_MAX = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ActingAsked:
+class ActingRequest:
     """What is asked of whoever acts."""
 
     where: Where
@@ -73,13 +73,13 @@ class LiveActor:
     """Carries plans out, each in a thread beside; one at a time."""
 
     def __init__(
-        self, asked: ActingAsked, cluster: Reached, post: Post, folder: Path,
+        self, request: ActingRequest, cluster: Reached, post: Post, folder: Path,
         is_over: threading.Event,
     ) -> None:  # fmt: skip
         """Prepare, with the lock held."""
-        self._asked, self._cluster, self._post = asked, cluster, post
+        self._request, self._cluster, self._post = request, cluster, post
         self._folder, self._is_over = folder, is_over
-        self._throttle = Throttle(asked.bars.moves_min)
+        self._throttle = Throttle(request.bars.moves_min)
         self._fares = Fares()
         self._running: tuple[threading.Thread, Decided, PlannedRound] | None = None
         self._outcome: Account | str = ""
@@ -88,25 +88,25 @@ class LiveActor:
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
         """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
-        said = self._finished()
+        acts = self._finished()
         if not decided:
-            return said
+            return acts
         newest = decided[-1]
         health, signs = self._look()
-        self._throttle = adapted(self._throttle, health, self._asked.bars)
-        wanted = [move for move in moves_of(newest.shadow) if move[2] is not None]
+        self._throttle = adapted(self._throttle, health, self._request.bars)
+        moves = [move for move in moves_of(newest.shadow) if move[2] is not None]
         why = self._why_not()
-        if why or not wanted:
-            return [*said, self._said(newest, 0, signs, why)]
-        count, self._throttle = granted(self._throttle, len(wanted))
+        if why or not moves:
+            return [*acts, self._said(newest, 0, signs, why)]
+        count, self._throttle = granted(self._throttle, len(moves))
         if count:
             self._begin(newest, count, settings)
-        return [*said, self._said(newest, count, signs, "")]
+        return [*acts, self._said(newest, count, signs, "")]
 
     def unloaded(self) -> list[tuple[datetime, str]]:
         """Return what was unloaded since the last call."""
-        found, self._unloaded = self._unloaded, []
-        return found
+        unloads, self._unloaded = self._unloaded, []
+        return unloads
 
     def end(self) -> list[Acted]:
         """Wait until what is in flight has landed, and say what was done."""
@@ -133,17 +133,17 @@ class LiveActor:
                 return None
 
         try:
-            told = each_of(admin.brokers(), metrics)
+            texts = each_of(admin.brokers(), metrics)
         except CallError:
-            told = {}
-        latency_ms, failures = self._fares.since(told)
+            texts = {}
+        latency_ms, failures = self._fares.since(texts)
         health = Health(latency_ms, self._share, failures, self._is_cut_short)
         self._share, self._is_cut_short = float("nan"), False
-        return health, bad_signs(health, self._asked.bars)
+        return health, bad_signs(health, self._request.bars)
 
     def _begin(self, decided: Decided, count: int, settings: Settings) -> None:
         """Write a plan, and carry it out beside."""
-        limits = limits_of(settings, self._asked.limits)
+        limits = limits_of(settings, self._request.limits)
         round_ = planned(decided, count, self._cluster.admin.cluster, settings, limits)
         path = self._folder / f"{decided.number:06d}.json"
         looking = Watching(lambda entry: None, lambda why: None, self._is_over)
@@ -152,9 +152,9 @@ class LiveActor:
             try:
                 write_plan(path, round_.plan)
                 journal = path.with_name(f"{path.name}.journal")
-                with opened_journal(journal, round_.plan.digest) as kept:
+                with opened_journal(journal, round_.plan.digest) as entries:
                     self._outcome = carried_out_by(
-                        self._post, round_.plan, self._cluster, kept, looking
+                        self._post, round_.plan, self._cluster, entries, looking
                     )
             except (CallError, GatherError, JournalError, LockError, PlanError) as error:
                 self._outcome = str(error)
@@ -177,20 +177,20 @@ class LiveActor:
         self._n_cut_short = self._n_cut_short + 1 if self._is_cut_short else 0
         self._share = effect_share(round_, outcome)
         self._unloaded += unloaded_by(outcome)
-        told = tuple((made.bundle, made.state) for made in outcome.moves)
-        said = self._said(decided, len(told), (), outcome.ended or "")
-        return [replace(said, is_over=True, states=told)]
+        states = tuple((move.bundle, move.state) for move in outcome.moves)
+        act = self._said(decided, len(states), (), outcome.ended or "")
+        return [replace(act, is_over=True, states=states)]
 
     def _said(self, decided: Decided, count: int, signs: tuple[str, ...], why: str) -> Acted:
         return Acted(decided.number, decided.time, count, self._throttle.moves, signs, why)
 
 
 @contextmanager
-def acting(asked: ActingAsked, folder: Path, is_over: threading.Event) -> Iterator[LiveActor]:
+def acting(request: ActingRequest, folder: Path, is_over: threading.Event) -> Iterator[LiveActor]:
     """Hold the lock of a cluster, and carry out what is decided.
 
     Args:
-        asked: where, and within which limits.
+        request: where, and within which limits.
         folder: for plans and their journals; made if need be, and its parent.
         is_over: set by whoever wants it to end: what is in flight lands first.
 
@@ -198,10 +198,10 @@ def acting(asked: ActingAsked, folder: Path, is_over: threading.Event) -> Iterat
         GatherError: nobody answers.
         LockError: somebody else acts on the cluster.
     """
-    with reached(asked.where) as cluster, cluster.held() as post:
+    with reached(request.where) as cluster, cluster.held() as post:
         for each in (folder.parent, folder):
             each.mkdir(mode=0o700, exist_ok=True)
-        actor = LiveActor(asked, cluster, post, folder, is_over)
+        actor = LiveActor(request, cluster, post, folder, is_over)
         try:
             yield actor
         finally:

@@ -47,20 +47,20 @@ def happenings(rows: Sequence[Row]) -> list[Happening]:
     Rows of `bundle_reports` belong to the report before them; one that says nothing of load,
     as under the extensible load manager, means nothing.
     """
-    found: list[Happening] = []
+    events: list[Happening] = []
     averages: list[Mapping[str, Any]] = []
     for table, row in rows:
         if table == "load_reports":
             if row["is_gone"] or row.get("cpu_usage") is not None:
-                known = {"version": None, "written": None, **row}
-                found.append((written(row), REPORT, {**known, "measured": []}))
+                report = {"version": None, "written": None, **row}
+                events.append((written(row), REPORT, {**report, "measured": []}))
         elif table == "bundle_reports":
-            found[-1][2]["measured"].append(row)
+            events[-1][2]["measured"].append(row)
         elif table == "bundle_averages":
             averages.append(row)
         elif table == "ownership" and row["bundle"] is not None:
-            found.append((row["time"], OWNED, row))
-    return found + _flushes(averages)
+            events.append((row["time"], OWNED, row))
+    return events + _flushes(averages)
 
 
 def written(row: Mapping[str, Any]) -> datetime:
@@ -71,13 +71,13 @@ def written(row: Mapping[str, Any]) -> datetime:
 
 def line_event(row: Mapping[str, Any]) -> Event:
     """Return a row of `log_events` as the diagnosis reads it."""
-    taken = {name: row[name] for name in Event.__slots__ if row.get(name) is not None}
+    fields = {name: row[name] for name in Event.__slots__ if row.get(name) is not None}
     for name in ("numbers", "scores"):
-        if name in taken:
-            taken[name] = dict(taken[name])
-    if "brokers" in taken:
-        taken["brokers"] = tuple(taken["brokers"])
-    return Event(**taken)
+        if name in fields:
+            fields[name] = dict(fields[name])
+    if "brokers" in fields:
+        fields["brokers"] = tuple(fields["brokers"])
+    return Event(**fields)
 
 
 def _flushes(rows: Sequence[Mapping[str, Any]]) -> list[Happening]:
@@ -107,5 +107,5 @@ def _counts(rows: Sequence[Mapping[str, Any]], name: str) -> Ints:
 
 
 def _terms(rows: Sequence[Mapping[str, Any]], term: str) -> Floats:
-    found = [[row[f"{term}_{metric}"] for metric in METRICS] for row in rows]
-    return np.array(found, np.float64)
+    values = [[row[f"{term}_{metric}"] for metric in METRICS] for row in rows]
+    return np.array(values, np.float64)

@@ -21,11 +21,11 @@ class Fares:
 
     _before: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def since(self, told: Mapping[str, str | None]) -> tuple[float, float]:
+    def since(self, texts: Mapping[str, str | None]) -> tuple[float, float]:
         """Return how clients fared since the last call.
 
         Args:
-            told: broker → its metrics as text; None if it did not answer.
+            texts: broker → its metrics as text; None if it did not answer.
 
         Returns:
             Mean publish latency, ms, and how many lookups and connections failed; NaN if
@@ -34,7 +34,7 @@ class Fares:
         Quirks:
             A broker that started anew begins its sums anew, and is left out once.
         """
-        now = {broker: _sums(text) for broker, text in told.items() if text is not None}
+        now = {broker: _sums(text) for broker, text in texts.items() if text is not None}
         grown = [
             {name: value - self._before[broker].get(name, 0.0) for name, value in sums.items()}
             for broker, sums in now.items()
@@ -50,10 +50,10 @@ class Fares:
 
 
 def _sums(text: str) -> dict[str, float]:
-    found: dict[str, float] = {}
+    sums: dict[str, float] = {}
     for name, value in _SAMPLE.findall(text):
-        found[name] = found.get(name, 0.0) + float(value)
-    return found
+        sums[name] = sums.get(name, 0.0) + float(value)
+    return sums
 
 
 def _total(grown: Iterable[Mapping[str, float]], names: Iterable[str]) -> float:

@@ -9,14 +9,14 @@ from trimtab.live.control.limits import Limits
 from trimtab.live.gather.access import GatherError
 
 
-def limits_given(given: Sequence[str]) -> Mapping[str, float]:
+def limits_given(texts: Sequence[str]) -> Mapping[str, float]:
     """Read NAME=VALUE.
 
     Raises:
         GatherError: it is none, or there is no such limit.
     """
-    found = {}
-    for each in given:
+    limits = {}
+    for each in texts:
         name, equals, value = each.partition("=")
         if not equals:
             raise GatherError(f"--limit: found {each!r}, expected NAME=VALUE")
@@ -24,9 +24,9 @@ def limits_given(given: Sequence[str]) -> Mapping[str, float]:
             expected = expected_name(name, Limits.__slots__)
             raise GatherError(f"--limit: found {name!r}, expected {expected}")
         try:
-            found[name] = float(value)
+            limits[name] = float(value)
         except ValueError:
             raise GatherError(f"--limit: {name}: found {value!r}, expected a number") from None
-        if not found[name] > 0:
+        if not limits[name] > 0:
             raise GatherError(f"--limit: {name}: found {value}, expected more than 0")
-    return found
+    return limits

@@ -50,29 +50,29 @@ class Listening:
         self.n_rejected = 0
         self.rejected_because = ""
 
-    def heard(self, name: str, text: str) -> None:
+    def take(self, name: str, text: str) -> None:
         """Take a line of a file; called by whoever writes it."""
         if name in self._sources or name == TROUBLE:
             self._lines.put((name, text))
 
     def rows(self) -> list[Row]:
         """Give what came since the last call."""
-        found: list[Row] = []
+        rows: list[Row] = []
         while not self._lines.empty():
             name, text = self._lines.get()
             self._given[name] = self._given.get(name, 0) + 1
-            found += self._read(name, text)
-        return found
+            rows += self._read(name, text)
+        return rows
 
     def again(self) -> list[Row]:
         """Give once more all that `rows` has given."""
-        found: list[Row] = []
+        rows: list[Row] = []
         self._active = frozenset()
         for name, count in self._given.items():
             with (self._recording / name).open(encoding="utf-8") as file:
                 for _, text in zip(range(count), file, strict=False):
-                    found += self._read(name, text)
-        return found
+                    rows += self._read(name, text)
+        return rows
 
     def _read(self, name: str, text: str) -> Iterator[Row]:
         if name == TROUBLE:
@@ -87,11 +87,11 @@ class Listening:
 
     def _departures(self, text: str) -> Iterator[Row]:
         """Return who is not active any more, where no store tells it."""
-        told = json.loads(text)
-        if told.get("event") != "active" or "load-reports.jsonl" not in self._sources:
+        trouble = json.loads(text)
+        if trouble.get("event") != "active" or "load-reports.jsonl" not in self._sources:
             return
-        active = frozenset(told["brokers"])
+        active = frozenset(trouble["brokers"])
         gone, self._active = self._active - active, active
         for broker in sorted(gone):
-            row: dict[str, Any] = {"time": Entry(told).moment("time"), "broker": broker}
+            row: dict[str, Any] = {"time": Entry(trouble).moment("time"), "broker": broker}
             yield "load_reports", {**row, "origin": "rest", "is_gone": True, "version": None}

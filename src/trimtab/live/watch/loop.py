@@ -18,44 +18,44 @@ from typing import Any
 from trimtab.diagnose.deployment import deployment
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
-from trimtab.live.gather import Access, Gathered, GatherError, Wanted, gather
+from trimtab.live.gather import Access, Gathered, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
-from trimtab.live.watch.actor import ActingAsked, Actor, Onlooker, acting
+from trimtab.live.watch.actor import ActingRequest, Actor, Onlooker, acting
 from trimtab.live.watch.document import line_of
 from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
-from trimtab.live.watch.nouns import Action, Decided, Heard, Relearn, Settings
+from trimtab.live.watch.nouns import Action, Arrivals, Decided, Relearn, Settings
 from trimtab.live.watch.plans import limits_of
 from trimtab.live.watch.shadow import Beside, chosen
 from trimtab.live.watch.step import decided_at_once, step
 from trimtab.live.watch.tails import Tails
 from trimtab.live.watch.tally import Tally
-from trimtab.live.watch.view import Seen
+from trimtab.live.watch.view import View
 
 _TICK_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class WatchRequest:
     """What is asked of a watch."""
 
     #: What is recorded meanwhile.
-    wanted: Wanted
+    gathering: GatherRequest
     access: Access
     #: Folder to record into; new or empty.
     output: Path
     #: Who decides beside Pulsar.
     beside: Beside
     #: What is decided is carried out; None: nothing is changed.
-    acting: ActingAsked | None = None
+    acting: ActingRequest | None = None
 
 
-def watch(asked: Asked, is_over: threading.Event) -> Iterator[Seen]:
+def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
     """Watch a cluster until the time is up or it is over.
 
     Args:
-        asked: what is watched.
+        request: what is watched.
         is_over: set by whoever wants it to end early.
 
     Yields:
@@ -66,26 +66,26 @@ def watch(asked: Asked, is_over: threading.Event) -> Iterator[Seen]:
         LockError: somebody else acts on the cluster.
     """
     with ExitStack() as closing:
-        listening = Listening(asked.output, sees_writes=asked.wanted.metadata is not None)
-        recording = _Recording(asked, is_over, listening)
+        listening = Listening(request.output, sees_writes=request.gathering.metadata is not None)
+        recording = _Recording(request, is_over, listening)
         closing.callback(recording.end)
         # Whatever ends the watch ends the recording.
         closing.callback(is_over.set)
         recording.begin()
-        settings = _settings(asked)
-        tails = closing.enter_context(closed(Tails(log_folders(asked.wanted.logs))))
-        actor = closing.enter_context(_actor(asked, settings, is_over))
+        settings = _settings(request)
+        tails = closing.enter_context(closed(Tails(log_folders(request.gathering.logs))))
+        actor = closing.enter_context(_actor(request, settings, is_over))
         now = _Now(settings, Memory(began=recording.began), Tally())
         while True:
             is_last = not recording.is_running
             rows = [*listening.rows(), *tails.rows()]
-            yield from _steps(asked, now, actor, Heard(datetime.now(UTC), rows), listening)
+            yield from _steps(request, now, actor, Arrivals(datetime.now(UTC), rows), listening)
             if is_last:
                 break
             time.sleep(_TICK_S)
-        if not asked.wanted.duration_s:
-            yield now.seen(asked, decided_at_once(now.memory, datetime.now(UTC)), listening)
-        yield now.seen(asked, list(actor.end()), listening)
+        if not request.gathering.duration_s:
+            yield now.view(request, decided_at_once(now.memory, datetime.now(UTC)), listening)
+        yield now.view(request, list(actor.end()), listening)
     recording.raise_if_failed()
 
 
@@ -97,36 +97,36 @@ class _Now:
     memory: Memory
     tally: Tally
 
-    def seen(self, asked: Asked, actions: list[Action], listening: Listening) -> Seen:
+    def view(self, request: WatchRequest, actions: list[Action], listening: Listening) -> View:
         """Write what is said, and show it."""
-        _write(asked.output, actions)
+        _write(request.output, actions)
         self.tally.add(actions)
         rejected = listening.n_rejected, listening.rejected_because
-        return Seen(self.settings, self.memory, actions, self.tally, *rejected)
+        return View(self.settings, self.memory, actions, self.tally, *rejected)
 
 
 def _steps(
-    asked: Asked, now: _Now, actor: Actor, heard: Heard, listening: Listening
-) -> Iterator[Seen]:
+    request: WatchRequest, now: _Now, actor: Actor, arrivals: Arrivals, listening: Listening
+) -> Iterator[View]:
     """Take what has come in, and carry out what is decided."""
-    heard = replace(heard, unloaded=actor.unloaded())
-    actions, now.memory = step(heard, now.memory, now.settings)
+    arrivals = replace(arrivals, unloaded=actor.unloaded())
+    actions, now.memory = step(arrivals, now.memory, now.settings)
     for action in actions:
         if isinstance(action, Relearn):
             now.memory = learned(now.memory, now.settings, action, listening.again())
     actions += actor.take([each for each in actions if isinstance(each, Decided)], now.settings)
-    yield now.seen(asked, actions, listening)
+    yield now.view(request, actions, listening)
 
 
 @contextmanager
-def _actor(asked: Asked, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
+def _actor(request: WatchRequest, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
     """Give whoever carries out what is decided, or nobody.
 
     Raises:
         GatherError: Pulsar sheds by itself, or a limit cannot be.
         LockError: somebody else acts on the cluster.
     """
-    if asked.acting is None:
+    if request.acting is None:
         yield Onlooker()
         return
     if settings.ran.manager.is_shedding_enabled and settings.ran.manager.is_enabled:
@@ -135,26 +135,28 @@ def _actor(asked: Asked, settings: Settings, is_over: threading.Event) -> Iterat
             "act at once; `pulsar-admin brokers update-dynamic-config` switches it off"
         )
     try:
-        limits_of(settings, asked.acting.limits)
+        limits_of(settings, request.acting.limits)
     except ValueError as error:
         raise GatherError(f"--limit: {error}") from None
-    with acting(asked.acting, asked.output / "watch" / "plans", is_over) as actor:
+    with acting(request.acting, request.output / "watch" / "plans", is_over) as actor:
         yield actor
 
 
 class _Recording:
     """`gather`, beside."""
 
-    def __init__(self, asked: Asked, is_over: threading.Event, listening: Listening) -> None:
+    def __init__(
+        self, request: WatchRequest, is_over: threading.Event, listening: Listening
+    ) -> None:
         self.began = datetime.now(UTC)
         self.gathered: Gathered | None = None
-        self._output = asked.output
+        self._output = request.output
         self._fault: BaseException | None = None
 
         def run() -> None:
             try:
                 self.gathered = gather(
-                    asked.wanted, asked.access, asked.output, is_over, listening.heard
+                    request.gathering, request.access, request.output, is_over, listening.take
                 )
             except BaseException as error:  # raised again where it is waited for
                 self._fault = error
@@ -181,11 +183,11 @@ class _Recording:
             raise self._fault
 
 
-def _settings(asked: Asked) -> Settings:
+def _settings(request: WatchRequest) -> Settings:
     """Read what the cluster runs, out of what has been recorded of it."""
-    wanted, recording, beside = asked.wanted, asked.output, asked.beside
-    told = tomllib.loads((recording / "recording.toml").read_text(encoding="utf-8"))
-    meta = {key: value for key, value in told.items() if isinstance(value, str)}
+    gathering, recording, beside = request.gathering, request.output, request.beside
+    recording_toml = tomllib.loads((recording / "recording.toml").read_text(encoding="utf-8"))
+    meta = {key: value for key, value in recording_toml.items() if isinstance(value, str)}
     rows: list[dict[str, Any]] = []
     for path in sorted((recording / "runtime-config").glob("*.json")):
         name = f"runtime-config/{path.name}"
@@ -200,30 +202,30 @@ def _settings(asked: Asked) -> Settings:
             "under the extensible one the leader's load data are in no store"
         )
     shed, place, conf = chosen(beside, ran)
-    brokers = [table["id"] for table in told.get("brokers", {}).values()]
+    brokers = [table["id"] for table in recording_toml.get("brokers", {}).values()]
     return Settings(
         ran=ran,
         shedder=shed,
         placer=place,
         conf=conf,
         interval_s=beside.interval_s or ran.manager.shedding_interval_s,
-        logs=_logs(wanted, brokers),
-        sees_writes=wanted.metadata is not None,
+        logs=_logs(gathering, brokers),
+        sees_writes=gathering.metadata is not None,
     )
 
 
-def _logs(wanted: Wanted, brokers: list[str]) -> dict[str, str]:
+def _logs(gathering: GatherRequest, brokers: list[str]) -> dict[str, str]:
     """Say whose log each folder is."""
     names = {folder_name(broker): broker for broker in brokers}
-    found = {}
-    for source in log_folders(wanted.logs):
+    owners = {}
+    for source in log_folders(gathering.logs):
         if source.name not in names:
             raise GatherError(
                 f"--logs: found {source.path}, named {source.name}, expected BROKER=DIR with one "
                 f"of {', '.join(sorted(brokers))}"
             )
-        found[source.name] = names[source.name]
-    return found
+        owners[source.name] = names[source.name]
+    return owners
 
 
 def _write(recording: Path, actions: list[Action]) -> None:

@@ -57,11 +57,11 @@ class Owners:
         bundle, broker, time = row["bundle"], row["broker"], row["time"]
         if bundle is None or broker is None:
             return
-        known = self.since.setdefault(bundle, [])
-        if known and known[-1][1] != broker:
-            self.handovers.append((time, bundle, known[-1][1], broker))
-        known.append((time, broker))
-        del known[:-_OWNERS_KEPT]
+        history = self.since.setdefault(bundle, [])
+        if history and history[-1][1] != broker:
+            self.handovers.append((time, bundle, history[-1][1], broker))
+        history.append((time, broker))
+        del history[:-_OWNERS_KEPT]
 
 
 @dataclass(slots=True)
@@ -133,11 +133,11 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
         led: who leads, and since when.
         rows: all that was heard of the store since the watch began, in any order.
     """
-    told = list(rows)
+    all_rows = list(rows)
     log = next((log for log, broker in settings.logs.items() if broker == led.leader), "")
     started = [
         row["started"]
-        for table, row in told
+        for table, row in all_rows
         if table == "load_reports"
         and row["broker"] == led.leader
         and row.get("started") is not None
@@ -154,7 +154,7 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
     )
     own, beside = (replaying(each, view, owners.since, report) for each in (pulsar, other))
     timeline = Timeline()
-    for happening in happenings(told):
+    for happening in happenings(all_rows):
         timeline.add(happening)
     if started:
         timeline.add((max(started), STARTED, None))
@@ -164,7 +164,7 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
     missed = max(timedelta(0), memory.began - led.since) // interval
     last_round = led.since + missed * interval
     memory.term = Term(led.leader, led.since, log, own, beside, owners, timeline, last_round)
-    for table, row in told:
+    for table, row in all_rows:
         if table == "ownership":
             owners.take(row)
     return memory
@@ -194,6 +194,6 @@ def _leading(
 
 def newest_leader(rows: Iterable[Row]) -> tuple[str, datetime] | None:
     """Return who was elected last, and when; None if nobody was."""
-    found = [(written(row), row["broker"]) for table, row in rows if table == "leaders"]
-    elected = [(time, broker) for time, broker in found if broker is not None]
+    elections = [(written(row), row["broker"]) for table, row in rows if table == "leaders"]
+    elected = [(time, broker) for time, broker in elections if broker is not None]
     return (elected[-1][1], elected[-1][0]) if elected else None

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.tally import standings
-from trimtab.live.watch.view import Seen
+from trimtab.live.watch.view import View
 
 _LOOPBACK = "127.0.0.1"
 _PACKAGE = "trimtab.live.watch.prometheus"
@@ -34,18 +34,18 @@ class Metrics(Collector):
         self._lock = threading.Lock()
         self._metrics: tuple[Metric, ...] = ()
 
-    def take(self, seen: Seen, now_s: float) -> None:
+    def take(self, view: View, now_s: float) -> None:
         """Take what has been seen; now_s is s since 1970."""
-        found = (*_of_the_watch(seen, now_s), *_of_the_brokers(seen))
+        metrics = (*_of_the_watch(view, now_s), *_of_the_brokers(view))
         with self._lock:
-            self._metrics = found
+            self._metrics = metrics
 
-    def followed(self, steps: Iterable[Seen]) -> Iterator[Seen]:
+    def followed(self, steps: Iterable[View]) -> Iterator[View]:
         """Give steps on, and offer what they show."""
-        for seen in steps:
+        for view in steps:
             if self._is_offered:
-                self.take(seen, time.time())
-            yield seen
+                self.take(view, time.time())
+            yield view
 
     def collect(self) -> Iterator[Metric]:
         """Give the metrics; called by the thread that is scraped."""
@@ -98,8 +98,8 @@ def _shipped(name: str) -> str:
     return resources.files(_PACKAGE).joinpath(name).read_text(encoding="utf-8")
 
 
-def _of_the_watch(seen: Seen, now_s: float) -> Iterator[Metric]:
-    settings, tally, memory = seen.settings, seen.tally, seen.memory
+def _of_the_watch(view: View, now_s: float) -> Iterator[Metric]:
+    settings, tally, memory = view.settings, view.tally, view.memory
     info = {
         "release": settings.ran.release,
         "shedder": settings.ran.shedder,
@@ -146,13 +146,13 @@ def _of_the_watch(seen: Seen, now_s: float) -> Iterator[Metric]:
         "trimtab_watch_late", "Writes that came too late for their own time.", memory.n_late
     )
     yield CounterMetricFamily(
-        "trimtab_watch_rejected_lines", "Lines that could not be read.", seen.n_rejected
+        "trimtab_watch_rejected_lines", "Lines that could not be read.", view.n_rejected
     )
 
 
-def _of_the_brokers(seen: Seen) -> Iterator[Metric]:
-    found = standings(seen.memory)
-    leader = seen.memory.term.leader if seen.memory.term else None
+def _of_the_brokers(view: View) -> Iterator[Metric]:
+    brokers = standings(view.memory)
+    leader = view.memory.term.leader if view.memory.term else None
     gauges = {
         name: GaugeMetricFamily(name, text, labels=["broker"])
         for name, text in (
@@ -164,7 +164,7 @@ def _of_the_brokers(seen: Seen) -> Iterator[Metric]:
             ("trimtab_broker_leads", "1 for the leader of the load manager, 0 for others."),
         )
     }
-    for each in found:
+    for each in brokers:
         values = (
             *(each.usage, each.rate, each.throughput, each.bundles),
             *(each.reported.timestamp(), float(each.broker == leader)),
@@ -172,7 +172,7 @@ def _of_the_brokers(seen: Seen) -> Iterator[Metric]:
         for gauge, value in zip(gauges.values(), values, strict=True):
             gauge.add_metric([each.broker], value)
     yield from gauges.values()
-    usages = [each.usage for each in found]
+    usages = [each.usage for each in brokers]
     if usages:
         yield GaugeMetricFamily(
             "trimtab_cluster_usage_spread_ratio",

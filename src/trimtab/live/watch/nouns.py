@@ -15,7 +15,7 @@ Row: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Arrivals:
     """What has come in since the last step."""
 
     #: By the clock of this machine.

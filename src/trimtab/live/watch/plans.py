@@ -20,14 +20,14 @@ _SWING_POINTS = 15.0
 _RELIEF_MIN_POINTS = 2.0
 
 
-def limits_of(settings: Settings, given: Mapping[str, float]) -> Limits:
+def limits_of(settings: Settings, limits: Mapping[str, float]) -> Limits:
     """Give the limits of continuous control: the cluster's grace and rounds, unless given.
 
     Raises:
         ValueError: one cannot be; says which, what was found and what was expected.
     """
     own = {"grace_s": settings.ran.manager.grace_period_s, "round_s": settings.interval_s}
-    return Limits(**{**own, **given})
+    return Limits(**{**own, **limits})
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +105,23 @@ def effect_share(round_: PlannedRound, account: Account) -> float:
     """
     expected: dict[str, float] = {}
     came: dict[str, float] = {}
-    for relief, made in zip(round_.reliefs, account.moves, strict=True):
-        after = made.source_percent
-        if made.state != VERIFIED or after is None or math.isnan(after):
+    for relief, move in zip(round_.reliefs, account.moves, strict=True):
+        after = move.source_percent
+        if move.state != VERIFIED or after is None or math.isnan(after):
             continue
         expected[relief.source] = expected.get(relief.source, 0.0) + relief.points
         came[relief.source] = relief.usage - after
-    seen = [source for source, points in expected.items() if points >= _RELIEF_MIN_POINTS]
-    total = sum(expected[source] for source in seen)
-    return sum(came[source] for source in seen) / total if total else math.nan
+    measurable = [source for source, points in expected.items() if points >= _RELIEF_MIN_POINTS]
+    total = sum(expected[source] for source in measurable)
+    return sum(came[source] for source in measurable) / total if total else math.nan
 
 
 def unloaded_by(account: Account) -> list[tuple[datetime, str]]:
     """Return what a plan has unloaded, and when."""
     return [
-        (datetime.fromtimestamp(made.asked_s, UTC), made.bundle)
-        for made in account.moves
-        if made.asked_s is not None and made.unloads
+        (datetime.fromtimestamp(move.asked_s, UTC), move.bundle)
+        for move in account.moves
+        if move.asked_s is not None and move.unloads
     ]
 
 
@@ -134,9 +134,9 @@ def _points(state: Mapping[str, Any], throughput: float) -> float:
 def _between(
     states: Mapping[str, Mapping[str, Any]], shift: Mapping[str, float], source: str, target: str
 ) -> Expected:
-    found = []
+    ranges = []
     for name in (source, target):
         usage = 100.0 * states[name]["usage"]
         low, high = sorted((usage, usage + shift[name]))
-        found.append((max(0.0, low - _SWING_POINTS), high + _SWING_POINTS))
-    return Expected(*found)
+        ranges.append((max(0.0, low - _SWING_POINTS), high + _SWING_POINTS))
+    return Expected(*ranges)

@@ -58,20 +58,20 @@ def unloaded(owners: Owners, logged: Round) -> list[Unloaded]:
 
 def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
     """Score the rounds whose next one has been decided, and whose moves are known."""
-    found = []
+    scores = []
     while len(memory.spans) > 1:
         span, after = memory.spans[:2]
         end = after.decided.time
         moves = span.moves
         if moves is None and span.decided.guessed:
-            moves = _seen(owners, span.decided.time, end)
+            moves = _handovers(owners, span.decided.time, end)
         if moves is None:
             break
         memory.spans.pop(0)
         if span.decided.leader == after.decided.leader:
-            found.append(_scored(memory, span, moves, end))
+            scores.append(_scored(memory, span, moves, end))
     owners.handovers = [each for each in owners.handovers if each[0] > now - _KEPT]
-    return found
+    return scores
 
 
 def projected(span: Span, moves: Iterable[Unloaded]) -> dict[str, float]:
@@ -140,8 +140,10 @@ def _measured(
     if not reports or end_s - begin_s < 15.0:
         return {}
     with np.errstate(all="ignore"):
-        found = measured(recorded(reports, [back_s], unloads, from_s=back_s, to_s=end_s - origin_s))
-    return {name: value for name, value in found.items() if not math.isnan(value)}
+        outcomes = measured(
+            recorded(reports, [back_s], unloads, from_s=back_s, to_s=end_s - origin_s)
+        )
+    return {name: value for name, value in outcomes.items() if not math.isnan(value)}
 
 
 def _landing(owners: Owners, bundle: str, time: datetime) -> str | None:
@@ -149,7 +151,7 @@ def _landing(owners: Owners, bundle: str, time: datetime) -> str | None:
     return next((to for at, name, _, to in owners.handovers if name == bundle and at >= time), None)
 
 
-def _seen(owners: Owners, begin: datetime, end: datetime) -> list[Unloaded]:
+def _handovers(owners: Owners, begin: datetime, end: datetime) -> list[Unloaded]:
     """Return the moves that owners tell of."""
     return [
         Unloaded(time.timestamp(), 0, bundle, source, target)

@@ -13,14 +13,14 @@ from rich.text import Text
 
 from trimtab.files.visible import visible
 from trimtab.live.watch.tally import PULSAR, SHADOW, standings
-from trimtab.live.watch.view import Seen
+from trimtab.live.watch.view import View
 from trimtab.live.watch.words import words
 
 #: Outcomes of a round that are told, in this order.
 _TOLD = ("end_spread_points", "excess_spread_points", "unloads", "peak_percent")
 
 
-def show(steps: Iterable[Seen], console: Console) -> Seen | None:
+def show(steps: Iterable[View], console: Console) -> View | None:
     """Show a watch until it ends; return its last step, None if there was none."""
     last = None
     if not console.is_terminal:
@@ -36,15 +36,15 @@ def show(steps: Iterable[Seen], console: Console) -> Seen | None:
     return last
 
 
-def lines(seen: Seen) -> list[str]:
+def lines(view: View) -> list[str]:
     """Return what is new."""
-    said = (words(action, seen.settings) for action in seen.actions)
-    return [visible(line) for line in said if line]
+    texts = (words(action, view.settings) for action in view.actions)
+    return [visible(line) for line in texts if line]
 
 
-def picture(seen: Seen, now: datetime) -> Group:
+def picture(view: View, now: datetime) -> Group:
     """Lay out how the brokers stand, and what has been said so far."""
-    settings, memory = seen.settings, seen.memory
+    settings, memory = view.settings, view.memory
     table = Table(box=None, pad_edge=False)
     table.add_column("broker")
     for head in ("usage", "msg/s", "MB/s", "bundles", "report"):
@@ -60,22 +60,22 @@ def picture(seen: Seen, now: datetime) -> Group:
             f"{(now - each.reported).total_seconds():.0f} s ago",
         )
     head = f"{settings.ran.shedder} of {settings.ran.release}, beside it {settings.shedder}"
-    return Group(Text(head), table, *(Text(visible(line)) for line in summary(seen)))
+    return Group(Text(head), table, *(Text(visible(line)) for line in summary(view)))
 
 
-def summary(seen: Seen) -> list[str]:
+def summary(view: View) -> list[str]:
     """Say in a few lines what a watch has come to."""
-    settings, tally = seen.settings, seen.tally
+    settings, tally = view.settings, view.tally
     verdicts = ", ".join(f"{count} {name}" for name, count in tally.verdicts.items() if count)
-    said = [
+    texts = [
         f"{tally.rounds} rounds; beside the leader's log: {verdicts or 'none'}",
         f"unloads: Pulsar {tally.unloads[PULSAR]}, {settings.shedder} {tally.unloads[SHADOW]}",
     ]
     for name in _TOLD:
         mine, theirs = (tally.mean(who, name) for who in (PULSAR, SHADOW))
         if isfinite(mine) and isfinite(theirs):
-            said.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
-    late, wrong = seen.memory.n_late, seen.n_rejected
-    said += [f"{late} writes came too late to be taken at their own time"] if late else []
-    because = seen.rejected_because
-    return said + ([f"{wrong} lines could not be read, the last: {because}"] if wrong else [])
+            texts.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
+    late, wrong = view.memory.n_late, view.n_rejected
+    texts += [f"{late} writes came too late to be taken at their own time"] if late else []
+    because = view.rejected_because
+    return texts + ([f"{wrong} lines could not be read, the last: {because}"] if wrong else [])

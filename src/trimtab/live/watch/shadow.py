@@ -42,8 +42,8 @@ def beside(strategy: str, settings: Sequence[str], interval_s: float | None = No
             raise GatherError(f"--set: found {each!r}, expected KEY=VALUE")
         overrides[key.strip()] = value.strip()
     for key, similar in unknown_keys(overrides):
-        meant = f", expected {similar}" if similar else ", expected a key of the load balancer"
-        raise GatherError(f"--set: found {key}{meant}")
+        expected = f", expected {similar}" if similar else ", expected a key of the load balancer"
+        raise GatherError(f"--set: found {key}{expected}")
     return Beside(strategy, overrides, interval_s)
 
 
@@ -57,13 +57,13 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
     shed = shed or ran.shedder
     shedding = shedder(shed, ran.release)
     if shedding is None:
-        known = sorted({name for name, _ in SHEDDERS if shedder(name, ran.release)})
-        raise _unknown(shed, known, ran.release)
+        names = sorted({name for name, _ in SHEDDERS if shedder(name, ran.release)})
+        raise _unknown(shed, names, ran.release)
     place = place or (shed if placer(shed, ran.release) is not None else ran.placer)
     placing = placer(place, ran.release)
     if placing is None:
-        known = sorted({name for name, _ in PLACERS if placer(name, ran.release)})
-        raise _unknown(place, known, ran.release)
+        names = sorted({name for name, _ in PLACERS if placer(name, ran.release)})
+        raise _unknown(place, names, ran.release)
     conf = {**ran.conf, **who.overrides}
     try:
         load_manager_settings(conf, ran.release)
@@ -75,6 +75,6 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
     return shed, place, conf
 
 
-def _unknown(name: str, known: Sequence[str], release: str) -> GatherError:
-    expected = ", ".join(known)
+def _unknown(name: str, names: Sequence[str], release: str) -> GatherError:
+    expected = ", ".join(names)
     return GatherError(f"--strategy: found {name!r}, expected one of {expected} in {release}")

@@ -31,7 +31,7 @@ from trimtab.diagnose.terms import IDLE
 from trimtab.lab.outcomes.recording import Unloaded
 from trimtab.live.watch.events import Happening, happenings, line_event
 from trimtab.live.watch.memory import Memory, Span, Term, newest_leader
-from trimtab.live.watch.nouns import Action, Compared, Decided, Heard, Relearn, Settings
+from trimtab.live.watch.nouns import Action, Arrivals, Compared, Decided, Relearn, Settings
 from trimtab.live.watch.scores import remember_usage, scored, unloaded
 from trimtab.live.watch.targets import with_targets
 
@@ -51,7 +51,7 @@ _OFF = "Pulsar's shedding is off"
 _SILENT = "the leader logged nothing, so the time is that at which the round was due"
 
 
-def step(heard: Heard, memory: Memory, settings: Settings) -> tuple[list[Action], Memory]:
+def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[Action], Memory]:
     """Take what has come in, and decide the rounds that all is known of.
 
     Returns:
@@ -64,24 +64,24 @@ def step(heard: Heard, memory: Memory, settings: Settings) -> tuple[list[Action]
     """
     events = [
         (line_event(row), row)
-        for table, row in heard.rows
+        for table, row in arrivals.rows
         if table == "log_events" and row["log_broker"] in settings.logs
     ]
-    elected = newest_leader(heard.rows)
+    elected = newest_leader(arrivals.rows)
     term = memory.term
     if elected and (term is None or elected != (term.leader, term.since)):
         memory.term = None
-        _keep(memory, heard, events)
+        _keep(memory, arrivals, events)
         return [Relearn(*elected)], memory
     if term is None:
-        _keep(memory, heard, events)
+        _keep(memory, arrivals, events)
         return [], memory
-    _hear(term, memory, heard, events)
+    _hear(term, memory, arrivals, events)
     _announce(term, memory, settings)
-    horizon = _horizon(term, memory, heard.now, settings)
-    actions = _advance(term, memory, horizon, heard.now)
-    actions += _compare(term, memory, heard.now, settings)
-    actions += scored(memory, term.owners, heard.now)
+    horizon = _horizon(term, memory, arrivals.now, settings)
+    actions = _advance(term, memory, horizon, arrivals.now)
+    actions += _compare(term, memory, arrivals.now, settings)
+    actions += scored(memory, term.owners, arrivals.now)
     return actions, memory
 
 
@@ -98,30 +98,32 @@ def decided_at_once(memory: Memory, now: datetime) -> list[Action]:
     return [each for each in _advance(term, memory, now, now) if isinstance(each, Decided)]
 
 
-def _keep(memory: Memory, heard: Heard, events: list[tuple[Event, Mapping[str, Any]]]) -> None:
+def _keep(
+    memory: Memory, arrivals: Arrivals, events: list[tuple[Event, Mapping[str, Any]]]
+) -> None:
     """Keep lines of somebody who may turn out to lead."""
     memory.early += events
-    memory.early = [each for each in memory.early if each[0].time > heard.now - _EARLY]
+    memory.early = [each for each in memory.early if each[0].time > arrivals.now - _EARLY]
 
 
 def _hear(
-    term: Term, memory: Memory, heard: Heard, events: list[tuple[Event, Mapping[str, Any]]]
+    term: Term, memory: Memory, arrivals: Arrivals, events: list[tuple[Event, Mapping[str, Any]]]
 ) -> None:
     """Put what has come in on the timeline."""
-    _keep(memory, heard, [each for each in events if each[0].log_broker != term.log])
+    _keep(memory, arrivals, [each for each in events if each[0].log_broker != term.log])
     early = [each for each in memory.early if each[0].log_broker == term.log]
     memory.early = [each for each in memory.early if each[0].log_broker != term.log]
     own = [each for each in events if each[0].log_broker == term.log]
     for event, row in early + own:
         if event.time >= term.since:
             _hear_line(term, memory, event, row)
-    for time, bundle in heard.unloaded:
+    for time, bundle in arrivals.unloaded:
         term.timeline.add((time, UNLOAD, bundle))
-    for happening in happenings(heard.rows):
+    for happening in happenings(arrivals.rows):
         if term.reached is not None and happening[0] <= term.reached:
             memory.n_late += 1
         term.timeline.add(happening)
-    for table, row in heard.rows:
+    for table, row in arrivals.rows:
         if table == "ownership":
             term.owners.take(row)
 
@@ -143,12 +145,12 @@ def _hear_line(term: Term, memory: Memory, event: Event, row: Mapping[str, Any])
 
 def _announce(term: Term, memory: Memory, settings: Settings) -> None:
     """Put rounds of the leader's log on the timeline, at their first line."""
-    found = rounds(term.lines, settings.interval_s)
-    for each in found[len(term.announced) :]:
+    logged = rounds(term.lines, settings.interval_s)
+    for each in logged[len(term.announced) :]:
         _put(term, memory, each.time, "")
         term.announced.append(memory.n_rounds)
-    if found:
-        term.last_round = max(term.last_round, found[-1].end)
+    if logged:
+        term.last_round = max(term.last_round, logged[-1].end)
 
 
 def _put(term: Term, memory: Memory, time: datetime, guessed: str) -> None:
@@ -206,8 +208,8 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
         term.reported[thing["broker"]] = thing
         for each in (term.own, term.beside):
             each.gaps = (*each.gaps, *gaps)[-_GAPS_KEPT:]
-    seen = (happening[0], REPORT, [thing]) if what == REPORT else happening
-    for table, row in taken(term.own, seen):
+    event = (happening[0], REPORT, [thing]) if what == REPORT else happening
+    for table, row in taken(term.own, event):
         if table == "replayed_placements":
             term.placed[row["file"], row["line"]] = row
     if what == REPORT:
@@ -216,8 +218,8 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
             forget(term.beside, thing["broker"])
     if what == STORED and term.own.leading.manager.bundles_stored_max is None:
         # All averages are what the leader has, whatever was missed before.
-        kept = tuple(gap for gap in term.own.gaps if gap[2] > happening[0])
-        term.own.gaps = term.beside.gaps = kept
+        gaps_since = tuple(gap for gap in term.own.gaps if gap[2] > happening[0])
+        term.own.gaps = term.beside.gaps = gaps_since
 
 
 def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
@@ -234,25 +236,25 @@ def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
     if pulsar is not None:
         term.decided[number] = pulsar
         pulsar = with_targets(term.own, pulsar)
-    found = Decided(number, time, term.leader, guessed, pulsar, shadow)
-    told = pulsar or shadow
-    if told is not None:
-        states = columns(told["brokers"])
+    decision = Decided(number, time, term.leader, guessed, pulsar, shadow)
+    row = pulsar or shadow
+    if row is not None:
+        states = columns(row["brokers"])
         usage = dict(zip(states["broker"], states["usage"], strict=True))
         throughput = dict(zip(states["broker"], states["throughput"], strict=True))
         # A silent round moved nothing; of one that the log tells of, it is not known yet.
         moves: list[Unloaded] | None = [] if guessed in (_SILENT, _OFF) else None
-        memory.spans.append(Span(found, usage, throughput, moves))
-    return found
+        memory.spans.append(Span(decision, usage, throughput, moves))
+    return decision
 
 
 def _compare(term: Term, memory: Memory, now: datetime, settings: Settings) -> list[Action]:
     """Put the rounds that are over beside what was recomputed."""
-    found = rounds(term.lines, settings.interval_s)
+    logged_rounds = rounds(term.lines, settings.interval_s)
     actions: list[Action] = []
     reached = term.reached
-    for i, logged in enumerate(found):
-        is_last = i + 1 == len(found)
+    for i, logged in enumerate(logged_rounds):
+        is_last = i + 1 == len(logged_rounds)
         if reached is None or logged.end > reached or (is_last and now < logged.end + _OVER):
             break
         number = term.announced.pop(0)
@@ -261,7 +263,7 @@ def _compare(term: Term, memory: Memory, now: datetime, settings: Settings) -> l
             if span.decided.number == number:
                 span.moves = unloaded(term.owners, logged)
         term.lines = [event for event in term.lines if event.time > logged.end]
-    if term.log and not found:
+    if term.log and not logged_rounds:
         # Lines of no round, such as those of lookups, lead to nothing any more.
         term.lines = [event for event in term.lines if event.time > now - _EARLY]
     return actions
@@ -272,8 +274,8 @@ def _compared(term: Term, number: int, logged: Round, settings: Settings) -> Com
     row = term.decided.pop(number, None)
     if row is None:
         return Compared(number, logged)
-    told = {(event.file, event.line) for move in logged.moves for event in move.evidence}
-    placed = {at: each for at, each in term.placed.items() if at in told}
+    evidence = {(event.file, event.line) for move in logged.moves for event in move.evidence}
+    placed = {at: each for at, each in term.placed.items() if at in evidence}
     term.placed = {at: each for at, each in term.placed.items() if each["time"] > logged.end}
     threshold = settings.ran.threshold_shedder.threshold
     replayed = {**row, "brokers": columns(row["brokers"])}

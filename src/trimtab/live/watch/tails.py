@@ -43,11 +43,11 @@ class Tails:
 
     def rows(self) -> list[Row]:
         """Give what was logged since the last call, a row of `log_events` each."""
-        found: list[Row] = []
+        rows: list[Row] = []
         for source in self._sources:
             for path in sorted(source.path.glob("*.log")):
-                found += self._grown(source.name, path)
-        return found
+                rows += self._grown(source.name, path)
+        return rows
 
     def close(self) -> None:
         """Close the files."""
@@ -57,30 +57,30 @@ class Tails:
 
     def _grown(self, log: str, path: Path) -> Iterator[Row]:
         """Give what has been added to a log."""
-        known = self._files.get(path)
-        if known is not None:
-            yield from self._rest(log, path, known)
+        before = self._files.get(path)
+        if before is not None:
+            yield from self._rest(log, path, before)
         try:
             inode, size = path.stat().st_ino, path.stat().st_size
-            if known is not None and known.inode == inode and known.file.tell() <= size:
+            if before is not None and before.inode == inode and before.file.tell() <= size:
                 return
             file = path.open("rb")
         except OSError:
             return
-        if known is not None:
-            known.file.close()
+        if before is not None:
+            before.file.close()
         now = self._files[path] = _File(file, os.fstat(file.fileno()).st_ino)
-        if known is None and size > _BACK_SIZE:
+        if before is None and size > _BACK_SIZE:
             file.seek(size - _BACK_SIZE)
             file.readline()
         yield from self._rest(log, path, now)
 
-    def _rest(self, log: str, path: Path, known: _File) -> Iterator[Row]:
-        *lines, known.rest = (known.rest + known.file.read()).split(b"\n")
+    def _rest(self, log: str, path: Path, tail: _File) -> Iterator[Row]:
+        *lines, tail.rest = (tail.rest + tail.file.read()).split(b"\n")
         origin = Origin(f"logs/{log}/{path.name}", log, self._zone, None)
         for raw in lines:
-            known.line += 1
+            tail.line += 1
             outcome = broker_log(raw.decode("utf-8", "replace"), origin)
             if isinstance(outcome, Rows):
                 for table, row in outcome.rows:
-                    yield table, {**row, "file": origin.file, "line": known.line}
+                    yield table, {**row, "file": origin.file, "line": tail.line}

@@ -79,8 +79,8 @@ class Tally:
     def _score(self, action: Scored) -> None:
         self.scored = action
         self.scores.clear()
-        for who, found in ((PULSAR, action.pulsar), (SHADOW, action.shadow)):
-            for measure, value in found.items():
+        for who, scores in ((PULSAR, action.pulsar), (SHADOW, action.shadow)):
+            for measure, value in scores.items():
                 of = who, measure
                 self.scores[of] = value
                 if math.isfinite(value):

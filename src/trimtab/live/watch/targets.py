@@ -41,11 +41,11 @@ def moves_of(row: Mapping[str, Any] | None) -> list[tuple[str, str, str | None]]
 
     Whoever would get back what it gives up keeps it, as in Pulsar.
     """
-    found = [
+    unloads = [
         (each["bundle"], each["source"], target_of(each))
         for each in (row["unloads"] if row else ())
     ]
-    return [move for move in found if move[1] != move[2]]
+    return [move for move in unloads if move[1] != move[2]]
 
 
 def target_of(unload: Mapping[str, Any]) -> str | None:

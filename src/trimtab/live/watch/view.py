@@ -10,7 +10,7 @@ from trimtab.live.watch.tally import Tally
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class View:
     """One step."""
 
     settings: Settings

@@ -37,8 +37,8 @@ def _acted(action: Acted) -> str:
     signs = f"; not well: {', '.join(action.signs)}" if action.signs else ""
     if action.is_over:
         states = [state for _, state in action.states]
-        told = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states))
-        return f"{head}: moved: {told or 'nothing'}{f'; {action.why}' if action.why else ''}"
+        counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states))
+        return f"{head}: moved: {counts or 'nothing'}{f'; {action.why}' if action.why else ''}"
     if action.why:
         return f"{head}: nothing is moved: {action.why}{signs}"
     if not action.moves and not signs:
@@ -47,16 +47,16 @@ def _acted(action: Acted) -> str:
     return f"{head}: {what}, up to {action.allowed:.2g} a round{signs}"
 
 
-def moves(made: Sequence[tuple[str, str, str | None]]) -> str:
+def moves(triples: Sequence[tuple[str, str, str | None]]) -> str:
     """Name some moves, of many the first."""
-    if not made:
+    if not triples:
         return "nothing"
-    shown = [
+    texts = [
         f"{bundle} from {source} to {target or 'nobody'}"
-        for bundle, source, target in made[:_SHOWN]
+        for bundle, source, target in triples[:_SHOWN]
     ]
-    more = f" and {len(made) - _SHOWN} more" if len(made) > _SHOWN else ""
-    return ", ".join(shown) + more
+    more = f" and {len(triples) - _SHOWN} more" if len(triples) > _SHOWN else ""
+    return ", ".join(texts) + more
 
 
 def verdict(equal: bool | None) -> str:

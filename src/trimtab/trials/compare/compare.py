@@ -52,13 +52,13 @@ class Question:
         """
         if self.release is not None:
             releases = [known_release(Field(self.release, ("--release",)))]
-        asked = None if self.release is None else Field([self.release], ("--release",))
+        only = None if self.release is None else Field([self.release], ("--release",))
         settings = asked_settings(self.settings)
         pairs = self.strategies or usual(releases)
         named = [Field(each, ("--strategies",)) for each in pairs]
         if self.baseline is not None:
             named.insert(0, Field(self.baseline, ("--baseline",)))
-        chosen = [each for pair in named for each in strategies(pair, asked, settings)]
+        chosen = [each for pair in named for each in strategies(pair, only, settings)]
         return Grid(
             scenarios=self.scenarios,
             strategies=tuple({each.key(""): each for each in chosen}.values()),
@@ -129,12 +129,12 @@ def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[Stra
     return tuple(dict.fromkeys(keys))
 
 
-def _judge(scenario: Scenario, shown: dict[str, Any], rows: Sequence[Row]) -> None:
+def _judge(scenario: Scenario, document: dict[str, Any], rows: Sequence[Row]) -> None:
     """Add to each strategy of a scenario what was expected of it, and what was found.
 
     What a scenario expects is about its own release and settings: no other is judged.
     """
-    for each in shown["strategies"]:
+    for each in document["strategies"]:
         key = tuple(each[name] for name in ("shedder", "placement", "release"))
         is_its_own = not each["settings"] and each["release"] == scenario.run.release
         shedder = None if each["shedder"] == NOBODY else each["shedder"]
@@ -142,10 +142,10 @@ def _judge(scenario: Scenario, shown: dict[str, Any], rows: Sequence[Row]) -> No
             None if row["status"] != Status.OK else dict(row["numbers"] or ())
             for row in rows
             if is_its_own
-            and row["scenario"] == shown["name"]
+            and row["scenario"] == document["name"]
             and StrategyKey.of(row) == (*key, settings_text({}))
         ]
-        given = judged(scenario, shedder, each["placement"], runs) if runs else ()
+        verdicts = judged(scenario, shedder, each["placement"], runs) if runs else ()
         each["expectations"] = [
             {
                 "expected": verdict.expected,
@@ -154,7 +154,7 @@ def _judge(scenario: Scenario, shown: dict[str, Any], rows: Sequence[Row]) -> No
                 "because": verdict.expectation.because,
                 "known": verdict.expectation.known or None,
             }
-            for verdict in given
+            for verdict in verdicts
         ]
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.outcomes.intervals import Interval, interval, paired
-from trimtab.trials.sweep.task import Row, Status, StrategyKey, json_number
+from trimtab.trials.sweep.task import Row, Status, StrategyKey, failures, json_number
 
 #: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
 Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
@@ -70,7 +70,7 @@ def comparison(
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
-    """Say of which points no other is smaller in one number and not larger in the other.
+    """Return of which points no other is smaller in one number and not larger in the other.
 
     NaN stands on no frontier.
 
@@ -108,11 +108,7 @@ def strategy_document(
         "release": key.release,
         "settings": json.loads(key.settings),
         "runs": len(fine),
-        "failures": [
-            {"seed": seed, "status": row["status"], "error": row["error"]}
-            for seed, row in sorted(runs.items())
-            if row["status"] != Status.OK
-        ],
+        "failures": failures(row for _, row in sorted(runs.items())),
         "measures": measures(
             list(fine.values()),
             [baseline[seed] for seed in shared],
@@ -121,22 +117,22 @@ def strategy_document(
     }
 
 
-def beside(shown: Sequence[dict[str, Any]], cost: str, gain: str) -> list[dict[str, Any]]:
+def beside(documents: Sequence[dict[str, Any]], cost: str, gain: str) -> list[dict[str, Any]]:
     """Return strategies with who is the baseline, the first, and who on the frontier."""
-    points = [(estimate(each, cost), estimate(each, gain)) for each in shown]
+    points = [(estimate(each, cost), estimate(each, gain)) for each in documents]
     return [
         {**each, "is_baseline": place == 0, "is_on_frontier": is_on}
-        for place, (each, is_on) in enumerate(zip(shown, frontier(points), strict=True))
+        for place, (each, is_on) in enumerate(zip(documents, frontier(points), strict=True))
     ]
 
 
-def interval_document(found: Interval, spelt: Spelt = json_number) -> dict[str, Any]:
+def interval_document(interval: Interval, spelt: Spelt = json_number) -> dict[str, Any]:
     """Return an interval as JSON has it."""
     return {
-        "estimate": spelt(found.estimate),
-        "low": spelt(found.low),
-        "high": spelt(found.high),
-        "count": found.count,
+        "estimate": spelt(interval.estimate),
+        "low": spelt(interval.low),
+        "high": spelt(interval.high),
+        "count": interval.count,
     }
 
 
@@ -144,12 +140,12 @@ def difference_document(
     before: Sequence[float], after: Sequence[float], spelt: Spelt = json_number
 ) -> dict[str, Any]:
     """Return the difference of the baseline's values and ours, seed by seed, as JSON has it."""
-    found = paired(before, after, confidence=CONFIDENCE)
+    difference = paired(before, after, confidence=CONFIDENCE)
     return {
-        "median": interval_document(found.median, spelt),
-        "smaller": found.smaller,
-        "equal": found.equal,
-        "larger": found.larger,
+        "median": interval_document(difference.median, spelt),
+        "smaller": difference.smaller,
+        "equal": difference.equal,
+        "larger": difference.larger,
     }
 
 
@@ -174,8 +170,10 @@ def _scenario(
         if key in there
     }
     baseline = next(iter(of_strategy.values()), {})
-    shown = [strategy_document(key, runs, baseline, _measures) for key, runs in of_strategy.items()]
-    return {"name": name, "question": question, "strategies": beside(shown, COST, GAIN)}
+    documents = [
+        strategy_document(key, runs, baseline, _measures) for key, runs in of_strategy.items()
+    ]
+    return {"name": name, "question": question, "strategies": beside(documents, COST, GAIN)}
 
 
 def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def contenders(scenario: str, strategies: Iterable[Mapping[str, Any]]) -> tuple[
             runs=each["runs"],
             is_baseline=each["is_baseline"],
             is_on_frontier=each["is_on_frontier"],
-            measures={name: _estimate(found) for name, found in each["measures"].items()},
+            measures={name: _estimate(measure) for name, measure in each["measures"].items()},
         )
         for each in strategies
     )

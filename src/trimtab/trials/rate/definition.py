@@ -21,9 +21,9 @@ from trimtab.lab.simulate.scenario_keys import (
     one_of,
     read,
 )
-from trimtab.trials.rate.rated import Thresholds, Word
 from trimtab.trials.rate.statistics import STATISTICS
-from trimtab.trials.reproduce.published import NUMBER_NAME
+from trimtab.trials.rate.words import Thresholds, Word
+from trimtab.trials.reproduce.published_number import NUMBER_NAME
 from trimtab.trials.sweep.strategies import Strategy, strategies
 
 _NEEDED = ("dimensions", "strategies")
@@ -71,8 +71,8 @@ class Contender:
         Raises:
             FieldError: there is no such strategy or setting.
         """
-        (found,) = strategies(Field(self.strategy, ("strategy",)), None, self.settings)
-        return found
+        (strategy,) = strategies(Field(self.strategy, ("strategy",)), None, self.settings)
+        return strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Statement:
     """`[[said]]`: what was published of a strategy in a dimension."""
 
     dimension: str = key(TEXT, "name of the dimension")
@@ -103,10 +103,10 @@ class Rating:
     dimensions: tuple[Dimension, ...]
     strategies: tuple[Contender, ...]
     cases: tuple[Case, ...]
-    said: tuple[Said, ...]
+    said: tuple[Statement, ...]
 
     def basis(self, dimension: Dimension, contender: Contender) -> Dimension | Case:
-        """Say which number of which scenarios a cell rests on."""
+        """Return which number of which scenarios a cell rests on."""
         own = (
             case
             for case in self.cases
@@ -114,14 +114,14 @@ class Rating:
         )
         return next(own, dimension)
 
-    def word(self, dimension: Dimension, contender: Contender) -> Said | None:
+    def word(self, dimension: Dimension, contender: Contender) -> Statement | None:
         """Find what was published of a cell; None if nothing was."""
-        found = (
+        words = (
             said
             for said in self.said
             if (said.dimension, said.strategy) == (dimension.name, contender.name)
         )
-        return next(found, None)
+        return next(words, None)
 
 
 def built_in_rating() -> Rating:
@@ -157,32 +157,32 @@ def read_rating(path: Path) -> Rating:
     return rating(read_text(path, RatingError), str(path))
 
 
-def _rating(given: Field) -> Rating:
-    found = given.members(_NEEDED, _OPTIONAL)
+def _rating(file: Field) -> Rating:
+    tables = file.members(_NEEDED, _OPTIONAL)
     none = Field([])
     read_all = Rating(
-        dimensions=tuple(read(Dimension, item) for item in found["dimensions"].items()),
-        strategies=tuple(read(Contender, item) for item in found["strategies"].items()),
-        cases=tuple(read(Case, item) for item in found.get("cases", none).items()),
-        said=tuple(read(Said, item) for item in found.get("said", none).items()),
+        dimensions=tuple(read(Dimension, item) for item in tables["dimensions"].items()),
+        strategies=tuple(read(Contender, item) for item in tables["strategies"].items()),
+        cases=tuple(read(Case, item) for item in tables.get("cases", none).items()),
+        said=tuple(read(Statement, item) for item in tables.get("said", none).items()),
     )
     for part in _NEEDED:
         if not getattr(read_all, part):
-            raise found[part].wrong("at least one")
-    _check(read_all, given)
+            raise tables[part].wrong("at least one")
+    _check(read_all, file)
     return read_all
 
 
-def _check(read_all: Rating, given: Field) -> None:
+def _check(read_all: Rating, file: Field) -> None:
     """Check what one table says of another."""
     dimensions = {each.name for each in read_all.dimensions}
     names = {each.name for each in read_all.strategies}
     for i, each in enumerate(read_all.dimensions):
         if each.fair_to < each.good_to:
-            where = given.at("dimensions", i, "fair_to", value=each.fair_to)
+            where = file.at("dimensions", i, "fair_to", value=each.fair_to)
             raise where.wrong(f"at least good_to, which is {each.good_to:g}")
     for i, contender in enumerate(read_all.strategies):
-        where = given.at("strategies", i, "strategy", value=contender.strategy)
+        where = file.at("strategies", i, "strategy", value=contender.strategy)
         settings = contender.settings
         if len(strategies(where, None, settings)) != 1:
             assert settings is not None
@@ -198,6 +198,6 @@ def _check(read_all: Rating, given: Field) -> None:
         ),
     ]
     for part, i, key_of, name in named:
-        known = dimensions if key_of == "dimension" else names
-        if name not in known:
-            raise given.at(part, i, key_of, value=name).wrong(expected_name(name, known))
+        choices = dimensions if key_of == "dimension" else names
+        if name not in choices:
+            raise file.at(part, i, key_of, value=name).wrong(expected_name(name, choices))

@@ -10,8 +10,8 @@ from typing import Any
 
 from trimtab.report.contenders import figure
 from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating
-from trimtab.trials.rate.rated import Rated, Word
 from trimtab.trials.rate.statistics import STATISTICS
+from trimtab.trials.rate.words import Rated, Word
 from trimtab.trials.reproduce.numbers import MEANINGS
 from trimtab.trials.sweep.task import Task, json_number
 
@@ -60,58 +60,60 @@ def document(rating: Rating, cells: Mapping[tuple[str, str], Basis]) -> dict[str
     }
 
 
-def _dimension(found: Dimension) -> dict[str, Any]:
-    said = inspect.getdoc(STATISTICS[found.statistic]) or ""
+def _dimension(dimension: Dimension) -> dict[str, Any]:
+    definition = inspect.getdoc(STATISTICS[dimension.statistic]) or ""
     return {
-        "name": found.name,
-        "asks": found.asks,
-        "number": found.number,
-        "title": MEANINGS[found.number].title,
-        "unit": "" if found.statistic == "ratio to nobody" else MEANINGS[found.number].unit,
-        "statistic": found.statistic,
-        "definition": said.partition("\n")[0],
-        "scenarios": list(found.scenarios),
-        "good_to": found.good_to,
-        "fair_to": found.fair_to,
+        "name": dimension.name,
+        "asks": dimension.asks,
+        "number": dimension.number,
+        "title": MEANINGS[dimension.number].title,
+        "unit": "" if dimension.statistic == "ratio to nobody" else MEANINGS[dimension.number].unit,
+        "statistic": dimension.statistic,
+        "definition": definition.partition("\n")[0],
+        "scenarios": list(dimension.scenarios),
+        "good_to": dimension.good_to,
+        "fair_to": dimension.fair_to,
     }
 
 
 def _cell(
-    rating: Rating, dimension: Dimension, contender: Contender, found: Basis
+    rating: Rating, dimension: Dimension, contender: Contender, basis: Basis
 ) -> dict[str, Any]:
-    said, task = rating.word(dimension, contender), found.task
-    is_own = isinstance(found.of, Case)
+    published, task = rating.word(dimension, contender), basis.task
+    is_own = isinstance(basis.of, Case)
     return {
-        "word": str(found.rated.word),
-        "is_sure": found.rated.is_sure,
-        "estimate": json_number(found.rated.interval.estimate),
-        "low": json_number(found.rated.interval.low),
-        "high": json_number(found.rated.interval.high),
-        "published": None if said is None else {"word": said.word, "says": said.says},
+        "word": str(basis.rated.word),
+        "is_sure": basis.rated.is_sure,
+        "estimate": json_number(basis.rated.interval.estimate),
+        "low": json_number(basis.rated.interval.low),
+        "high": json_number(basis.rated.interval.high),
+        "published": None
+        if published is None
+        else {"word": published.word, "says": published.says},
         "rows": {
-            "scenarios": list(found.of.scenarios),
+            "scenarios": list(basis.of.scenarios),
             "shedder": task.shedder,
             "placement": task.placement,
             "release": task.release,
             "settings": json.loads(task.settings),
-            "number": found.of.number,
+            "number": basis.of.number,
         },
-        "because": found.of.because if isinstance(found.of, Case) else None,
+        "because": basis.of.because if isinstance(basis.of, Case) else None,
         "is_own_number": is_own,
-        "runs": found.rated.n_runs - found.n_failed,
-        "never": found.rated.n_never,
-        "failed": found.n_failed,
+        "runs": basis.rated.n_runs - basis.n_failed,
+        "never": basis.rated.n_never,
+        "failed": basis.n_failed,
     }
 
 
 def _disagreement(strategy: str, dimension: Dimension, cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Say where a measured word is not the published one, and by how much."""
+    """Return where a measured word is not the published one, and by how much."""
     published = cell["published"]
     number, low, high = (figure(cell[name]) for name in ("estimate", "low", "high"))
     ends = "" if low == high else f" ({low} to {high})"
     unsure = "" if cell["is_sure"] else ", which is not beyond doubt"
     bar = dimension.good_to if published["word"] == Word.GOOD else dimension.fair_to
-    needed = f"more than {bar:g}" if published["word"] == Word.POOR else f"{bar:g} or less"
+    bound = f"more than {bar:g}" if published["word"] == Word.POOR else f"{bar:g} or less"
     measured = f"measured {cell['word']} with {number}{ends}{unsure}"
     return {
         "strategy": strategy,
@@ -120,6 +122,6 @@ def _disagreement(strategy: str, dimension: Dimension, cell: Mapping[str, Any]) 
         "published": published["word"],
         "sentence": (
             f"{strategy} in {dimension.name}: published {published['word']}, "
-            f"{measured}; {published['word']} would be {needed}."
+            f"{measured}; {published['word']} would be {bound}."
         ),
     }

@@ -13,8 +13,8 @@ from trimtab.report.ratings import render_ratings
 from trimtab.report.ratings_text import ratings_text
 from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating
 from trimtab.trials.rate.document import Basis, document
-from trimtab.trials.rate.rated import rated
-from trimtab.trials.rate.statistics import STATISTICS, Taken
+from trimtab.trials.rate.statistics import STATISTICS, RunValue
+from trimtab.trials.rate.words import rated
 from trimtab.trials.reproduce.numbers import numbers, value_of
 from trimtab.trials.sweep.simulation import Simulation, simulation_plan
 from trimtab.trials.sweep.strategies import USUAL_PLACER
@@ -117,11 +117,9 @@ def _cell(
             failed += row["status"] != Status.OK
             # Of a run that failed no number is there, and so it is left out with its seed.
             value, other = (value_of(each, of.number) for each in (row, nobody))
-            runs.append(Taken(scenario, seed, value, other, _hours(rates.scenarios[scenario])))
-    found = rated(runs, STATISTICS[dimension.statistic], dimension.thresholds)
-    return Basis(
-        rated=found, of=of, n_failed=failed, task=rates.task(contender, of.scenarios[0], 0)
-    )
+            runs.append(RunValue(scenario, seed, value, other, _hours(rates.scenarios[scenario])))
+    cell = rated(runs, STATISTICS[dimension.statistic], dimension.thresholds)
+    return Basis(rated=cell, of=of, n_failed=failed, task=rates.task(contender, of.scenarios[0], 0))
 
 
 def _hours(scenario: Scenario) -> float:

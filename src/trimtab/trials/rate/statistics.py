@@ -21,7 +21,7 @@ _NOBODY_MIN = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class RunValue:
     """One run, and what was taken of it."""
 
     scenario: str
@@ -35,26 +35,26 @@ class Taken:
 
 
 #: Runs → independent values, and what is taken of them.
-Statistic: TypeAlias = Callable[[Sequence[Taken]], tuple[list[float], Middle]]
+Statistic: TypeAlias = Callable[[Sequence[RunValue]], tuple[list[float], Middle]]
 
 
-def ratio_to_nobody(runs: Sequence[Taken]) -> tuple[list[float], Middle]:
+def ratio_to_nobody(runs: Sequence[RunValue]) -> tuple[list[float], Middle]:
     """Ratio to what it is on the same seed if nobody sheds; mean over scenarios and seeds."""
     ratios = [(run, run.value / max(run.nobody, _NOBODY_MIN)) for run in runs]
     return _by_seed(ratios), mean
 
 
-def per_hour(runs: Sequence[Taken]) -> tuple[list[float], Middle]:
+def per_hour(runs: Sequence[RunValue]) -> tuple[list[float], Middle]:
     """Number in an hour; mean over scenarios and seeds."""
     return _by_seed([(run, run.value / run.hours) for run in runs]), mean
 
 
-def per_run(runs: Sequence[Taken]) -> tuple[list[float], Middle]:
+def per_run(runs: Sequence[RunValue]) -> tuple[list[float], Middle]:
     """Number in a run; mean over scenarios and seeds."""
     return _by_seed([(run, run.value) for run in runs]), mean
 
 
-def middle(runs: Sequence[Taken]) -> tuple[list[float], Middle]:
+def middle(runs: Sequence[RunValue]) -> tuple[list[float], Middle]:
     """Median over all runs of all scenarios; what never comes is longer than all others."""
     return [run.value for run in runs if not math.isnan(run.value)], median
 
@@ -68,7 +68,7 @@ STATISTICS: Mapping[str, Statistic] = {
 }
 
 
-def _by_seed(values: Iterable[tuple[Taken, float]]) -> list[float]:
+def _by_seed(values: Iterable[tuple[RunValue, float]]) -> list[float]:
     """Average over the scenarios of each seed: seeds are independent of one another."""
     seeds: dict[int, list[float]] = {}
     for run, value in values:

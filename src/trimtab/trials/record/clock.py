@@ -43,10 +43,10 @@ class LeaderClock:
             What a broker writes while a round goes on is stamped behind the round, which
             saw none of it.
         """
-        wanted = self.ms(end_s) - early_ms
+        time_ms = self.ms(end_s) - early_ms
         if end_s <= self.round_s < math.inf:
-            wanted = min(wanted, self.ms(self.round_s) - self.unseen_ms - _CLEAR_MS)
-        self.now_ms = max(wanted, self.now_ms + 1)
+            time_ms = min(time_ms, self.ms(self.round_s) - self.unseen_ms - _CLEAR_MS)
+        self.now_ms = max(time_ms, self.now_ms + 1)
         return self.now_ms
 
     def ms(self, time_s: float) -> int:

@@ -76,8 +76,8 @@ def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
     Source:
         impl/ModularLoadManagerImpl.java writeBundleDataOnZooKeeper, selectTopKBundle; 4.0.8
     """
-    known = view.averages.bundles.known
-    rows = np.fromiter(known.values(), np.int64, len(known))
+    samples = view.averages.bundles.known
+    rows = np.fromiter(samples.values(), np.int64, len(samples))
     if most is not None and rows.size > most:
         short = view.averages.of(rows).short
         rows = rows[np.sort(np.argsort(-(short[:, 2] + short[:, 3]), kind="stable")[:most])]
@@ -86,8 +86,14 @@ def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
 
 
 def _bundles(time_ms: int, view: LeaderView, rows: Ints) -> Iterator[str]:
-    known = view.averages.of(rows)
-    columns = (known.short, known.short_samples, known.long, known.long_samples, known.topics)
+    averages_of = view.averages.of(rows)
+    columns = (
+        averages_of.short,
+        averages_of.short_samples,
+        averages_of.long,
+        averages_of.long_samples,
+        averages_of.topics,
+    )
     for row, short, short_count, long, long_count, topics in zip(
         rows.tolist(), *(column.tolist() for column in columns), strict=True
     ):

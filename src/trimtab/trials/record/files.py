@@ -16,7 +16,7 @@ from trimtab.pulsar.model import Ints
 # A recording is packed once and read once or twice: three times as fast for a quarter more bytes.
 _LEVEL = 1
 # Characters that are held at most before they are written.
-_HELD_MAX = 1 << 22
+_PIECES_MAX = 1 << 22
 
 
 @dataclass(slots=True)
@@ -30,21 +30,21 @@ class Files:
     root: Path
     #: Files are packed, each piece by itself: gzip's format takes one behind the other.
     is_packed: bool
-    _made: set[Path] = field(default_factory=set)
-    _held: dict[str, list[str]] = field(default_factory=dict)
-    _held_size: int = 0
+    _folders: set[Path] = field(default_factory=set)
+    _pieces: dict[str, list[str]] = field(default_factory=dict)
+    _pieces_size: int = 0
 
     def hold(self, name: str, text: str) -> None:
         """Add a small text to a file some time soon."""
-        self._held.setdefault(name, []).append(text)
-        self._held_size += len(text)
-        if self._held_size > _HELD_MAX:
+        self._pieces.setdefault(name, []).append(text)
+        self._pieces_size += len(text)
+        if self._pieces_size > _PIECES_MAX:
             self.flush()
 
     def flush(self) -> None:
         """Write what is held."""
-        held, self._held, self._held_size = self._held, {}, 0
-        for name, texts in held.items():
+        pieces, self._pieces, self._pieces_size = self._pieces, {}, 0
+        for name, texts in pieces.items():
             self.append(name, "".join(texts))
 
     def append(self, name: str, text: str) -> None:
@@ -52,9 +52,9 @@ class Files:
         if not text:
             return
         path = self.root / (f"{name}.gz" if self.is_packed else name)
-        if path.parent not in self._made:
+        if path.parent not in self._folders:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._made.add(path.parent)
+            self._folders.add(path.parent)
         data = text.encode()
         with path.open("ab") as file:
             file.write(gzip.compress(data, _LEVEL, mtime=0) if self.is_packed else data)
@@ -73,11 +73,11 @@ class Logs:
     files: Files
     #: Names of the folders, broker by broker.
     folders: tuple[str, ...]
-    _held: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    _lines: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
-    def say(self, broker: int, time_ms: int, said: str) -> None:
+    def say(self, broker: int, time_ms: int, line: str) -> None:
         """Have a broker log a line: all that stands behind the time."""
-        self._held.setdefault(broker, []).append((time_ms, said))
+        self._lines.setdefault(broker, []).append((time_ms, line))
 
     def flush(self, until_ms: int, others: Iterable[tuple[int, Ints, list[str]]]) -> None:
         """Write all lines before a time, in order of time.
@@ -87,19 +87,19 @@ class Logs:
             others: broker, times and texts of lines of no interest before that time, in order
                 of time.
         """
-        held, self._held = self._held, {}
+        lines_by_broker, self._lines = self._lines, {}
         noise = {broker: (times, texts) for broker, times, texts in others}
-        for broker in sorted({*held, *noise}):
+        for broker in sorted({*lines_by_broker, *noise}):
             times, texts = noise.get(broker, (np.zeros(0, np.int64), []))
-            lines = held.get(broker, [])
+            lines = lines_by_broker.get(broker, [])
             later = [line for line in lines if line[0] >= until_ms]
             if later:
-                self._held[broker] = later
+                self._lines[broker] = later
                 lines = [line for line in lines if line[0] < until_ms]
             if lines:
                 times = np.concatenate([[time_ms for time_ms, _ in lines], times])
                 order = np.argsort(times, kind="stable")
-                texts = [said for _, said in lines] + texts
+                texts = [text for _, text in lines] + texts
                 times, texts = times[order], [texts[i] for i in order.tolist()]
             name = f"logs/{self.folders[broker]}/pulsar-broker.log"
             self.files.append(name, _printed(times, texts))

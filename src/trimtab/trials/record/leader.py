@@ -29,7 +29,7 @@ _MEMORY_MIB, _DIRECT_MIB, _CPU_PERCENT = 4096.0, 8192.0, 800.0
 _KBIT = 8.0 / 1000.0
 
 
-class HeardTimetable(Timetable):
+class ClockedTimetable(Timetable):
     """Knows what time it is, and when the next round is due."""
 
     clock: LeaderClock
@@ -43,9 +43,9 @@ class HeardTimetable(Timetable):
 
     def next(self, before_s: float) -> tuple[float, Due] | None:
         """Take what is due first."""
-        found = super().next(before_s)
-        self.now_s = before_s if found is None else found[0]
-        return found
+        event = super().next(before_s)
+        self.now_s = before_s if event is None else event[0]
+        return event
 
 
 @dataclass(slots=True)
@@ -218,9 +218,9 @@ class RecordedLeader:
         return self.simulation.parameters.measuring.tick_s
 
     @property
-    def _timetable(self) -> HeardTimetable:
+    def _timetable(self) -> ClockedTimetable:
         timetable = self.simulation.timetable
-        assert isinstance(timetable, HeardTimetable)
+        assert isinstance(timetable, ClockedTimetable)
         return timetable
 
     def _counted(self, counted: Counted) -> dict[int, tuple[Ints, Floats, Floats]]:

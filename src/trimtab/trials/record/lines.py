@@ -26,7 +26,7 @@ SHEDDING = "pulsar-load-manager-1-1"
 _PLAIN_MIN, _PLAIN_MAX = 1e-3, 1e7
 
 
-def said(thread: str, logger: str, text: str, level: str = "INFO") -> str:
+def log_line(thread: str, logger: str, text: str, level: str = "INFO") -> str:
     """Lay a line out as Pulsar's layout does."""
     return f"[{thread}] {level:5} {logger} - {text}"
 
@@ -53,31 +53,33 @@ def double(value: float) -> str:
 
 def shedder_says(shedder: str, text: str, level: str = "INFO") -> str:
     """Let a shedder say something."""
-    return said(SHEDDING, f"{_LOAD_BALANCE}.{shedder}", text, level)
+    return log_line(SHEDDING, f"{_LOAD_BALANCE}.{shedder}", text, level)
 
 
 def candidates(count: int, bundle: str, thread: str) -> str:
     """Say among how many brokers one is selected for a bundle."""
-    return said(thread, _MANAGER, f"{count} brokers being considered for assignment of {bundle}")
+    return log_line(
+        thread, _MANAGER, f"{count} brokers being considered for assignment of {bundle}"
+    )
 
 
 def drawn_among_all(count: int, thread: str) -> str:
     """Say that LeastResourceUsageWithWeight found nobody below its bar."""
     text = f"Assign randomly as all {count} brokers are overloaded."
-    return said(thread, f"{_LOAD_BALANCE}.LeastResourceUsageWithWeight", text, "WARN")
+    return log_line(thread, f"{_LOAD_BALANCE}.LeastResourceUsageWithWeight", text, "WARN")
 
 
 def unloading(shedder: str, bundle: str, source: str, target: str | None) -> str:
     """Say that the leader unloads a bundle."""
     towards = "" if target is None else f" to dest broker {target}"
     text = f"[{shedder}] Unloading bundle: {bundle} from broker {source}{towards}"
-    return said(SHEDDING, _MANAGER, text)
+    return log_line(SHEDDING, _MANAGER, text)
 
 
 def no_broker(shedder: str, bundle: str, source: str) -> str:
     """Say that nobody is there for a bundle."""
     text = f"[{shedder}] No broker available to unload bundle {bundle} from broker {source}"
-    return said(SHEDDING, _MANAGER, text, "WARN")
+    return log_line(SHEDDING, _MANAGER, text, "WARN")
 
 
 def same_broker(shedder: str, bundle: str, source: str) -> str:
@@ -86,13 +88,7 @@ def same_broker(shedder: str, bundle: str, source: str) -> str:
         f"[{shedder}] The destination broker {source} is the same as the current owner broker "
         f"for Bundle {bundle}"
     )
-    return said(SHEDDING, _MANAGER, text, "WARN")
-
-
-def only_one_broker() -> str:
-    """Say that there is nobody to shed to."""
-    text = "Only 1 broker available: no load shedding will be performed"
-    return said(SHEDDING, _MANAGER, text)
+    return log_line(SHEDDING, _MANAGER, text, "WARN")
 
 
 def report_written(change_percent: float, threshold_percent: int, since_s: float) -> str:
@@ -102,7 +98,7 @@ def report_written(change_percent: float, threshold_percent: int, since_s: float
         f"{double(change_percent)}% exceeded threshold {threshold_percent}%; "
         f"time since last report written is {double(since_s)} seconds"
     )
-    return said(SHEDDING, _MANAGER, text)
+    return log_line(SHEDDING, _MANAGER, text)
 
 
 def report_written_by_age(threshold_minutes: int) -> str:
@@ -111,17 +107,17 @@ def report_written_by_age(threshold_minutes: int) -> str:
         "Writing local data to metadata store because time since last update exceeded "
         f"threshold of {threshold_minutes} minutes"
     )
-    return said(SHEDDING, _MANAGER, text)
+    return log_line(SHEDDING, _MANAGER, text)
 
 
 def starting(release: str) -> str:
     """Say that a broker's process begins."""
-    return said("main", _SERVICE, f"Starting Pulsar Broker service; version: '{release}'")
+    return log_line("main", _SERVICE, f"Starting Pulsar Broker service; version: '{release}'")
 
 
 def registered(broker: str) -> str:
     """Say that a broker is in the registry."""
-    return said(_STORE, _LOCK, f"Acquired resource lock on /loadbalance/brokers/{broker}")
+    return log_line(_STORE, _LOCK, f"Acquired resource lock on /loadbalance/brokers/{broker}")
 
 
 def ready(broker: str, cluster: str) -> str:
@@ -131,53 +127,55 @@ def ready(broker: str, cluster: str) -> str:
         "messaging service is ready, bootstrap_seconds=9, bootstrap service port = 8080, broker "
         f"url= pulsar://{host}:6650, cluster={cluster}, configs=ServiceConfiguration()"
     )
-    return said("main", _SERVICE, text)
+    return log_line("main", _SERVICE, text)
 
 
 def follower(broker: str) -> str:
     """Say that a broker does not lead."""
     text = f"This broker {broker} is a follower. No leader has been elected yet"
-    return said(_STORE, _SERVICE, text)
+    return log_line(_STORE, _SERVICE, text)
 
 
 def elected(broker: str) -> tuple[str, str]:
     """Say that a broker leads."""
     leader = f"LeaderBroker(brokerId={broker}, serviceUrl=http://{broker})"
     return (
-        said(_STORE, _ELECTION, f"Acquired leadership on /loadbalance/leader with {leader}"),
-        said(_STORE, _SERVICE, f"This broker {broker} was elected leader"),
+        log_line(_STORE, _ELECTION, f"Acquired leadership on /loadbalance/leader with {leader}"),
+        log_line(_STORE, _SERVICE, f"This broker {broker} was elected leader"),
     )
 
 
 def closing() -> str:
     """Say that a broker begins to shut down."""
-    return said(_CLOSING, _SERVICE, "Closing PulsarService")
+    return log_line(_CLOSING, _SERVICE, "Closing PulsarService")
 
 
 def closed() -> str:
     """Say that a broker has shut down."""
-    return said(_CLOSING, _SERVICE, "Closed")
+    return log_line(_CLOSING, _SERVICE, "Closed")
 
 
 def asked_to_unload(bundle: str) -> str:
     """Say that an unload is asked for over REST."""
     logger = "org.apache.pulsar.broker.admin.impl.NamespacesBase"
-    return said("pulsar-web-38-3", logger, f"[null] Unloading namespace bundle {bundle}")
+    return log_line("pulsar-web-38-3", logger, f"[null] Unloading namespace bundle {bundle}")
 
 
 def given_up(bundle: str, topics: int, took_ms: float) -> tuple[str, ...]:
     """Say that the owner gives a bundle up, from the first line to the last."""
     path = f"/namespace/{bundle}"
-    done = f"Unloading {bundle} namespace-bundle with {topics} topics completed in {took_ms} ms"
+    completed = (
+        f"Unloading {bundle} namespace-bundle with {topics} topics completed in {took_ms} ms"
+    )
     logger = "org.apache.pulsar.broker.admin.v2.Namespaces"
     unloaded = f"[null] Successfully unloaded namespace bundle {bundle.rpartition('/')[2]}"
     return (
-        said(_STORE, _OWNED, f"Disabling ownership: {bundle}"),
-        said(_STORE, _LOCK, f"Lock on resource {path} was invalidated. state Releasing"),
-        said(_STORE, _CACHE, f"Resource lock for {path} has expired"),
-        said(_STORE, _LOCKS, f"Released resource lock on {path}"),
-        said(_STORE, _OWNED, done),
-        said(_STORE, logger, unloaded),
+        log_line(_STORE, _OWNED, f"Disabling ownership: {bundle}"),
+        log_line(_STORE, _LOCK, f"Lock on resource {path} was invalidated. state Releasing"),
+        log_line(_STORE, _CACHE, f"Resource lock for {path} has expired"),
+        log_line(_STORE, _LOCKS, f"Released resource lock on {path}"),
+        log_line(_STORE, _OWNED, completed),
+        log_line(_STORE, logger, unloaded),
     )
 
 
@@ -185,8 +183,8 @@ def taken(bundle: str) -> tuple[str, ...]:
     """Say that a broker takes a bundle, from the first line to the last."""
     owned = f"OwnedBundle(bundle={bundle}, isActive=1)"
     return (
-        said("pulsar-2-3", _CACHE, f"Trying to acquire ownership of {bundle}"),
-        said(_STORE, _LOCK, f"Acquired resource lock on /namespace/{bundle}"),
-        said(_STORE, _CACHE, f"Successfully acquired ownership of {owned}"),
-        said("pulsar-2-4", _SERVICE, f"Loading all topics on bundle: {bundle}"),
+        log_line("pulsar-2-3", _CACHE, f"Trying to acquire ownership of {bundle}"),
+        log_line(_STORE, _LOCK, f"Acquired resource lock on /namespace/{bundle}"),
+        log_line(_STORE, _CACHE, f"Successfully acquired ownership of {owned}"),
+        log_line("pulsar-2-4", _SERVICE, f"Loading all topics on bundle: {bundle}"),
     )

@@ -55,36 +55,36 @@ class Exports:
     files: Files
     names: tuple[str, ...]
     cluster: str
-    _held: list[Scraped] = field(default_factory=list)
+    _scrapes: list[Scraped] = field(default_factory=list)
 
     def take(self, scraped: Scraped) -> None:
         """Write down what was scraped."""
-        self._held.append(scraped)
-        if len(self._held) == _EXPORTED:
+        self._scrapes.append(scraped)
+        if len(self._scrapes) == _EXPORTED:
             self.close()
 
     def close(self) -> None:
         """Write what is held."""
-        held, self._held = self._held, []
-        if not held:
+        scrapes, self._scrapes = self._scrapes, []
+        if not scrapes:
             return
-        when = iso(held[0].time_ms).replace(":", "-")
-        for name in held[0].values:
+        when = iso(scrapes[0].time_ms).replace(":", "-")
+        for name in scrapes[0].values:
             series: dict[int, list[str]] = {}
-            for scraped in held:
+            for scraped in scrapes:
                 stamp = f"{scraped.time_ms / 1000:.3f}"
                 values = scraped.values[name].tolist()
                 for broker, value in zip(scraped.brokers.tolist(), values, strict=True):
                     series.setdefault(broker, []).append(f'[{stamp},"{value!r}"]')
-            results = ",".join(self._series(name, b, found) for b, found in series.items())
+            results = ",".join(self._series(name, b, values_of) for b, values_of in series.items())
             answer = f'{{"resultType":"matrix","result":[{results}]}}'
             text = f'{{"status":"success","data":{answer}}}\n'
             self.files.append(f"metrics/{name}.{when}.json", text)
 
-    def _series(self, name: str, broker: int, found: list[str]) -> str:
+    def _series(self, name: str, broker: int, samples: list[str]) -> str:
         host = self.names[broker].rpartition(":")[0]
         labels = f'"__name__":"{name}","cluster":"{self.cluster}","broker":"{host}"'
-        return f'{{"metric":{{{labels}}},"values":[{",".join(found)}]}}'
+        return f'{{"metric":{{{labels}}},"values":[{",".join(samples)}]}}'
 
 
 def _labels(name: str, cluster: str, host: str) -> str:
@@ -102,5 +102,5 @@ def broker_metrics(percent: Floats, totals: Floats) -> dict[str, Floats]:
     """
     usage = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
     traffic = ("rate_in", "rate_out", "throughput_in", "throughput_out")
-    found = {f"pulsar_lb_{n}_usage": np.round(percent[:, i], 6) for i, n in enumerate(usage)}
-    return found | {f"pulsar_broker_{n}": np.round(totals[:, i], 3) for i, n in enumerate(traffic)}
+    usages = {f"pulsar_lb_{n}_usage": np.round(percent[:, i], 6) for i, n in enumerate(usage)}
+    return usages | {f"pulsar_broker_{n}": np.round(totals[:, i], 3) for i, n in enumerate(traffic)}

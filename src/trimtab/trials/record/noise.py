@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from trimtab.pulsar.model import Ints
-from trimtab.trials.record.lines import said
+from trimtab.trials.record.lines import log_line
 
 # Different lines that are made; each is logged again and again, as lines are.
 _KINDS = 4096
@@ -52,7 +52,7 @@ def _connected(a: int, b: int, c: int, d: int) -> str:
         f"[/10.{a % 250}.{b % 250}.{c % 250}:{1024 + d % 60000}] connected with "
         "clientVersion=Pulsar-Java-v4.0.8, clientProtocolVersion=21, proxyVersion=null"
     )
-    return said(f"pulsar-io-3-{1 + a % 8}", _CONNECTION, text)
+    return log_line(f"pulsar-io-3-{1 + a % 8}", _CONNECTION, text)
 
 
 def _subscribing(a: int, b: int, c: int, d: int) -> str:
@@ -60,7 +60,7 @@ def _subscribing(a: int, b: int, c: int, d: int) -> str:
         f"[/10.{a % 250}.{b % 250}.{c % 250}:{1024 + d % 60000}] Subscribing on topic "
         f"persistent://lab/n{a % 300}/p-{b % 64} / s{c % 9}. consumerId: {d % 500}, role: null"
     )
-    return said(f"pulsar-io-3-{1 + a % 8}", _CONNECTION, text)
+    return log_line(f"pulsar-io-3-{1 + a % 8}", _CONNECTION, text)
 
 
 def _produced(a: int, b: int, c: int, d: int) -> str:
@@ -69,17 +69,17 @@ def _produced(a: int, b: int, c: int, d: int) -> str:
         f"[/10.{a % 250}.{b % 250}.{c % 250}:{1024 + d % 60000}] Created new producer: "
         f"Producer{{topic=PersistentTopic{{topic={topic}}}, producerId={d % 500}}}"
     )
-    return said("broker-topic-workers-OrderedExecutor-0-0", _CONNECTION, text)
+    return log_line("broker-topic-workers-OrderedExecutor-0-0", _CONNECTION, text)
 
 
 def _closed(a: int, b: int, c: int, d: int) -> str:
     text = f"Closed connection from /10.{a % 250}.{b % 250}.{c % 250}:{1024 + d % 60000}"
-    return said(f"pulsar-io-3-{1 + a % 8}", _CONNECTION, text)
+    return log_line(f"pulsar-io-3-{1 + a % 8}", _CONNECTION, text)
 
 
 def _ledger(a: int, b: int, c: int, d: int) -> str:
     text = f"[lab/n{a % 300}/persistent/p-{b % 64}] Created new ledger {c % 100000 + d % 7}"
-    return said("bookkeeper-ml-scheduler-OrderedScheduler-1-0", _LEDGER, text)
+    return log_line("bookkeeper-ml-scheduler-OrderedScheduler-1-0", _LEDGER, text)
 
 
 def _trimmed(a: int, b: int, c: int, d: int) -> str:
@@ -87,7 +87,7 @@ def _trimmed(a: int, b: int, c: int, d: int) -> str:
         f"[lab/n{a % 300}/persistent/p-{b % 64}] End TrimConsumedLedgers. ledgers={1 + c % 9} "
         f"totalSize={d}"
     )
-    return said("bookkeeper-ml-scheduler-OrderedScheduler-0-0", _LEDGER, text)
+    return log_line("bookkeeper-ml-scheduler-OrderedScheduler-0-0", _LEDGER, text)
 
 
 def _requested(a: int, b: int, c: int, d: int) -> str:
@@ -95,7 +95,7 @@ def _requested(a: int, b: int, c: int, d: int) -> str:
         f'10.{a % 250}.{b % 250}.{c % 250} - - "GET /metrics/ HTTP/1.1" 200 {d % 90000} "-" '
         f'"Prometheus/2.53.0" {c % 90}'
     )
-    return said(f"pulsar-web-38-{1 + a % 8}", "org.eclipse.jetty.server.RequestLog", text)
+    return log_line(f"pulsar-web-38-{1 + a % 8}", "org.eclipse.jetty.server.RequestLog", text)
 
 
 _TEMPLATES = (_connected, _subscribing, _produced, _closed, _ledger, _trimmed, _requested)

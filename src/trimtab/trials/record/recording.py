@@ -11,12 +11,12 @@ from pathlib import Path
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.run import begin, going_on
+from trimtab.lab.simulate.run import at_end, begin, going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run, World
+from trimtab.trials.record.deciding_parts import listened
 from trimtab.trials.record.documents import lines
 from trimtab.trials.record.files import Files, iso
-from trimtab.trials.record.heard import listened
 from trimtab.trials.record.leader import RecordedLeader
 from trimtab.trials.record.listener import Listeners
 from trimtab.trials.record.options import Options
@@ -107,13 +107,7 @@ def _passed(simulation: Simulation, scribe: Scribe) -> Run:
     phase = float(generator(simulation.world.seed, "leader").random())
     begin(simulation, phase * settings.shedding_interval_s)
     leader.follow_leader(scribe.ms(phase * settings.shedding_interval_s))
-    rounds = going_on(simulation)
-    while True:
-        try:
-            next(rounds)
-        except StopIteration as end:
-            run: Run = end.value
-            return run
+    return at_end(going_on(simulation))
 
 
 def _write_settings(scribe: Scribe, files: Files) -> None:

@@ -47,7 +47,7 @@ class Scribe:
     #: Number of a round → broker → why it shed, for the truth.
     reasons: dict[int, dict[str, str]] = field(default_factory=dict)
     #: (round, bundle, broker that was named) of the unloads, for the truth.
-    told: list[tuple[int, int, int | None]] = field(default_factory=list)
+    targets: list[tuple[int, int, int | None]] = field(default_factory=list)
     folders: tuple[str, ...] = field(init=False)
     logs: Logs = field(init=False)
     _noise: Noise = field(init=False)
@@ -115,8 +115,8 @@ class Scribe:
         """Write down who leads."""
         self._leader = broker
         name = self.simulation.world.machines.names[broker]
-        for said in lines.elected(name):
-            self.logs.say(broker, time_ms, said)
+        for line in lines.elected(name):
+            self.logs.say(broker, time_ms, line)
         self.files.hold("store/leader.jsonl", documents.leader(time_ms, name))
 
     def flushed(self, time_ms: int, view: LeaderView) -> None:
@@ -127,8 +127,8 @@ class Scribe:
 
     def decided(self, time_ms: int, shed: Shed) -> None:
         """Write down what a shedder says while it decides."""
-        for said in shedder_lines(shed):
-            self.logs.say(self._leader, time_ms, said)
+        for line in shedder_lines(shed):
+            self.logs.say(self._leader, time_ms, line)
         decision = shed.decision
         self._sources = {unload.bundle: unload.source for unload in decision.unloads}
         shows = Reason.OVERLOADED, Reason.UNDERLOADED
@@ -145,20 +145,20 @@ class Scribe:
         placer = self.simulation.balancer.placer
         for i, (count, is_fallback) in enumerate(selected.asked):
             if i == 0:
-                said = lines.candidates(count, bundle, thread)
-                self.logs.say(self._leader, selected.time_ms, said)
+                line = lines.candidates(count, bundle, thread)
+                self.logs.say(self._leader, selected.time_ms, line)
             if is_fallback and placer == "LeastResourceUsageWithWeight":
-                said = lines.drawn_among_all(count, thread)
-                self.logs.say(self._leader, selected.time_ms, said)
+                line = lines.drawn_among_all(count, thread)
+                self.logs.say(self._leader, selected.time_ms, line)
         if selected.is_lookup:
             return
         shedder, source = str(self.simulation.balancer.shedder), self._sources.get(bundle, "")
         if selected.broker is None:
-            said = lines.no_broker(shedder, bundle, source)
-            self.logs.say(self._leader, selected.time_ms, said)
+            line = lines.no_broker(shedder, bundle, source)
+            self.logs.say(self._leader, selected.time_ms, line)
         elif world.machines.names[selected.broker] == source:
-            said = lines.same_broker(shedder, bundle, source)
-            self.logs.say(self._leader, selected.time_ms, said)
+            line = lines.same_broker(shedder, bundle, source)
+            self.logs.say(self._leader, selected.time_ms, line)
 
     def unloading(self, unloading: Unloading) -> None:
         """Write down that a bundle is unloaded, where it is decided and where it is done."""
@@ -167,17 +167,17 @@ class Scribe:
         source = self._sources.get(bundle, world.machines.names[unloading.source])
         target = None if unloading.target is None else world.machines.names[unloading.target]
         shedder = str(self.simulation.balancer.shedder)
-        said = lines.unloading(shedder, bundle, source, target)
-        self.logs.say(self._leader, time_ms, said)
+        line = lines.unloading(shedder, bundle, source, target)
+        self.logs.say(self._leader, time_ms, line)
         number = len(self.simulation.records.rounds)
-        self.told.append((number, unloading.bundle, unloading.target))
+        self.targets.append((number, unloading.bundle, unloading.target))
         if unloading.source >= 0:
             self.logs.say(unloading.source, time_ms, lines.asked_to_unload(bundle))
             topics = int(world.bundles.topics[unloading.bundle])
             took_ms = round(unloading.took_s * 1000.0, 1)
             end_ms = time_ms + round(took_ms)
-            for said in lines.given_up(bundle, topics, took_ms):
-                self.logs.say(unloading.source, end_ms, said)
+            for line in lines.given_up(bundle, topics, took_ms):
+                self.logs.say(unloading.source, end_ms, line)
 
     def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
         """Write down that a bundle changes hands."""
@@ -187,8 +187,8 @@ class Scribe:
         owner = world.machines.names[target] if target >= 0 else None
         text = documents.ownership(time_ms, {name: owner}, is_full=False)
         self.files.hold("store/ownership.jsonl", text)
-        for said in lines.taken(name) if target >= 0 else ():
-            self.logs.say(target, time_ms, said)
+        for line in lines.taken(name) if target >= 0 else ():
+            self.logs.say(target, time_ms, line)
 
     # -------------------------------------------------------------- what time brings
 
@@ -237,13 +237,13 @@ class Scribe:
         """Have a broker's process start."""
         name = self.simulation.world.machines.names[broker]
         self._started_ms[broker] = time_ms
-        for said in (
+        for line in (
             lines.starting(self.simulation.balancer.release),
             lines.registered(name),
             lines.follower(name),
             lines.ready(name, self.options.cluster),
         ):
-            self.logs.say(broker, time_ms, said)
+            self.logs.say(broker, time_ms, line)
 
     def _scrape(self, now_ms: int) -> None:
         reports = self.simulation.reports
@@ -256,15 +256,17 @@ class Scribe:
         leader = self.simulation.leader
         assert isinstance(leader, RecordedLeader)
         reports = self.simulation.reports
-        found = []
+        answers = []
         for broker in np.flatnonzero(self.simulation.cluster.reports).tolist():
             usage, totals = reports.usage[broker], reports.totals[broker]
             report = self.options.reported(
                 broker, (now_ms - self.start_ms) / 1000.0, leader.report(broker, usage, totals)
             )
             text = self._report_text(broker, report, self._last[broker].time_ms)
-            found.append(f'{{"time":"{iso(now_ms)}","broker":"{report.broker}","report":{text}}}\n')
-        self.files.hold("load-reports.jsonl", "".join(found))
+            answers.append(
+                f'{{"time":"{iso(now_ms)}","broker":"{report.broker}","report":{text}}}\n'
+            )
+        self.files.hold("load-reports.jsonl", "".join(answers))
 
     def _percent(self, usage: Floats) -> Floats:
         measuring = self.simulation.parameters.measuring

@@ -30,16 +30,16 @@ class Shed:
 
 
 def shedder_lines(shed: Shed) -> Iterator[str]:
-    """Say what the shedder logs while it decides; nothing of one that is not known."""
-    says = _SAYS.get(shed.shedder)
-    return iter(()) if says is None else says(shed)
+    """Return what the shedder logs while it decides; nothing of one that is not known."""
+    lines_of = _SAYS.get(shed.shedder)
+    return iter(()) if lines_of is None else lines_of(shed)
 
 
 def _threshold_shedder(shed: Shed) -> Iterator[str]:
     decision, threshold = shed.decision, shed.settings.threshold
     if decision.average == 0:
         yield shedder_says(shed.shedder, "average max resource usage is 0", "WARN")
-    for i, broker in _asked(shed):
+    for i, broker in _losing(shed):
         yield shedder_says(
             shed.shedder,
             f"Attempting to shed load on {broker}, which has max resource usage above avgUsage "
@@ -52,7 +52,7 @@ def _threshold_shedder(shed: Shed) -> Iterator[str]:
 
 
 def _overload_shedder(shed: Shed) -> Iterator[str]:
-    for i, broker in _asked(shed):
+    for i, broker in _losing(shed):
         yield shedder_says(
             shed.shedder,
             f"Attempting to shed load on {broker}, which has resource usage "
@@ -145,7 +145,7 @@ def _planned(shed: Shed, low: int, high: int) -> str:
     )
 
 
-def _asked(shed: Shed) -> Iterator[tuple[int, str]]:
+def _losing(shed: Shed) -> Iterator[tuple[int, str]]:
     """List the brokers that are to lose enough."""
     for i, broker in enumerate(shed.load.brokers):
         is_asked = not np.isnan(shed.decision.offload[i])

@@ -87,11 +87,11 @@ def _rounds(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
 def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
     """Tell of every change of an owner, and of what the leader had said of it."""
     brokers, moves = run.world.machines.names, run.moves
-    told = {(number, bundle): target for number, bundle, target in scribe.told}
+    targets = {(number, bundle): target for number, bundle, target in scribe.targets}
     for i in range(moves.time_s.size):
         number, bundle = int(moves.round[i]), int(moves.bundle[i])
         source, target = int(moves.source[i]), int(moves.target[i])
-        said = told.get((number, bundle))
+        named = targets.get((number, bundle))
         usage = (moves.source_before, moves.source_after, moves.target_before, moves.target_after)
         yield {
             "what": "move",
@@ -100,9 +100,9 @@ def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
             "bundle": run.world.bundles.names[bundle],
             "source": brokers[source] if source >= 0 else None,
             "target": brokers[target],
-            "told": None if said is None else brokers[said],
+            "told": None if named is None else brokers[named],
             "reason": scribe.reasons.get(number, {}).get(brokers[source], "Lookup"),
-            "usage_percent": [_known(float(column[i])) for column in usage],
+            "usage_percent": [_finite(float(column[i])) for column in usage],
             "outage_s": round(float(moves.outage_s[i]), 3),
             "traffic_share": float(moves.traffic_share[i]),
             "is_fallback": bool(moves.is_fallback[i]),
@@ -110,7 +110,7 @@ def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def _traffic(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
-    """Tell of what clients wanted, a row a minute."""
+    """Return of what clients wanted, a row a minute."""
     ticks = max(1, round(MINUTE_S / run.tick_s))
     starts = np.arange(0, run.offered.size, ticks)
     sums = (np.add.reduceat(column, starts) for column in (run.offered, run.served, run.lost))
@@ -126,5 +126,5 @@ def _traffic(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
         }
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return None if np.isnan(value) else round(value, 6)

@@ -32,10 +32,10 @@ def logged_rounds(
     for unload in document["unloads"]:
         unloads[unload["round"]].append(unload)
     decided = {row["round"]: row for row in replayed if row["round"] is not None}
-    found = []
+    leader_rounds = []
     for row, following in zip_longest(logged, logged[1:]):
         mine, again = unloads[row["round"]], decided.get(row["round"])
-        found.append(
+        leader_rounds.append(
             Round(
                 time_s=_seconds(row),
                 unloads=tuple((bundles.at(u["bundle"]), brokers.at(u["target"])) for u in mine),
@@ -44,12 +44,12 @@ def logged_rounds(
                 doubt=None if again is None else again["doubt"] or again["bundle_doubt"],
             )
         )
-    found += [
+    leader_rounds += [
         Round(row["time"].timestamp(), scores=_scores(row, brokers), doubt=row["doubt"])
         for row in replayed
         if row["round"] is None
     ]
-    return tuple(sorted(found, key=lambda each: each.time_s))
+    return tuple(sorted(leader_rounds, key=lambda each: each.time_s))
 
 
 def _seconds(row: Mapping[str, Any]) -> float:
@@ -59,7 +59,7 @@ def _seconds(row: Mapping[str, Any]) -> float:
 def _end(
     row: Mapping[str, Any], following: Mapping[str, Any] | None, interval_s: float
 ) -> float | None:
-    """Say when a round ended: an interval before the next one began, if that is logged."""
+    """Return when a round ended: an interval before the next one began, if that is logged."""
     if following is None or following["leader"] != row["leader"]:
         return None
     end_s = _seconds(following) - interval_s

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.store_source import Span, best_rows, covered
-from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Stop, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Stop
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.model import RESOURCES, Flags, Floats
@@ -33,7 +33,7 @@ _OF_UNLOAD = timedelta(seconds=20)
 _REPORT = ("file", "line", "broker", "version", "written", "time")
 
 
-def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Told:
+def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
     """Read what a recording tells.
 
     What ZooKeeper's own logs tell stands for what was polled in their time.
@@ -44,12 +44,14 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
         manager: the shedding interval, and whether there was shedding at all.
     """
     spans = covered(rows(tables, "store_files"))
-    heard, said = _best_reports(tables, spans)
-    owned = best_rows(rows(tables, "ownership"), spans)
+    reports, bundle_rows = _best_reports(tables, spans)
+    ownership = best_rows(rows(tables, "ownership"), spans)
     release = document["release"]
-    seen = set(said["bundle"].to_pylist()) | {row["bundle"] for row in owned if row["bundle"]}
-    bundles = Names([name for name in seen if not is_system_bundle(name, release)])
-    brokers = Names(heard["broker"].to_pylist())
+    bundle_names = set(bundle_rows["bundle"].to_pylist()) | {
+        row["bundle"] for row in ownership if row["bundle"]
+    }
+    bundles = Names([name for name in bundle_names if not is_system_bundle(name, release)])
+    brokers = Names(reports["broker"].to_pylist())
     replayed, actions = rows(tables, "replayed_rounds"), rows(tables, "actions")
     interval_s = manager.shedding_interval_s
     is_shedding = manager.is_enabled and manager.is_shedding_enabled
@@ -58,12 +60,12 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     # they did, though some may have been decided again.
     is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
     rounds = logged_rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
-    return Told(
+    return Evidence(
         brokers=brokers.names,
         bundles=bundles.names,
-        reports=_reports(heard, brokers),
-        lines=_lines(said, _prompt(heard, said), brokers, bundles),
-        owners=_owners(owned, _unloads(document, actions), brokers, bundles),
+        reports=_reports(reports, brokers),
+        lines=_lines(bundle_rows, _prompt(reports, bundle_rows), brokers, bundles),
+        owners=_owners(ownership, _unloads(document, actions), brokers, bundles),
         leaders=leaders,
         stops=_stops(actions, brokers),
         rounds=rounds,
@@ -72,51 +74,53 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
 
 
 def _is_logged(tables: Path, leaders: Set[str]) -> bool:
-    """Say whether the log of one of the leaders is there; of any broker if its id is not told."""
-    said = {row["key"]: row["value"] for row in rows(tables, "recording")}
+    """Return whether a log of a leader is there; of any broker if its id is not known."""
+    meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
     logs = pc.unique(_table(tables, "log_events", ["log_broker"])["log_broker"]).to_pylist()
-    return any(not leaders or said.get(f"brokers.{log}.id", log) in {log, *leaders} for log in logs)
+    return any(not leaders or meta.get(f"brokers.{log}.id", log) in {log, *leaders} for log in logs)
 
 
 def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Read a table that is small, whole or some of its columns."""
-    wanted = None if columns is None else list(columns)
-    found: list[dict[str, Any]] = _table(tables, name, wanted).to_pylist()
-    return found
+    names = None if columns is None else list(columns)
+    listed: list[dict[str, Any]] = _table(tables, name, names).to_pylist()
+    return listed
 
 
 def is_empty(tables: Path, name: str) -> bool:
-    """Say whether a table has no rows."""
+    """Return whether a table has no rows."""
     return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
 
 
 def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Table:
     """Read a table by file and line, where it has them; it lies day by day."""
     stored = ds.dataset(tables / name, format="parquet")
-    wanted = stored.schema.names if columns is None else columns
+    names = stored.schema.names if columns is None else columns
     places = [place for place in ("file", "line") if place in stored.schema.names]
-    table = stored.to_table(columns=list(dict.fromkeys([*wanted, *places])))
+    table = stored.to_table(columns=list(dict.fromkeys([*names, *places])))
     if places:
         table = table.sort_by([(place, "ascending") for place in places])
-    return table.select(wanted)
+    return table.select(names)
 
 
 def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:
     """Read reports, and what they say of bundles, without those that are told better."""
-    heard, said = _table(tables, "load_reports"), _table(tables, "bundle_reports")
-    told = [row | {"at": i} for i, row in enumerate(heard.select(_REPORT).to_pylist())]
-    kept = best_rows(told, spans)
-    if len(kept) < len(told):
-        heard = heard.take([row["at"] for row in kept])
-        said = said.join(heard.select(["file", "line"]), ["file", "line"], join_type="left semi")
-    return _in_order(heard), _in_order(said)
+    reports, bundle_rows = _table(tables, "load_reports"), _table(tables, "bundle_reports")
+    all_reports = [row | {"at": i} for i, row in enumerate(reports.select(_REPORT).to_pylist())]
+    best = best_rows(all_reports, spans)
+    if len(best) < len(all_reports):
+        reports = reports.take([row["at"] for row in best])
+        bundle_rows = bundle_rows.join(
+            reports.select(["file", "line"]), ["file", "line"], join_type="left semi"
+        )
+    return _in_order(reports), _in_order(bundle_rows)
 
 
 def _in_order(table: pa.Table) -> pa.Table:
     """Put rows in order of the time at which they were so."""
-    heard = pc.coalesce(table["written"], table["time"])
+    written = pc.coalesce(table["written"], table["time"])
     place = [(name, "ascending") for name in ("heard", "file", "line")]
-    return table.append_column("heard", heard).sort_by(place)
+    return table.append_column("heard", written).sort_by(place)
 
 
 def _seconds(times: pa.ChunkedArray) -> Floats:
@@ -144,15 +148,15 @@ def _reports(table: pa.Table, brokers: Names) -> Reports:
     )
 
 
-def _prompt(heard: pa.Table, said: pa.Table) -> Flags:
-    """Say which rows of bundles are of reports before which no write was missed, (n_rows,)."""
+def _prompt(reports: pa.Table, bundle_rows: pa.Table) -> Flags:
+    """Return which rows of bundles are of reports before which no write was missed, (n_rows,)."""
     last, prompt = dict[str, int](), set[tuple[str, int]]()
-    for row in heard.select([*_REPORT, "origin"]).to_pylist():
+    for row in reports.select([*_REPORT, "origin"]).to_pylist():
         if row["origin"] == "store" and row["version"] is not None:
             if row["version"] in (0, last.get(row["broker"], -1) + 1):
                 prompt.add((row["file"], row["line"]))
             last[row["broker"]] = row["version"]
-    places = zip(said["file"].to_pylist(), said["line"].to_pylist(), strict=True)
+    places = zip(bundle_rows["file"].to_pylist(), bundle_rows["line"].to_pylist(), strict=True)
     return np.array([place in prompt for place in places], np.bool_)
 
 
@@ -183,15 +187,15 @@ def _unloads(
     document: Mapping[str, Any], actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, list[_Unloaded]]:
     """List by bundle what the leader's log and the people say."""
-    found: dict[str, list[_Unloaded]] = {}
+    by_bundle: dict[str, list[_Unloaded]] = {}
     for unload in document["unloads"]:
         logged = _Unloaded(datetime.fromisoformat(unload["time"]), is_shed=True)
-        found.setdefault(unload["bundle"], []).append(logged)
+        by_bundle.setdefault(unload["bundle"], []).append(logged)
     for row in actions:
         bundle = json.loads(row["detail"]).get("bundle") if row["event"].endswith(_UNLOAD) else None
         if isinstance(bundle, str):
-            found.setdefault(bundle, []).append(_Unloaded(row["time"], is_shed=False))
-    return found
+            by_bundle.setdefault(bundle, []).append(_Unloaded(row["time"], is_shed=False))
+    return by_bundle
 
 
 def _owners(
@@ -237,18 +241,18 @@ def _changes(
 
 
 def _leaders(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[tuple[float, int], ...]:
-    found = [
+    elections = [
         ((row["written"] or row["time"]).timestamp(), brokers.at(row["broker"])) for row in rows
     ]
-    return tuple(sorted((time_s, broker) for time_s, broker in found if broker >= 0))
+    return tuple(sorted((time_s, broker) for time_s, broker in elections if broker >= 0))
 
 
 def _stops(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[Stop, ...]:
-    found = []
+    stops = []
     for row in rows:
         if row["event"] not in _STOPS:
             continue
         broker = brokers.at(json.loads(row["detail"]).get("id") or row["broker"])
         if broker >= 0:
-            found.append(Stop(row["time"].timestamp(), broker, _STOPS[row["event"]]))
-    return tuple(sorted(found, key=lambda stop: stop.time_s))
+            stops.append(Stop(row["time"].timestamp(), broker, _STOPS[row["event"]]))
+    return tuple(sorted(stops, key=lambda stop: stop.time_s))

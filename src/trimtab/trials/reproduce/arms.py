@@ -51,16 +51,16 @@ def arms(of: Definition) -> tuple[Arm, ...]:
     )
 
 
-def scenarios_of(found: Sequence[Arm]) -> Mapping[str, Scenario]:
+def scenarios_of(arms: Sequence[Arm]) -> Mapping[str, Scenario]:
     """Gather the scenarios of arms by the names that rows know.
 
     Raises:
         DefinitionError: two scenarios have the same name.
     """
     gathered: dict[str, Scenario] = {}
-    for each in found:
-        known = gathered.setdefault(each.scenario_name, each.scenario)
-        if known != each.scenario or known.parameters != each.scenario.parameters:
+    for each in arms:
+        first = gathered.setdefault(each.scenario_name, each.scenario)
+        if first != each.scenario or first.parameters != each.scenario.parameters:
             raise DefinitionError(f"two scenarios are called {each.scenario_name!r}")
     return gathered
 
@@ -69,16 +69,16 @@ def _arm(of: Definition, variant: Variant, where: tuple[str | int, ...]) -> Arm:
     name = variant.scenario or of.head.scenario
     place = Field(name, (*where, "scenario") if variant.scenario else ("experiment", "scenario"))
     try:
-        found, shown_name = _scenario(place, variant), name
+        of_arm, shown_name = _scenario(place, variant), name
         strategy = _strategy(of, variant)
-        strategy.check(strategy.release or found.run.release)
+        strategy.check(strategy.release or of_arm.run.release)
     except FieldError as error:
         raise DefinitionError(in_file(of.name, error)) from error
     except ScenarioError as error:
         raise DefinitionError(f"{of.name}: {variant.name}: {error}") from error
     if variant.changes is not None:
         shown_name = f"{name} ({variant.name})"
-    return Arm(variant.name, variant.condition, shown_name, found, strategy)
+    return Arm(variant.name, variant.condition, shown_name, of_arm, strategy)
 
 
 def _scenario(named: Field, variant: Variant) -> Scenario:
@@ -87,16 +87,16 @@ def _scenario(named: Field, variant: Variant) -> Scenario:
     if name not in built_in():
         raise named.wrong(expected_name(name, built_in(), "a scenario that trimtab brings"))
     text = scenario_text(name)
-    given = tomllib.loads(text)
+    tables = tomllib.loads(text)
     if variant.changes is None:
         return scenario(text, name)
-    changed = scenario(_changed(given, variant.changes), name)
+    changed = scenario(_changed(tables, variant.changes), name)
     return dataclasses.replace(changed, question=question(text))
 
 
-def _changed(given: Mapping[str, Any], changes: Field) -> dict[str, Any]:
+def _changed(tables: Mapping[str, Any], changes: Field) -> dict[str, Any]:
     """Put changed keys into tables; where a scenario has a list of tables, into each of them."""
-    merged = dict(given)
+    merged = dict(tables)
     for name, table in changes.entries():
         keys = {key: value.value for key, value in table.entries()}
         now = merged.get(name, {})
@@ -113,14 +113,14 @@ def _strategy(of: Definition, variant: Variant) -> Strategy:
         if each is not None:
             settings |= _settings(each)
     where = Field(of.head.strategy, ("experiment", "strategy"))
-    (found,) = strategies(where, None, Field(settings))
-    return found
+    (strategy,) = strategies(where, None, Field(settings))
+    return strategy
 
 
-def _settings(given: Field) -> dict[str, str]:
+def _settings(settings: Field) -> dict[str, str]:
     """Read settings, of which none may be tried with several values."""
-    values = axes(given)
-    for key, field in given.entries():
+    values = axes(settings)
+    for key, field in settings.entries():
         if len(values[key]) != 1:
             raise field.wrong("one value")
     return {key: value for key, (value,) in values.items()}

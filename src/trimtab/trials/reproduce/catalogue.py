@@ -15,9 +15,9 @@ _FOLDER = "published"
 def names() -> tuple[str, ...]:
     """Name the experiments, in the order in which they are told."""
     files = resources.files("trimtab.trials.reproduce").joinpath(_FOLDER).iterdir()
-    found = sorted(file.name for file in files if file.name.endswith(_SUFFIX))
+    file_names = sorted(file.name for file in files if file.name.endswith(_SUFFIX))
     # A number before the name keeps the order, and is no part of it.
-    return tuple(name.removesuffix(_SUFFIX).partition("-")[2] for name in found)
+    return tuple(name.removesuffix(_SUFFIX).partition("-")[2] for name in file_names)
 
 
 def chosen(only: Sequence[str]) -> tuple[Definition, ...]:
@@ -27,14 +27,14 @@ def chosen(only: Sequence[str]) -> tuple[Definition, ...]:
         FieldError: there is none of that name.
         DefinitionError: a file is no definition.
     """
-    known = names()
+    choices = names()
     for name in only:
-        if name not in known:
-            raise FieldError("--only", shown(name), expected_name(name, known))
-    return tuple(_read(name) for name in known if not only or name in only)
+        if name not in choices:
+            raise FieldError("--only", shown(name), expected_name(name, choices))
+    return tuple(_definition(name) for name in choices if not only or name in only)
 
 
-def _read(name: str) -> Definition:
+def _definition(name: str) -> Definition:
     folder = resources.files("trimtab.trials.reproduce").joinpath(_FOLDER)
     file = next(file for file in folder.iterdir() if file.name.endswith(f"-{name}{_SUFFIX}"))
     return definition(file.read_text(encoding="utf-8"), name)

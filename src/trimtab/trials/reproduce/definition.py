@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, in_file, toml_field
 from trimtab.lab.simulate.scenario_keys import TABLE, TEXT, key, maybe, read
-from trimtab.trials.reproduce.published import Published
+from trimtab.trials.reproduce.published_number import PublishedNumber
 
 _NEEDED = ("experiment", "published")
 _OPTIONAL = ("variants",)
@@ -53,7 +53,7 @@ class Definition:
 
     name: str
     head: Head
-    published: tuple[Published, ...]
+    published: tuple[PublishedNumber, ...]
     variants: tuple[Variant, ...]
 
 
@@ -74,34 +74,34 @@ def definition(text: str, name: str) -> Definition:
         raise DefinitionError(in_file(name, error)) from error
 
 
-def _definition(given: Field, name: str) -> Definition:
-    found = given.members(_NEEDED, _OPTIONAL)
-    head = read(Head, found["experiment"])
-    published = tuple(_published(item) for item in found["published"].items())
+def _definition(file: Field, name: str) -> Definition:
+    tables = file.members(_NEEDED, _OPTIONAL)
+    head = read(Head, tables["experiment"])
+    published = tuple(_published(item) for item in tables["published"].items())
     if not published:
-        raise found["published"].wrong("at least one number")
+        raise tables["published"].wrong("at least one number")
     variants = tuple(
         read(Variant, item)
-        for item in found.get("variants", given.at("variants", value=[])).items()
+        for item in tables.get("variants", file.at("variants", value=[])).items()
     )
-    _check_apart(found["published"], [each.number for each in published], "number")
+    _check_apart(tables["published"], [each.number for each in published], "number")
     if variants:
-        _check_apart(found["variants"], [each.name for each in variants], "name")
+        _check_apart(tables["variants"], [each.name for each in variants], "name")
     return Definition(name, head, published, variants)
 
 
-def _published(given: Field) -> Published:
-    found = read(Published, given)
-    if (found.accepted is None) == bool(found.because):
+def _published(table: Field) -> PublishedNumber:
+    number = read(PublishedNumber, table)
+    if (number.accepted is None) == bool(number.because):
         raise FieldError(
-            given.at("because").path,
-            repr(found.because) if found.because else "nothing",
+            table.at("because").path,
+            repr(number.because) if number.because else "nothing",
             "a reason where `accepted` is given, and none where it is not",
         )
-    return found
+    return number
 
 
-def _check_apart(given: Field, names: list[str], of: str) -> None:
+def _check_apart(tables: Field, names: list[str], of: str) -> None:
     for place, name in enumerate(names):
         if name in names[:place]:
-            raise FieldError(given.at(place, of).path, repr(name), "each once")
+            raise FieldError(tables.at(place, of).path, repr(name), "each once")

@@ -11,11 +11,18 @@ from trimtab.report.contenders import figure
 from trimtab.trials.reproduce.arms import Arm
 from trimtab.trials.reproduce.definition import Definition
 from trimtab.trials.reproduce.numbers import value_of
-from trimtab.trials.reproduce.published import RULES, Published
-from trimtab.trials.reproduce.verdict import Agreement, Outcome, Taken, Verdict, typical, verdict
-from trimtab.trials.reproduce.verdict import Arm as Held
-from trimtab.trials.reproduce.verdict import arm as held
-from trimtab.trials.sweep.task import Row, Status, Task, json_number
+from trimtab.trials.reproduce.published_number import RULES, PublishedNumber
+from trimtab.trials.reproduce.verdict import (
+    Agreement,
+    NumberVerdict,
+    Outcome,
+    Verdict,
+    typical,
+    verdict,
+)
+from trimtab.trials.reproduce.verdict import Arm as ArmVerdict
+from trimtab.trials.reproduce.verdict import arm as arm_verdict
+from trimtab.trials.sweep.task import Row, Status, Task, failures, json_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +33,7 @@ class Judged:
     arms: tuple[Arm, ...]
     #: One of each arm: its rows by seed, and what they come to; None if no run ended well.
     rows: tuple[tuple[Row, ...], ...]
-    held: tuple[Held, ...]
+    arm_verdicts: tuple[ArmVerdict, ...]
     verdict: Verdict
 
     @property
@@ -48,16 +55,18 @@ class Judged:
 
 def judged(of: Definition, arms: Sequence[Arm], rows: Mapping[Task, Row], seeds: range) -> Judged:
     """Hold the rows of an experiment against what was published."""
-    found = tuple(tuple(rows[each.task(seed)] for seed in seeds) for each in arms)
+    rows_by_arm = tuple(tuple(rows[each.task(seed)] for seed in seeds) for each in arms)
     bounds = [each.limits() for each in of.published]
     against = tuple(
-        held([[value_of(row, each.number) for row in _fine(one)] for each in of.published], bounds)
-        for one in found
+        arm_verdict(
+            [[value_of(row, each.number) for row in _fine(one)] for each in of.published], bounds
+        )
+        for one in rows_by_arm
     )
-    return Judged(of, tuple(arms), found, against, verdict(against))
+    return Judged(of, tuple(arms), rows_by_arm, against, verdict(against))
 
 
-def document(found: Sequence[Judged], n_seeds: int) -> dict[str, Any]:
+def document(experiments: Sequence[Judged], n_seeds: int) -> dict[str, Any]:
     """Lay out what came of all experiments, without their pictures.
 
     Returns:
@@ -70,15 +79,15 @@ def document(found: Sequence[Judged], n_seeds: int) -> dict[str, Any]:
             for unit, rule in RULES.items()
             if unit not in ("1/h", "points")
         ],
-        "experiments": [_experiment(each) for each in found],
+        "experiments": [_experiment(each) for each in experiments],
     }
 
 
-def _experiment(found: Judged) -> dict[str, Any]:
-    head, first = found.definition.head, found.arms[0]
+def _experiment(experiment: Judged) -> dict[str, Any]:
+    head, first = experiment.definition.head, experiment.arms[0]
     task = first.task(0)
     return {
-        "name": found.definition.name,
+        "name": experiment.definition.name,
         "title": head.title,
         "source": head.source,
         "remark": head.remark,
@@ -87,33 +96,35 @@ def _experiment(found: Judged) -> dict[str, Any]:
         "release": task.release,
         "settings": dict(first.strategy.settings),
         "verdict": {
-            "outcome": str(found.verdict.outcome),
-            "sentence": _sentence(found),
-            "arm": found.shown.name,
+            "outcome": str(experiment.verdict.outcome),
+            "sentence": _sentence(experiment),
+            "arm": experiment.shown.name,
         },
-        "published": [_published(each) for each in found.definition.published],
+        "published": [_published(each) for each in experiment.definition.published],
         "arms": [
             _arm(of, rows, against)
-            for of, rows, against in zip(found.arms, found.rows, found.held, strict=True)
+            for of, rows, against in zip(
+                experiment.arms, experiment.rows, experiment.arm_verdicts, strict=True
+            )
         ],
         "picture": None,
     }
 
 
-def _published(found: Published) -> dict[str, Any]:
+def _published(number: PublishedNumber) -> dict[str, Any]:
     return {
-        "number": found.number,
-        "title": found.title,
-        "unit": found.unit,
-        "value": list(found.value),
-        "or_more": found.or_more,
-        "says": found.says,
-        "accepted": [json_number(end) for end in _from_zero(found.limits())],
-        "because": found.because or None,
+        "number": number.number,
+        "title": number.title,
+        "unit": number.unit,
+        "value": list(number.value),
+        "or_more": number.or_more,
+        "says": number.says,
+        "accepted": [json_number(end) for end in _from_zero(number.limits())],
+        "because": number.because or None,
     }
 
 
-def _arm(of: Arm, rows: Sequence[Row], against: Held) -> dict[str, Any]:
+def _arm(of: Arm, rows: Sequence[Row], against: ArmVerdict) -> dict[str, Any]:
     task = of.task(0)
     return {
         "name": of.name,
@@ -126,59 +137,60 @@ def _arm(of: Arm, rows: Sequence[Row], against: Held) -> dict[str, Any]:
         "comes_out": against.comes_out,
         "runs": against.n_runs,
         "at_once": against.n_at_once,
-        "failures": [
-            {"seed": row["seed"], "status": row["status"], "error": row["error"]}
-            for row in rows
-            if row["status"] != Status.OK
-        ],
-        "numbers": [_taken(each) for each in against.taken],
+        "failures": failures(rows),
+        "numbers": [_number(each) for each in against.numbers],
     }
 
 
-def _taken(found: Taken) -> dict[str, Any]:
+def _number(number: NumberVerdict) -> dict[str, Any]:
     return {
-        "median": json_number(found.summary.median),
-        "p10": json_number(found.summary.p10),
-        "p90": json_number(found.summary.p90),
-        "count": found.summary.count,
-        "within": found.n_within,
-        "agreement": str(found.agreement),
+        "median": json_number(number.summary.median),
+        "p10": json_number(number.summary.p10),
+        "p90": json_number(number.summary.p90),
+        "count": number.summary.count,
+        "within": number.n_within,
+        "agreement": str(number.agreement),
     }
 
 
-def _sentence(found: Judged) -> str:
-    """Say the verdict in words, with the numbers that decide it."""
-    outcome = found.verdict.outcome
+def _sentence(experiment: Judged) -> str:
+    """Return the verdict in words, with the numbers that decide it."""
+    outcome = experiment.verdict.outcome
     if outcome is Outcome.COMES_OUT:
-        return f"comes out: all at once in {_share(found)}"
+        return f"comes out: all at once in {_share(experiment)}"
     if outcome is Outcome.ONLY_IF:
-        also = [found.arms[place].name for place in found.verdict.also]
+        also = [experiment.arms[place].name for place in experiment.verdict.also]
         others = f"; also with: {', '.join(also)}" if also else ""
-        return f"comes out only if {found.shown.condition}: all at once in {_share(found)}{others}"
-    against = found.held[found.verdict.arm]
-    pairs = list(zip(found.definition.published, against.taken, strict=True))
+        share = _share(experiment)
+        return f"comes out only if {experiment.shown.condition}: all at once in {share}{others}"
+    against = experiment.arm_verdicts[experiment.verdict.arm]
+    pairs = list(zip(experiment.definition.published, against.numbers, strict=True))
     wrong = [pair for pair in pairs if pair[1].agreement is Agreement.MISSED]
     wrong = wrong or [pair for pair in pairs if pair[1].agreement is Agreement.WITHIN_RANGE]
-    told = "; ".join(_instead(*pair) for pair in wrong)
-    nearest = "" if not found.verdict.arm else f" where it comes nearest, with {found.shown.name},"
-    return f"does not come out because{nearest} {told}"
+    numbers = "; ".join(_instead(*pair) for pair in wrong)
+    nearest = (
+        ""
+        if not experiment.verdict.arm
+        else f" where it comes nearest, with {experiment.shown.name},"
+    )
+    return f"does not come out because{nearest} {numbers}"
 
 
-def _instead(published: Published, taken: Taken) -> str:
+def _instead(published: PublishedNumber, number: NumberVerdict) -> str:
     low, high = (figure(json_number(end)) for end in published.value)
     expected = low if low == high else f"{low} to {high}"
     more = " or more" if published.or_more else ""
-    if not taken.summary.count:
+    if not number.summary.count:
         return f"{published.title} is not there to be measured, and {expected}{more} was published"
     ours, *ends = (
         figure(json_number(each))
-        for each in (taken.summary.median, taken.summary.p10, taken.summary.p90)
+        for each in (number.summary.median, number.summary.p10, number.summary.p90)
     )
     return f"{published.title} is {ours} ({' to '.join(ends)}) and not {expected}{more}"
 
 
-def _share(found: Judged) -> str:
-    against = found.held[found.verdict.arm]
+def _share(experiment: Judged) -> str:
+    against = experiment.arm_verdicts[experiment.verdict.arm]
     return f"{against.n_at_once} of {against.n_runs} runs"
 
 

@@ -48,86 +48,86 @@ class Meaning:
     unit: str
 
 
-def unloads_per_hour(found: Aftermath, run: Run) -> float:
+def unloads_per_hour(aftermath: Aftermath, run: Run) -> float:
     """Unloads in an hour, on average since the event."""
-    return len(found.counted) * 3600 / (run.world.duration_s - run.world.event_s)
+    return len(aftermath.counted) * 3600 / (run.world.duration_s - run.world.event_s)
 
 
-def first_trigger_unloads(found: Aftermath, run: Run) -> float:
+def first_trigger_unloads(aftermath: Aftermath, run: Run) -> float:
     """Bundles that the first round that moved something moved; NaN if none did."""
     del run
-    moved = found.round_moved[found.round_moved > 0]
+    moved = aftermath.round_moved[aftermath.round_moved > 0]
     return float(moved[0]) if len(moved) else np.nan
 
 
-def waves(found: Aftermath, run: Run) -> float:
+def waves(aftermath: Aftermath, run: Run) -> float:
     """Waves of unloads: a new one begins where another broker gives bundles up."""
     del run
-    return float(len(_waves(found)))
+    return float(len(_waves(aftermath)))
 
 
-def first_wave_unloads(found: Aftermath, run: Run) -> float:
+def first_wave_unloads(aftermath: Aftermath, run: Run) -> float:
     """Unloads of the first wave; 0 if there is none."""
-    return _wave(found, 0, run)
+    return _wave(aftermath, 0, run)
 
 
-def second_wave_unloads(found: Aftermath, run: Run) -> float:
+def second_wave_unloads(aftermath: Aftermath, run: Run) -> float:
     """Unloads of the second wave; 0 if there is none."""
-    return _wave(found, 1, run)
+    return _wave(aftermath, 1, run)
 
 
-def random_placements(found: Aftermath, run: Run) -> float:
+def random_placements(aftermath: Aftermath, run: Run) -> float:
     """Unloads that were placed at random, as nobody was below the placer's bar."""
     del run
-    return float(found.shed.is_fallback[found.counted].sum())
+    return float(aftermath.shed.is_fallback[aftermath.counted].sum())
 
 
-def random_streak(found: Aftermath, run: Run) -> float:
+def random_streak(aftermath: Aftermath, run: Run) -> float:
     """Unloads in a row that were placed at random, at most."""
     del run
     longest = streak = 0
-    for is_random in found.shed.is_fallback[found.counted].tolist():
+    for is_random in aftermath.shed.is_fallback[aftermath.counted].tolist():
         streak = streak + 1 if is_random else 0
         longest = max(longest, streak)
     return float(longest)
 
 
-def hottest_percent(found: Aftermath, run: Run) -> float:
+def hottest_percent(aftermath: Aftermath, run: Run) -> float:
     """Highest level of the first five minutes."""
     del run
-    return float(np.nanmax(_first(found)))
+    return float(np.nanmax(_first(aftermath)))
 
 
-def hottest_falls_to_percent(found: Aftermath, run: Run) -> float:
+def hottest_falls_to_percent(aftermath: Aftermath, run: Run) -> float:
     """Lowest level that the broker that was hottest at first comes to from there."""
     del run
-    top, broker = _hottest(found)
-    return float(np.nanmin(found.levels[top:, broker]))
+    top, broker = _hottest(aftermath)
+    return float(np.nanmin(aftermath.levels[top:, broker]))
 
 
-def strong_percent(found: Aftermath, run: Run) -> float:
+def strong_percent(aftermath: Aftermath, run: Run) -> float:
     """Level of the strongest machine in the last ten minutes."""
-    return float(_end(found)[_strongest(run)].mean())
+    return float(_end(aftermath)[_strongest(run)].mean())
 
 
-def weak_percent(found: Aftermath, run: Run) -> float:
+def weak_percent(aftermath: Aftermath, run: Run) -> float:
     """Mean level of all machines but the strongest in the last ten minutes; NaN if all are."""
-    weak = _end(found)[~_strongest(run)]
+    weak = _end(aftermath)[~_strongest(run)]
     return float(weak.mean()) if len(weak) else np.nan
 
 
-def coldest_percent(found: Aftermath, run: Run) -> float:
+def coldest_percent(aftermath: Aftermath, run: Run) -> float:
     """Lowest level of a broker in the last ten minutes."""
     del run
-    return float(np.nanmin(_end(found)))
+    return float(np.nanmin(_end(aftermath)))
 
 
-def score_ratio(found: Aftermath, run: Run) -> float:
+def score_ratio(aftermath: Aftermath, run: Run) -> float:
     """Highest score by lowest in the last ten minutes, the median of its rounds.
 
     UniformLoadShedder's scores are messages/s.
     """
-    del found
+    del aftermath
     rounds = run.rounds
     scores = rounds.scores[rounds.time_s > run.world.duration_s - _END_S].astype(np.float64)
     if not scores.size or np.isnan(scores).all():
@@ -136,55 +136,55 @@ def score_ratio(found: Aftermath, run: Run) -> float:
         return float(np.nanmedian(np.nanmax(scores, axis=1) / np.nanmin(scores, axis=1)))
 
 
-def coldest_after_percent(found: Aftermath, run: Run) -> float:
+def coldest_after_percent(aftermath: Aftermath, run: Run) -> float:
     """Usage of the coldest broker in the fourth to sixth minute after the first trigger."""
     del run
-    after = _after_first(found)
+    after = _after_first(aftermath)
     return float(after.min()) if len(after) else np.nan
 
 
-def others_after_percent(found: Aftermath, run: Run) -> float:
+def others_after_percent(aftermath: Aftermath, run: Run) -> float:
     """Mean usage of all brokers but the coldest in those minutes."""
     del run
-    after = np.sort(_after_first(found))
+    after = np.sort(_after_first(aftermath))
     return float(after[1:].mean()) if len(after) > 1 else np.nan
 
 
-def sources_touched_min(found: Aftermath, run: Run) -> float:
+def sources_touched_min(aftermath: Aftermath, run: Run) -> float:
     """Minutes until 95 of 100 brokers that were there have given a bundle up; or infinite."""
     were_up = ~np.isnan(run.usage[max(0, int(run.world.event_s / run.tick_s) - 1)])
-    needed = int(np.ceil(_NEARLY_ALL * were_up.sum()))
-    sources, first = np.unique(found.shed.source[found.counted], return_index=True)
-    times = np.sort(found.shed_s[found.counted][first[were_up[sources]]])
-    return float(times[needed - 1] / 60) if len(times) >= needed else np.inf
+    enough = int(np.ceil(_NEARLY_ALL * were_up.sum()))
+    sources, first = np.unique(aftermath.shed.source[aftermath.counted], return_index=True)
+    times = np.sort(aftermath.shed_s[aftermath.counted][first[were_up[sources]]])
+    return float(times[enough - 1] / 60) if len(times) >= enough else np.inf
 
 
-def after_first_percent(found: Aftermath, run: Run) -> float:
+def after_first_percent(aftermath: Aftermath, run: Run) -> float:
     """Usage of the first broker that gave bundles up, when that round was over."""
     del run
-    return _source_end(found, 0)
+    return _source_end(aftermath, 0)
 
 
-def after_second_percent(found: Aftermath, run: Run) -> float:
+def after_second_percent(aftermath: Aftermath, run: Run) -> float:
     """Usage of the first broker that gave bundles up after the second round that moved some.
 
     NaN if there is none, or if another broker gave them up.
     """
     del run
-    return _source_end(found, 1)
+    return _source_end(aftermath, 1)
 
 
-def next_score_percent(found: Aftermath, run: Run) -> float:
+def next_score_percent(aftermath: Aftermath, run: Run) -> float:
     """Score of the first broker that gave bundles up, one round later.
 
     Of strategies whose scores are fractions, such as ThresholdShedder.
     """
-    return _later_score(found, run, 1)
+    return _later_score(aftermath, run, 1)
 
 
-def second_score_percent(found: Aftermath, run: Run) -> float:
+def second_score_percent(aftermath: Aftermath, run: Run) -> float:
     """Score of the first broker that gave bundles up, two rounds later; of such strategies."""
-    return _later_score(found, run, 2)
+    return _later_score(aftermath, run, 2)
 
 
 #: Name → number, besides `MEASURES`.
@@ -229,8 +229,8 @@ def numbers(run: Run) -> dict[str, float]:
     """
     if run.is_cut:
         return dict.fromkeys(NUMBERS, np.nan)
-    found = aftermath(trajectory(run))
-    return {name: number.take(found, run) for name, number in NUMBERS.items()}
+    of_run = aftermath(trajectory(run))
+    return {name: number.take(of_run, run) for name, number in NUMBERS.items()}
 
 
 def value_of(row: Mapping[str, Any], name: str) -> float:
@@ -239,34 +239,34 @@ def value_of(row: Mapping[str, Any], name: str) -> float:
     return np.nan if value is None else float(value)
 
 
-def _waves(found: Aftermath) -> list[int]:
+def _waves(aftermath: Aftermath) -> list[int]:
     """Count the unloads of each wave, in order of time."""
-    sources: Ints = found.shed.source[found.counted]
+    sources: Ints = aftermath.shed.source[aftermath.counted]
     if not len(sources):
         return []
     edges = np.flatnonzero(np.diff(sources, prepend=-2, append=-2))
     return [int(length) for length in np.diff(edges)]
 
 
-def _wave(found: Aftermath, place: int, run: Run) -> float:
+def _wave(aftermath: Aftermath, place: int, run: Run) -> float:
     del run
-    lengths = _waves(found)
+    lengths = _waves(aftermath)
     return float(lengths[place]) if place < len(lengths) else 0.0
 
 
-def _first(found: Aftermath) -> NDArray[np.float32]:
-    return found.levels[: max(1, round(_START_S / found.step_s))]
+def _first(aftermath: Aftermath) -> NDArray[np.float32]:
+    return aftermath.levels[: max(1, round(_START_S / aftermath.step_s))]
 
 
-def _hottest(found: Aftermath) -> tuple[int, int]:
-    """Say at which sample of the first five minutes the level was highest, and whose it was."""
-    sample, broker = np.unravel_index(np.nanargmax(_first(found)), _first(found).shape)
+def _hottest(aftermath: Aftermath) -> tuple[int, int]:
+    """Return at which sample of the first five minutes the level was highest, and whose it was."""
+    sample, broker = np.unravel_index(np.nanargmax(_first(aftermath)), _first(aftermath).shape)
     return int(sample), int(broker)
 
 
-def _end(found: Aftermath) -> Floats:
+def _end(aftermath: Aftermath) -> Floats:
     """Average each broker's level over the last ten minutes; NaN if it was down."""
-    last = found.levels[-max(1, round(_END_S / found.step_s)) :].astype(np.float64)
+    last = aftermath.levels[-max(1, round(_END_S / aftermath.step_s)) :].astype(np.float64)
     return np.asarray(last.mean(axis=0))
 
 
@@ -275,38 +275,38 @@ def _strongest(run: Run) -> NDArray[np.bool_]:
     return np.asarray(capacity == capacity.max())
 
 
-def _after_first(found: Aftermath) -> Floats:
+def _after_first(aftermath: Aftermath) -> Floats:
     """Average each broker's usage some minutes after the first trigger; none if there is none."""
-    triggers = found.round_s[found.round_moved > 0]
+    triggers = aftermath.round_s[aftermath.round_moved > 0]
     if not len(triggers):
         return np.empty(0)
-    begin, end = (int((triggers[0] + after) / found.step_s) for after in _AFTER_S)
-    usage = found.usage[begin:end].astype(np.float64)
+    begin, end = (int((triggers[0] + after) / aftermath.step_s) for after in _AFTER_S)
+    usage = aftermath.usage[begin:end].astype(np.float64)
     known = usage[:, ~np.isnan(usage).any(axis=0)]
     return np.asarray(known.mean(axis=0)) if len(known) else np.empty(0)
 
 
-def _source_end(found: Aftermath, place: int) -> float:
+def _source_end(aftermath: Aftermath, place: int) -> float:
     """Return the usage in which a round that moved something left the first source."""
-    shed = found.shed
-    rounds = list(dict.fromkeys(shed.round[found.counted].tolist()))
+    shed = aftermath.shed
+    rounds = list(dict.fromkeys(shed.round[aftermath.counted].tolist()))
     if place >= len(rounds):
         return np.nan
-    source = shed.source[found.counted[0]]
+    source = shed.source[aftermath.counted[0]]
     ends = [
         shed.source_end[i]
-        for i in found.counted.tolist()
+        for i in aftermath.counted.tolist()
         if shed.round[i] == rounds[place] and shed.source[i] == source
     ]
     return float(ends[0]) if ends else np.nan
 
 
-def _later_score(found: Aftermath, run: Run, rounds_later: int) -> float:
+def _later_score(aftermath: Aftermath, run: Run, rounds_later: int) -> float:
     """Return the first source's score some rounds after the one in which it was one."""
-    if not len(found.counted):
+    if not len(aftermath.counted):
         return np.nan
-    first = found.counted[0]
-    place = int(found.shed.round[first]) + rounds_later
+    first = aftermath.counted[0]
+    place = int(aftermath.shed.round[first]) + rounds_later
     if place >= len(run.rounds.scores):
         return np.nan
-    return 100 * float(run.rounds.scores[place, found.shed.source[first]])
+    return 100 * float(run.rounds.scores[place, aftermath.shed.source[first]])

@@ -13,7 +13,7 @@ from trimtab.lab.outcomes import trajectory
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats
 from trimtab.trials.reproduce.arms import Arm
-from trimtab.trials.reproduce.published import Published
+from trimtab.trials.reproduce.published_number import PublishedNumber
 from trimtab.trials.sweep.simulation import Simulation
 
 #: Minutes before the event that are shown.
@@ -33,7 +33,7 @@ _QUANTILES: Mapping[str, float] = {
 _TIMES = ("first_trigger_min", "last_unload_min", "sources_touched_min")
 
 
-def picture(arm: Arm, seed: int, published: Iterable[Published]) -> dict[str, Any]:
+def picture(arm: Arm, seed: int, published: Iterable[PublishedNumber]) -> dict[str, Any]:
     """Simulate a run again, and take what its picture shows.
 
     Returns:
@@ -41,8 +41,8 @@ def picture(arm: Arm, seed: int, published: Iterable[Published]) -> dict[str, An
         that were published; minutes are since the event.
     """
     run = Simulation({arm.scenario_name: arm.scenario}).run(arm.task(seed))
-    found = trajectory(run)
-    minutes = (np.arange(len(found.usage)) + 1) * found.step_s / 60 - run.world.event_s / 60
+    usage = trajectory(run)
+    minutes = (np.arange(len(usage.usage)) + 1) * usage.step_s / 60 - run.world.event_s / 60
     shown = np.flatnonzero(minutes >= -_BEFORE_MIN)
     shown = shown[:: max(1, math.ceil(len(shown) / _SAMPLES_MAX))]
     return {
@@ -51,7 +51,7 @@ def picture(arm: Arm, seed: int, published: Iterable[Published]) -> dict[str, An
         "minutes": [round(minute, 2) for minute in minutes[shown].tolist()],
         "series": [
             {"name": name, "usage": [_rounded(value) for value in values.tolist()]}
-            for name, values in _series(found.brokers, found.usage[shown])
+            for name, values in _series(usage.brokers, usage.usage[shown])
         ],
         "unloads": _unloads(run),
         "published": [

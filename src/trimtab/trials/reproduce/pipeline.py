@@ -50,8 +50,8 @@ def _is_good(document: Document) -> bool:
 
 
 def _pictures(document: Document) -> dict[str, str]:
-    drawn = {f"{each['name']}.svg": picture_alone(each) for each in document["experiments"]}
-    return {name: svg for name, svg in drawn.items() if svg is not None}
+    pictures = {f"{each['name']}.svg": picture_alone(each) for each in document["experiments"]}
+    return {name: svg for name, svg in pictures.items() if svg is not None}
 
 
 REPRODUCTIONS = Form(
@@ -68,13 +68,15 @@ def _document(
     """Return what came of all experiments, with the picture of one run each."""
     by_task = {Task.of(row): row for row in rows}
     pairs = zip(definitions, laid_out, strict=True)
-    found = [judged(of, each, by_task, seeds) for of, each in pairs]
-    told = document(found, len(seeds))
-    for each, one in zip(told["experiments"], found, strict=True):
+    experiments = [judged(of, each, by_task, seeds) for of, each in pairs]
+    answer = document(experiments, len(seeds))
+    for each, one in zip(answer["experiments"], experiments, strict=True):
         each["picture"] = _picture(one)
-    return told
+    return answer
 
 
-def _picture(found: Judged) -> dict[str, Any] | None:
-    seed = found.typical_seed
-    return None if seed is None else picture(found.shown, seed, found.definition.published)
+def _picture(experiment: Judged) -> dict[str, Any] | None:
+    seed = experiment.typical_seed
+    return (
+        None if seed is None else picture(experiment.shown, seed, experiment.definition.published)
+    )

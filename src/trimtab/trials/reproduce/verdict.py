@@ -44,7 +44,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class NumberVerdict:
     """One number over the seeds of an arm."""
 
     summary: Summary
@@ -58,26 +58,26 @@ class Arm:
     """The experiment as it stands, or one variant of it, over all seeds."""
 
     #: One of each published number, in order.
-    taken: tuple[Taken, ...]
+    numbers: tuple[NumberVerdict, ...]
     #: Runs that came to their end, and those in which every number lies within its bounds.
     n_runs: int
     n_at_once: int
 
     @property
     def comes_out(self) -> bool:
-        """Say whether the arm shows what was published."""
-        is_like = self.n_missed == 0 and 2 * self.n_reached >= len(self.taken)
+        """Return whether the arm shows what was published."""
+        is_like = self.n_missed == 0 and 2 * self.n_reached >= len(self.numbers)
         return is_like and self.n_at_once >= max(1.0, _AT_ONCE_SHARE * self.n_runs)
 
     @property
     def n_missed(self) -> int:
         """Count the numbers that are missed."""
-        return sum(each.agreement is Agreement.MISSED for each in self.taken)
+        return sum(each.agreement is Agreement.MISSED for each in self.numbers)
 
     @property
     def n_reached(self) -> int:
         """Count the numbers that are reached."""
-        return sum(each.agreement is Agreement.REACHED for each in self.taken)
+        return sum(each.agreement is Agreement.REACHED for each in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,31 +107,31 @@ def arm(values: Sequence[Sequence[float]], bounds: Sequence[Span]) -> Arm:
         [low <= value <= high for value in of]
         for of, (low, high) in zip(values, bounds, strict=True)
     ]
-    taken = tuple(
-        Taken(summary(of), agreement(of, each), sum(within))
+    numbers = tuple(
+        NumberVerdict(summary(of), agreement(of, each), sum(within))
         for of, each, within in zip(values, bounds, is_within, strict=True)
     )
-    return Arm(taken, n_runs, sum(all(each) for each in zip(*is_within, strict=True)))
+    return Arm(numbers, n_runs, sum(all(each) for each in zip(*is_within, strict=True)))
 
 
 def agreement(values: Sequence[float], bounds: Span) -> Agreement:
-    """Say how a number over many seeds stands to what was published.
+    """Return how a number over many seeds stands to what was published.
 
     >>> agreement([3, 4, 9], (4, 12)), agreement([1, 1, 4], (4, 12)), agreement([], (4, 12))
     (<Agreement.REACHED: 'reached'>, <Agreement.MISSED: 'missed'>, <Agreement.MISSED: 'missed'>)
     """
     low, high = bounds
-    found = summary(values)
-    if not found.count or 2 * found.count < len(values):
+    summarized = summary(values)
+    if not summarized.count or 2 * summarized.count < len(values):
         return Agreement.MISSED
-    if low <= found.median <= high:
+    if low <= summarized.median <= high:
         return Agreement.REACHED
-    touches = found.p10 <= high and found.p90 >= low
+    touches = summarized.p10 <= high and summarized.p90 >= low
     return Agreement.WITHIN_RANGE if touches else Agreement.MISSED
 
 
 def verdict(arms: Sequence[Arm]) -> Verdict:
-    """Say whether an experiment comes out.
+    """Return whether an experiment comes out.
 
     Args:
         arms: the experiment as it stands, and then its variants.

@@ -16,11 +16,11 @@ from pyspark import SparkContext
 from trimtab.diagnose import diagnose
 from trimtab.ingest import Recording, ingest
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError, Rebuilt
-from trimtab.lab.reconstruct.evidence import Told
+from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.settings import SettingError
 from trimtab.spark.session import plain_faults, progress
-from trimtab.trials.recorded_cluster import Recorded, recorded, refuse_unrecorded
+from trimtab.trials.recorded_cluster import RecordedCluster, recorded, refuse_unrecorded
 from trimtab.trials.rerun.comparison import Stretch, compared
 from trimtab.trials.rerun.holding import beside
 from trimtab.trials.rerun.letting_go import Freed, freed
@@ -35,7 +35,7 @@ class Rerun:
     """What came of it."""
 
     document: Mapping[str, Any]
-    told: Told
+    evidence: Evidence
     rebuilt: Rebuilt
     free: tuple[Freed, ...]
 
@@ -52,7 +52,9 @@ def rerun(spark: SparkContext, recording: Recording, question: Question) -> Reru
     return simulated_again(*reconstructed(spark, recording), question)
 
 
-def reconstructed(spark: SparkContext, recording: Recording) -> tuple[Recorded, Mapping[str, Any]]:
+def reconstructed(
+    spark: SparkContext, recording: Recording
+) -> tuple[RecordedCluster, Mapping[str, Any]]:
     """Read a recording and rebuild its cluster; what the diagnosis found comes with it.
 
     Raises:
@@ -69,7 +71,9 @@ def reconstructed(spark: SparkContext, recording: Recording) -> tuple[Recorded, 
         return recorded(tables, document), document
 
 
-def simulated_again(cluster: Recorded, document: Mapping[str, Any], question: Question) -> Rerun:
+def simulated_again(
+    cluster: RecordedCluster, document: Mapping[str, Any], question: Question
+) -> Rerun:
     """Simulate a cluster that has been rebuilt.
 
     Args:
@@ -85,18 +89,20 @@ def simulated_again(cluster: Recorded, document: Mapping[str, Any], question: Qu
         The same arguments give the same document.
     """
     _refuse_unsteered(cluster)
-    again, told = cluster.rebuilt, cluster.told
+    again, evidence = cluster.rebuilt, cluster.evidence
     from_s, to_s = moments(question, again.grid.from_s, float(again.grid.end_s[-1]))
-    held = beside(again, cluster.balancer, told.rounds)
+    pairs = beside(again, cluster.balancer, evidence.rounds)
     seeds = range(question.n_seeds)
     free = tuple(freed(again, cluster.balancer, from_s, seed) for seed in seeds)
-    said = compared(again, told.rounds, held, free, Stretch(from_s, to_s, cluster.interval_s))
-    return Rerun({name: document[name] for name in _KEPT} | said, told, again, free)
+    comparison = compared(
+        again, evidence.rounds, pairs, free, Stretch(from_s, to_s, cluster.interval_s)
+    )
+    return Rerun({name: document[name] for name in _KEPT} | comparison, evidence, again, free)
 
 
-def _refuse_unsteered(cluster: Recorded) -> None:
+def _refuse_unsteered(cluster: RecordedCluster) -> None:
     """Refuse a cluster of whose leader nothing is known, so that nothing can be compared."""
-    if cluster.is_shedding and not cluster.told.rounds:
+    if cluster.is_shedding and not cluster.evidence.rounds:
         raise NothingToSimulateError(
             "no round of a leader is known; expected the log of the broker that led, as "
             "logs/<broker>/*.log"

@@ -67,17 +67,17 @@ def _iso(time_s: float) -> str:
 def _fit(fit: Fit) -> dict[str, Any]:
     return {
         "windows": fit.n_windows,
-        "error_points": _known(fit.error_points),
-        "r_squared": _known(fit.r_squared),
+        "error_points": _finite(fit.error_points),
+        "r_squared": _finite(fit.r_squared),
     }
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
 def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
-    """Say how the simulated leader would have decided where the real one decided."""
+    """Return how the simulated leader would have decided where the real one decided."""
     return {
         "rounds": [
             {
@@ -86,7 +86,7 @@ def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
                 "simulated": each.simulated,
                 "same": each.same,
                 "placed": each.placed,
-                "score_error": _known(each.score_error),
+                "score_error": _finite(each.score_error),
                 "doubt": each.doubt,
             }
             for each in held
@@ -102,7 +102,7 @@ def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
 def _free(
     rebuilt: Rebuilt, real: Sequence[Round], free: Sequence[Freed], stretch: Stretch
 ) -> dict[str, Any]:
-    """Say what simulated leaders did that were left to themselves."""
+    """Return what simulated leaders did that were left to themselves."""
     moved = [
         np.array([m if _is_inside(t, stretch) else 0 for t, m in _rounds(each)]) for each in free
     ]
@@ -185,9 +185,9 @@ def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, 
 
 def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
     """Percent of the busiest resource that brokers told, (n_ticks, n_brokers)."""
-    told = rebuilt.used.told
-    known = np.where(np.isnan(told), -np.inf, told).max(axis=0)
-    return np.where(np.isinf(known), np.nan, known).astype(np.float32)
+    by_resource = rebuilt.used.usage
+    busiest = np.where(np.isnan(by_resource), -np.inf, by_resource).max(axis=0)
+    return np.where(np.isinf(busiest), np.nan, busiest).astype(np.float32)
 
 
 def real_rate(rebuilt: Rebuilt, free: Sequence[Freed]) -> Floats:
@@ -203,14 +203,14 @@ def _spreads(
     """Put the spread over brokers beside the real one, over time, seed by seed."""
     tick_s = rebuilt.grid.tick_s
     part = slice(math.ceil(stretch.from_s / tick_s), int(stretch.to_s // tick_s))
-    found: dict[str, dict[str, Any] | None] = {}
+    spreads: dict[str, dict[str, Any] | None] = {}
     for name, real, simulated in (
         ("rate", real_rate(rebuilt, free), [each.rate for each in free]),
         ("usage", real_usage(rebuilt), [each.usage for each in free]),
     ):
         pairs = [_pair(real[part], each[part]) for each in simulated]
-        found[name] = _beside([pair for pair in pairs if pair.shape[1]])
-    return found
+        spreads[name] = _beside([pair for pair in pairs if pair.shape[1]])
+    return spreads
 
 
 def _pair(real: Floats | NDArray[np.float32], simulated: Floats | NDArray[np.float32]) -> Floats:
@@ -228,13 +228,13 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
         return None
     means = np.array([pair.mean(axis=1) for pair in pairs])
     related = [_correlation(*pair) for pair in pairs]
-    known = [value for value in related if not math.isnan(value)]
+    correlations = [value for value in related if not math.isnan(value)]
     return {
         # What is known of the real one is the same whatever the seed, but for brokers that
         # are down in one of them.
         "real": float(np.median(means[:, 0])),
         **_quantiles(means[:, 1].tolist()),
-        "correlation": _quantiles(known) if known else None,
+        "correlation": _quantiles(correlations) if correlations else None,
     }
 
 

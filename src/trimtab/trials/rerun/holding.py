@@ -46,12 +46,12 @@ def beside(rebuilt: Rebuilt, balancer: Balancer, rounds: Sequence[Round]) -> tup
         rounds: of the real leader.
     """
     simulation = Simulation(rebuilt.world, balancer, rebuilt.parameters, rebuilt.surroundings)
-    found = []
+    pairs = []
     for looked in held(simulation, rebuilt.course, rebuilt.world.duration_s):
         time_s = looked.time_s + rebuilt.grid.from_s
         real = next(each for each in rounds if abs(each.time_s - time_s) < _SAME_S)
-        found.append(_compared(simulation, looked, real))
-    return tuple(found)
+        pairs.append(_compared(simulation, looked, real))
+    return tuple(pairs)
 
 
 def _compared(simulation: Simulation, looked: LookedOn, real: Round) -> Beside:
@@ -70,7 +70,7 @@ def _compared(simulation: Simulation, looked: LookedOn, real: Round) -> Beside:
 
 
 def _is_placed(simulation: Simulation, time_s: float, bundle: int, target: int) -> bool:
-    """Say whether the simulated placer might have sent a bundle where it really went."""
+    """Return whether the simulated placer might have sent a bundle where it really went."""
     load = simulation.leader.load(time_s - simulation.settings.grace_period_s)
     try:
         among = simulation.placing.among(load, bundle)

@@ -39,9 +39,9 @@ def freed(rebuilt: Rebuilt, balancer: Balancer, let_go_s: float, seed: int) -> F
         let_go_s: s from the beginning.
         seed: of what chance brings.
     """
-    found = led(rebuilt, balancer, let_go_s, seed)
-    run, moves = found.run, found.run.moves
-    rate = carried(rebuilt, found.owner)
+    lead = led(rebuilt, balancer, let_go_s, seed)
+    run, moves = lead.run, lead.run.moves
+    rate = carried(rebuilt, lead.owner)
     rate[np.isnan(run.usage)] = np.nan
     return Freed(
         seed=seed,
@@ -58,12 +58,12 @@ def freed(rebuilt: Rebuilt, balancer: Balancer, let_go_s: float, seed: int) -> F
 
 def _by_window(rebuilt: Rebuilt, usage: NDArray[np.float32]) -> NDArray[np.float32]:
     """Average over the windows of the real hosts, so that both are means of the same time."""
-    found = np.full_like(usage, np.nan)
+    means = np.full_like(usage, np.nan)
     for span, broker in rebuilt.used.spans:
-        known = usage[span, broker][~np.isnan(usage[span, broker])]
-        if known.size:
-            found[span, broker] = known.mean()
-    return found
+        values = usage[span, broker][~np.isnan(usage[span, broker])]
+        if values.size:
+            means[span, broker] = values.mean()
+    return means
 
 
 def carried(rebuilt: Rebuilt, owner: Ints) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Tell a comparison."""
+    """Return a comparison."""
     strategies = document["strategies"]
     yield (
         f"{document['recording']}: {strategies['shedding']} + {strategies['placement']}, "
@@ -19,7 +19,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"Not told, and taken instead (simulated in ticks of {document['tick_s']:g} s):"
     yield from (f"  {words}" for words in document["untold"])
     yield ""
-    yield from _held(document["held"])
+    yield from _round_by_round(document["held"])
     yield ""
     yield from _free(document["free"])
 
@@ -31,18 +31,18 @@ def _clock(time: str) -> str:
 def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
     yield "What traffic costs, fitted to windows of a minute:"
     for name, words in (("cpu", "CPU"), ("network", "NIC")):
-        found = fit[name]
-        if found["r_squared"] is None:
-            yield f"  {words}: too few windows ({found['windows']}); taken to cost nothing"
+        resource = fit[name]
+        if resource["r_squared"] is None:
+            yield f"  {words}: too few windows ({resource['windows']}); taken to cost nothing"
             continue
-        error = f"misses {found['error_points']:.1f} points, R² {found['r_squared']:.2f}"
-        yield f"  {words}: {error}, {found['windows']} windows"
+        error = f"misses {resource['error_points']:.1f} points, R² {resource['r_squared']:.2f}"
+        yield f"  {words}: {error}, {resource['windows']} windows"
 
 
-def _held(held: Mapping[str, Any]) -> Iterator[str]:
+def _round_by_round(rounds: Mapping[str, Any]) -> Iterator[str]:
     yield "Bundles move as they did; what would the simulated leader have done?"
     yield "      time  unloads: real  simulated  same   placed so   score off"
-    for row in held["rounds"]:
+    for row in rounds["rounds"]:
         off = "?" if row["score_error"] is None else f"{100 * row['score_error']:.1f} %"
         placed = f"{row['placed']}/{row['real']}" if row["real"] else ""
         doubt = f"   {row['doubt']}" if row["doubt"] else ""
@@ -51,9 +51,9 @@ def _held(held: Mapping[str, Any]) -> Iterator[str]:
             f"  {placed:>10}  {off:>10}{doubt}"
         )
     yield (
-        f"  agreed whether to shed in {held['same_trigger']} of {len(held['rounds'])} rounds; "
-        f"{held['unloads_same']} of {held['unloads_real']} unloads the same bundle, "
-        f"{held['unloads_placed']} placed alike"
+        f"  agreed whether to shed in {rounds['same_trigger']} of {len(rounds['rounds'])} rounds; "
+        f"{rounds['unloads_same']} of {rounds['unloads_real']} unloads the same bundle, "
+        f"{rounds['unloads_placed']} placed alike"
     )
 
 
@@ -73,22 +73,24 @@ def _free(free: Mapping[str, Any]) -> Iterator[str]:
     for name in ("triggers", "unloads"):
         yield f"  {name}: real {free[name]['real']}, simulated {_range(free[name])}"
     for name, words in (("rate", "message rates, messages/s"), ("usage", "usage, points")):
-        found = free["spread"][name]
-        yield f"  spread of {words}: {_spread(found)}"
+        spread = free["spread"][name]
+        yield f"  spread of {words}: {_spread(spread)}"
 
 
-def _spread(found: Mapping[str, Any] | None) -> str:
-    if found is None:
+def _spread(spread: Mapping[str, Any] | None) -> str:
+    if spread is None:
         return "not known"
-    related = found["correlation"]
-    told = "not known" if related is None else _range(related, 2)
-    return f"real {found['real']:.1f}, simulated {_range(found, 1)}; correlation {told}"
+    related = spread["correlation"]
+    correlation = "not known" if related is None else _range(related, 2)
+    return f"real {spread['real']:.1f}, simulated {_range(spread, 1)}; correlation {correlation}"
 
 
-def _range(found: Mapping[str, float], digits: int | None = None) -> str:
+def _range(quantiles: Mapping[str, float], digits: int | None = None) -> str:
     """Show a median and what lies between the 10th and the 90th percentile."""
     median, low, high = (
-        f"{found[name]:g}" if digits is None else f"{round(found[name], digits) + 0.0:.{digits}f}"
+        f"{quantiles[name]:g}"
+        if digits is None
+        else f"{round(quantiles[name], digits) + 0.0:.{digits}f}"
         for name in ("median", "p10", "p90")
     )
     return f"{median} ({low} to {high})"

@@ -30,41 +30,45 @@ _BY_RATE = frozenset({"UniformLoadShedder"})
 _Row: TypeAlias = dict[str, Any]
 
 
-def plot(found: Rerun, path: Path) -> None:
+def plot(comparison: Rerun, path: Path) -> None:
     """Draw a comparison into a file, .svg or .png."""
-    draw(chart(found), path)
+    draw(chart(comparison), path)
 
 
-def chart(found: Rerun) -> dict[str, Any]:
+def chart(comparison: Rerun) -> dict[str, Any]:
     """Fill the chart with a comparison."""
     text = files("trimtab.trials.rerun").joinpath("charts", "beside.vl.json").read_text("utf-8")
     spec: dict[str, Any] = json.loads(text)
-    shown, document = typical(found.free), found.document
+    run, document = typical(comparison.free), comparison.document
     is_rate = document["strategies"]["shedding"] in _BY_RATE
     what = "messages/s" if is_rate else "usage, %"
     real: Floats | NDArray[np.float32] = (
-        real_rate(found.rebuilt, found.free) if is_rate else real_usage(found.rebuilt)
+        real_rate(comparison.rebuilt, comparison.free)
+        if is_rate
+        else real_usage(comparison.rebuilt)
     )
-    simulated: Floats | NDArray[np.float32] = shown.rate if is_rate else shown.usage
-    from_s = found.rebuilt.grid.from_s
+    simulated: Floats | NDArray[np.float32] = run.rate if is_rate else run.usage
+    from_s = comparison.rebuilt.grid.from_s
     spec["datasets"] = {
-        "real": _lines(found, real),
-        "simulated": _lines(found, simulated),
-        "events": [{"minute": event.time_s / 60} for event in found.rebuilt.world.events],
+        "real": _lines(comparison, real),
+        "simulated": _lines(comparison, simulated),
+        "events": [{"minute": event.time_s / 60} for event in comparison.rebuilt.world.events],
         "rounds_real": [
-            {"minute": (each.time_s - from_s) / 60} for each in found.told.rounds if each.unloads
+            {"minute": (each.time_s - from_s) / 60}
+            for each in comparison.evidence.rounds
+            if each.unloads
         ],
         "rounds_simulated": [
-            {"minute": time_s / 60} for time_s in shown.round_s[shown.moved > 0].tolist()
+            {"minute": time_s / 60} for time_s in run.round_s[run.moved > 0].tolist()
         ],
         "unloads": [
             {"minute": (datetime.fromisoformat(row["time"]).timestamp() - from_s) / 60} | row
             for row in document["free"]["rounds"]
         ],
     }
-    for view, who in zip(spec["vconcat"], ("real", f"simulated, seed {shown.seed}"), strict=False):
+    for view, who in zip(spec["vconcat"], ("real", f"simulated, seed {run.seed}"), strict=False):
         view["encoding"]["y"]["axis"]["title"] = f"{who}: {what}"
-    last = found.rebuilt.world.duration_s / 60
+    last = comparison.rebuilt.world.duration_s / 60
     for view in spec["vconcat"]:
         view["encoding"]["x"]["scale"]["domain"] = [0, last]
     spec["title"] = {"text": _title(document), "subtitle": _subtitle(document["free"])}
@@ -85,20 +89,24 @@ def _title(document: Mapping[str, Any]) -> str:
 
 
 def _subtitle(free: Mapping[str, Any]) -> str:
-    told = [
+    counts = [
         f"{name}: real {free[name]['real']}, simulated {free[name]['median']:g} "
         f"({free[name]['p10']:g} to {free[name]['p90']:g})"
         for name in ("triggers", "unloads")
     ]
-    return f"{'; '.join(told)}; {free['seeds']} seeds"
+    return f"{'; '.join(counts)}; {free['seeds']} seeds"
 
 
-def _lines(found: Rerun, values: Floats | NDArray[np.float32]) -> list[_Row]:
+def _lines(comparison: Rerun, values: Floats | NDArray[np.float32]) -> list[_Row]:
     """Lay out each broker's line; it is broken where nothing is known."""
     every = max(1, math.ceil(len(values) / _SAMPLES_MAX))
-    minutes = ((np.arange(len(values)) + 1) * found.rebuilt.grid.tick_s / 60)[every - 1 :: every]
+    minutes = ((np.arange(len(values)) + 1) * comparison.rebuilt.grid.tick_s / 60)[
+        every - 1 :: every
+    ]
     return [
         {"minute": minute, "broker": name, "value": None if math.isnan(value) else round(value, 1)}
-        for name, column in zip(found.told.brokers, values[every - 1 :: every].T, strict=True)
+        for name, column in zip(
+            comparison.evidence.brokers, values[every - 1 :: every].T, strict=True
+        )
         for minute, value in zip(minutes.tolist(), column.tolist(), strict=True)
     ]

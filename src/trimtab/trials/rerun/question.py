@@ -59,8 +59,8 @@ def moments(question: Question, from_s: float, to_s: float) -> tuple[float, floa
     end = _seconds("--to", question.to_text, from_s) if question.to_text else to_s
     if not from_s <= begin < end <= to_s:
         raise QuestionError(
-            f"--from, --to: found {_said(begin)} to {_said(end)}, expected a stretch within "
-            f"{_said(from_s)} to {_said(to_s)}"
+            f"--from, --to: found {_iso(begin)} to {_iso(end)}, expected a stretch within "
+            f"{_iso(from_s)} to {_iso(to_s)}"
         )
     return begin - from_s, end - from_s
 
@@ -70,14 +70,14 @@ def _seconds(option: str, text: str, from_s: float) -> float:
     first = datetime.fromtimestamp(from_s, UTC)
     try:
         if "-" in text:
-            found = datetime.fromisoformat(text)
-            return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+            moment = datetime.fromisoformat(text)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
         return datetime.combine(first.date(), time.fromisoformat(text), UTC).timestamp()
     except ValueError:
         raise QuestionError(
-            f"{option}: found {text!r}, expected a time such as 07:15 or {_said(from_s)}"
+            f"{option}: found {text!r}, expected a time such as 07:15 or {_iso(from_s)}"
         ) from None
 
 
-def _said(time_s: float) -> str:
+def _iso(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -39,42 +39,42 @@ def simulate(question: Question, picture: Path | None, folder: Path | None) -> R
         if picture is not None:
             check_plot(picture)
         experiment = posed(question)
-        found = result(experiment, run(experiment))
+        answer = result(experiment, run(experiment))
         if picture is not None:
-            plot(found, picture)
+            plot(answer, picture)
         if folder is not None:
-            _write(found, folder)
+            _write(answer, folder)
     except OSError as error:
         raise TrimtabError(str(error)) from error
-    return found
+    return answer
 
 
-def tell(found: Result, as_json: bool) -> Iterator[str]:
-    """Tell a result, for a person or for a program."""
+def tell(answer: Result, as_json: bool) -> Iterator[str]:
+    """Return a result, for a person or for a program."""
     if as_json:
-        yield json.dumps(document(found), indent=1, ensure_ascii=False)
+        yield json.dumps(document(answer), indent=1, ensure_ascii=False)
         return
-    yield from opening(found)
+    yield from opening(answer)
     yield ""
     yield from LEGEND
-    yield from history(found)
-    yield from ("", "Outcomes since the event" if found.run.world.event_s else "Outcomes")
-    yield from outcome_lines(found)
-    if found.verdicts:
+    yield from history(answer)
+    yield from ("", "Outcomes since the event" if answer.run.world.event_s else "Outcomes")
+    yield from outcome_lines(answer)
+    if answer.verdicts:
         yield from ("", "Expectations")
-        yield from expectation_lines(found)
-    if found.run.is_cut:
+        yield from expectation_lines(answer)
+    if answer.run.is_cut:
         yield from ("", "The run was cut short: nothing may be concluded of it.")
-    yield from ("", "To repeat it:", f"  {found.experiment.command}")
+    yield from ("", "To repeat it:", f"  {answer.experiment.command}")
 
 
-def _write(found: Result, folder: Path) -> None:
+def _write(answer: Result, folder: Path) -> None:
     """Write a folder; its files go into place when they are whole."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {
-        "history.txt": "\n".join([*tell(found, as_json=False), ""]),
-        "outcomes.json": "\n".join([*tell(found, as_json=True), ""]),
+        "history.txt": "\n".join([*tell(answer, as_json=False), ""]),
+        "outcomes.json": "\n".join([*tell(answer, as_json=True), ""]),
     }
     for name, text in texts.items():
         write_whole(folder / name, text)
-    plot(found, folder / "usage.svg")
+    plot(answer, folder / "usage.svg")

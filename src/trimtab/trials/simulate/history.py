@@ -53,14 +53,14 @@ class _Quiet:
 class History:
     """The history of one run."""
 
-    def __init__(self, found: Result) -> None:
+    def __init__(self, answer: Result) -> None:
         """Look up what every round needs."""
-        self.found, self.run = found, found.run
+        self.answer, self.run = answer, answer.run
         self.brokers = short_brokers(self.run.world.machines.names)
         self.bundles = short_bundles(self.run.world.bundles.names)
-        self.usage = found.trajectory.usage
+        self.usage = answer.trajectory.usage
         self.spread = spread(self.usage)
-        balancer = found.experiment.balancer
+        balancer = answer.experiment.balancer
         self.entry = shedder(balancer.shedder, balancer.release) if balancer.shedder else None
         self.settings = self.entry and self.entry.settings(balancer.conf, balancer.release)
         self.scores_as = (100.0, "{:.0f}")
@@ -74,7 +74,7 @@ class History:
     def lines(self) -> Iterator[str]:
         """Tell everything, in order of time."""
         run = self.run
-        happened = sorted([*happenings(self.found), *self._placements()], key=itemgetter(0))
+        happened = sorted([*happenings(self.answer), *self._placements()], key=itemgetter(0))
         quiet: _Quiet | None = None
         for number, time_s in enumerate(run.rounds.time_s.tolist()):
             what = self._nothing(number)
@@ -87,7 +87,7 @@ class History:
             if what:
                 quiet = _Quiet(quiet.first if quiet else number, number, what)
             else:
-                yield from self._told(number)
+                yield from self._round(number)
         if quiet:
             yield self._folded(quiet)
         yield from (self._at(time_s) + text for time_s, text in happened)
@@ -135,12 +135,12 @@ class History:
 
     def _sample(self, time_s: float) -> int:
         """Find the last sample before a time."""
-        sample = math.ceil(time_s / self.found.trajectory.step_s) - 1
+        sample = math.ceil(time_s / self.answer.trajectory.step_s) - 1
         return min(max(0, sample), len(self.usage) - 1)
 
     # -------------------------------------------------------------- a round
 
-    def _told(self, number: int) -> Iterator[str]:
+    def _round(self, number: int) -> Iterator[str]:
         rounds, moves = self.run.rounds, self.run.moves
         time_s = float(rounds.time_s[number])
         usage = self.usage[self._sample(time_s)].astype(np.float64)
@@ -150,21 +150,21 @@ class History:
         )
         yield _INDENT + self._scores(number)
         mine = np.flatnonzero(moves.round == number)
-        told = [self._move(int(i)) for i in mine]
+        lines = [self._move(int(i)) for i in mine]
         head = f"moved {len(mine)}"
-        shown = told if len(told) <= _TOLD_MAX + 1 else told[:_TOLD_MAX]
+        shown = lines if len(lines) <= _TOLD_MAX + 1 else lines[:_TOLD_MAX]
         width = max(len(self.bundles[b]) for b in moves.bundle[mine].tolist())
         for i, (bundle, text) in enumerate(shown):
             yield f"{_INDENT}{head if i == 0 else '':<10}{bundle:<{width}}  {text}"
-        if len(shown) < len(told):
+        if len(shown) < len(lines):
             sources, targets = len(set(moves.source[mine])), len(set(moves.target[mine]))
             yield (
-                f"{_INDENT}{'':<10}and {len(told) - len(shown)} more; in all from"
+                f"{_INDENT}{'':<10}and {len(lines) - len(shown)} more; in all from"
                 f" {_counted(sources, 'broker')} to {targets}"
             )
 
     def _scores(self, number: int) -> str:
-        """Tell what the strategy saw: its scores, their average, the bar and who was above it."""
+        """Return what the strategy saw: its scores, their average, the bar and who was above it."""
         rounds = self.run.rounds
         scores = rounds.scores[number].astype(np.float64)
         average = float(rounds.average[number])
@@ -185,8 +185,8 @@ class History:
             return math.nan
         known = scores[~np.isnan(scores)]
         reasons = (Reason.UNKNOWN,) * len(known)
-        asked = Decision((), reasons, known, average, np.full(len(known), np.nan))
-        return self.entry.bar(asked, self.settings)
+        decision = Decision((), reasons, known, average, np.full(len(known), np.nan))
+        return self.entry.bar(decision, self.settings)
 
     def _move(self, i: int) -> tuple[str, str]:
         """Tell one move: who stood where before it, where after it, and what speaks against it."""
@@ -204,9 +204,9 @@ class History:
             against.append("uphill")
         if moves.is_fallback[i]:
             against.append("drawn among all, since nobody passed the placer's bar")
-        last_s, left = self.unloaded.get(bundle, (-math.inf, -1))
+        last_s, last_source = self.unloaded.get(bundle, (-math.inf, -1))
         if time_s - last_s < _AGAIN_S:
-            back = "back" if left == target else "again"
+            back = "back" if last_source == target else "again"
             against.append(f"{back} after {(time_s - last_s) / 60:.0f} min")
         self.unloaded[bundle] = (time_s, source)
         return self.bundles[bundle], text + (f"   ! {', '.join(against)}" if against else "")
@@ -224,24 +224,24 @@ class History:
         return f"{high}  …  {low}"
 
 
-def history(found: Result) -> Iterator[str]:
-    """Tell a run round by round; stretches in which nothing happened take a line."""
-    return History(found).lines()
+def history(answer: Result) -> Iterator[str]:
+    """Return a run round by round; stretches in which nothing happened take a line."""
+    return History(answer).lines()
 
 
-def happenings(found: Result) -> list[tuple[float, str]]:
-    """Say what happened to the cluster, and when, s; in order of time."""
-    world = found.run.world
+def happenings(answer: Result) -> list[tuple[float, str]]:
+    """Return what happened to the cluster, and when, s; in order of time."""
+    world = answer.run.world
     brokers = short_brokers(world.machines.names)
     together = itertools.groupby(world.events, lambda e: (e.time_s, e.kind, e.value))
-    told = [(key[0], _happened(list(events), brokers)) for key, events in together]
+    moments = [(key[0], _happened(list(events), brokers)) for key, events in together]
     if world.event_s > 0:
-        told.append((world.event_s, "from here on outcomes count"))
-    return sorted(told, key=itemgetter(0))
+        moments.append((world.event_s, "from here on outcomes count"))
+    return sorted(moments, key=itemgetter(0))
 
 
 def _happened(events: Sequence[Event], brokers: Sequence[str]) -> str:
-    """Say what happened to several at once; all is of one kind."""
+    """Return what happened to several at once; all is of one kind."""
     subjects = [subject for event in events for subject in event.subjects]
     kind, value = events[0].kind, events[0].value
     who = "" if kind is Kind.SPLIT else _listed([brokers[i] for i in subjects])

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from trimtab.lab.simulate.records import Seen
+from trimtab.lab.simulate.records import RoundRecord
 from trimtab.lab.simulate.run import simulating
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.question import Experiment
@@ -24,30 +24,30 @@ class Progressing:
         self.unloads = 0
         self.task = bar.add_task(experiment.name, total=self.minutes, said="")
 
-    def show(self, seen: Seen) -> None:
+    def show(self, round_: RoundRecord) -> None:
         """Show where a round leaves it."""
-        self.unloads += seen.moved
-        minute = seen.time_s / 60
-        said = f"min {minute:.0f} of {self.minutes:g}, {self.unloads} unloads"
-        known = seen.scores[~np.isnan(seen.scores)]
-        if len(known):
-            said += f", scores {known.min():.3g} to {known.max():.3g}"
-        self.bar.update(self.task, completed=minute, said=said)
+        self.unloads += round_.moved
+        minute = round_.time_s / 60
+        text = f"min {minute:.0f} of {self.minutes:g}, {self.unloads} unloads"
+        scores = round_.scores[~np.isnan(round_.scores)]
+        if len(scores):
+            text += f", scores {scores.min():.3g} to {scores.max():.3g}"
+        self.bar.update(self.task, completed=minute, said=text)
 
 
 def run(experiment: Experiment) -> Run:
     """Run an experiment; on a terminal, show how far it has come."""
     rounds = simulating(experiment.world, experiment.balancer, experiment.scenario.parameters)
     with _bar() as bar:
-        shown = None if bar is None else Progressing(bar, experiment)
+        display = None if bar is None else Progressing(bar, experiment)
         while True:
             try:
-                seen = next(rounds)
+                round_ = next(rounds)
             except StopIteration as end:
-                found: Run = end.value
-                return found
-            if shown is not None:
-                shown.show(seen)
+                outcome: Run = end.value
+                return outcome
+            if display is not None:
+                display.show(round_)
 
 
 @contextmanager

@@ -27,11 +27,11 @@ def short_bundles(names: Sequence[str]) -> tuple[str, ...]:
     """
     cut = [name.rpartition("/") for name in names]
     is_one = len({namespace for namespace, _, _ in cut}) == 1
-    found = tuple(
+    short = tuple(
         _short_range(last) if is_one else f"{namespace}/{_short_range(last)}"
         for namespace, _, last in cut
     )
-    return found if len(set(found)) == len(names) else tuple(names)
+    return short if len(set(short)) == len(names) else tuple(names)
 
 
 def _short_range(bundle: str) -> str:

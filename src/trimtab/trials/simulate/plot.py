@@ -23,7 +23,7 @@ from trimtab.report.drawing import draw
 from trimtab.trials.simulate.history import happenings
 from trimtab.trials.simulate.naming import short_brokers
 from trimtab.trials.simulate.result import Result
-from trimtab.trials.simulate.summary import told
+from trimtab.trials.simulate.summary import rounded
 
 #: Brokers up to which each has a colour and a name, and up to which each has a line.
 _COLOURS_MAX = 10
@@ -56,42 +56,42 @@ def check_plot(path: Path) -> None:
         raise PlotError(f"--plot: found no folder {str(path.parent)!r}")
 
 
-def plot(found: Result, path: Path) -> None:
+def plot(answer: Result, path: Path) -> None:
     """Draw a result into a file, .svg or .png."""
-    draw(chart(found), path)
+    draw(chart(answer), path)
 
 
-def chart(found: Result) -> dict[str, Any]:
+def chart(answer: Result) -> dict[str, Any]:
     """Fill the chart with a result."""
     text = files("trimtab.trials.simulate").joinpath("charts", "usage.vl.json").read_text("utf-8")
     spec: dict[str, Any] = json.loads(text)
-    usage = found.trajectory.usage
-    names = short_brokers(found.trajectory.brokers)
+    usage = answer.trajectory.usage
+    names = short_brokers(answer.trajectory.brokers)
     every = max(1, math.ceil(len(usage) / _SAMPLES_MAX))
-    minutes = (np.arange(len(usage)) + 1) * found.trajectory.step_s / 60
-    drawn, at = usage[every - 1 :: every], minutes[every - 1 :: every]
+    minutes = (np.arange(len(usage)) + 1) * answer.trajectory.step_s / 60
+    samples, at = usage[every - 1 :: every], minutes[every - 1 :: every]
     if usage.shape[1] > _LINES_MAX:
-        spec["datasets"] |= {"bands": _bands(drawn, at), "median": _median(drawn, at)}
+        spec["datasets"] |= {"bands": _bands(samples, at), "median": _median(samples, at)}
     else:
-        spec["datasets"]["lines"] = _lines(drawn, at, names)
+        spec["datasets"]["lines"] = _lines(samples, at, names)
     if _COLOURS_MAX < usage.shape[1] <= _LINES_MAX:
-        spec["datasets"]["mean"] = _series(at, {"usage": np.nanmean(drawn, axis=1)})
+        spec["datasets"]["mean"] = _series(at, {"usage": np.nanmean(samples, axis=1)})
         lines = next(
             each for each in spec["vconcat"][0]["layer"] if each["data"]["name"] == "lines"
         )
         lines["mark"] |= {"color": "#3b6fb6", "opacity": 0.35, "strokeWidth": 1}
         lines["encoding"] = {"y": {"field": "usage"}, "detail": {"field": "broker"}}
-    levels = level(usage, found.trajectory.step_s)[every - 1 :: every]
-    best = found.trajectory.best_spread[every - 1 :: every]
+    levels = level(usage, answer.trajectory.step_s)[every - 1 :: every]
+    best = answer.trajectory.best_spread[every - 1 :: every]
     spec["datasets"] |= {
         "spread": _series(at, {"spread": spread(levels), "bar": best + BAR_POINTS}),
-        "moves": _moves(found),
-        "unloads": _unloads(found),
-        "events": [{"minute": time_s / 60} for time_s, _ in happenings(found)],
-        "labels": _labels(found),
+        "moves": _moves(answer),
+        "unloads": _unloads(answer),
+        "events": [{"minute": time_s / 60} for time_s, _ in happenings(answer)],
+        "labels": _labels(answer),
     }
-    spec["title"] = {"text": _title(found), "subtitle": _subtitle(found)}
-    _fit(spec, len(usage) * found.trajectory.step_s / 60)
+    spec["title"] = {"text": _title(answer), "subtitle": _subtitle(answer)}
+    _fit(spec, len(usage) * answer.trajectory.step_s / 60)
     return spec
 
 
@@ -110,19 +110,19 @@ def _fit(spec: dict[str, Any], minutes: float) -> None:
     spec["vconcat"] = views if data["labels"] else views[1:]
 
 
-def _title(found: Result) -> str:
-    experiment = found.experiment
+def _title(answer: Result) -> str:
+    experiment = answer.experiment
     return f"{experiment.question.scenario}: {experiment.name}"
 
 
-def _subtitle(found: Result) -> str:
-    outcomes, experiment = found.outcomes, found.experiment
+def _subtitle(answer: Result) -> str:
+    outcomes, experiment = answer.outcomes, answer.experiment
     balance = outcomes["time_to_balance_min"]
-    words = {True: "never balanced", False: f"balanced after {told(balance)} min"}
-    said = "balance unknown" if math.isnan(balance) else words[math.isinf(balance)]
+    words = {True: "never balanced", False: f"balanced after {rounded(balance)} min"}
+    sentence = "balance unknown" if math.isnan(balance) else words[math.isinf(balance)]
     return (
-        f"Pulsar {experiment.balancer.release}, seed {experiment.question.seed}: {said},"
-        f" {told(outcomes['unloads'])} unloads, {told(outcomes['wasted'])} of them wasted"
+        f"Pulsar {experiment.balancer.release}, seed {experiment.question.seed}: {sentence},"
+        f" {rounded(outcomes['unloads'])} unloads, {rounded(outcomes['wasted'])} of them wasted"
     )
 
 
@@ -161,8 +161,8 @@ def _median(usage: NDArray[np.float32], at: NDArray[np.float64]) -> list[_Row]:
     return _series(at[known], {"usage": np.nanmedian(usage[known], axis=1)})
 
 
-def _moves(found: Result) -> list[_Row]:
-    moves = found.run.moves
+def _moves(answer: Result) -> list[_Row]:
+    moves = answer.run.moves
     shed = np.flatnonzero(moves.round >= 0)
     if len(shed) > _MOVES_MAX:
         return []
@@ -171,17 +171,17 @@ def _moves(found: Result) -> list[_Row]:
             "minute": float(moves.time_s[i]) / 60,
             "source": _rounded(float(moves.source_before[i])),
             "target": _rounded(float(moves.target_before[i])),
-            "direction": _direction(found, int(i)),
+            "direction": _direction(answer, int(i)),
         }
         for i in shed
     ]
 
 
-def _unloads(found: Result) -> list[_Row]:
-    moves = found.run.moves
+def _unloads(answer: Result) -> list[_Row]:
+    moves = answer.run.moves
     counts: dict[tuple[int, str], int] = {}
     for i in np.flatnonzero(moves.round >= 0).tolist():
-        key = (int(moves.time_s[i] // 60), _direction(found, i))
+        key = (int(moves.time_s[i] // 60), _direction(answer, i))
         counts[key] = counts.get(key, 0) + 1
     return [
         {"minute": minute, "minute_end": minute + 1, "direction": direction, "count": count}
@@ -189,18 +189,18 @@ def _unloads(found: Result) -> list[_Row]:
     ]
 
 
-def _direction(found: Result, i: int) -> str:
-    moves = found.run.moves
+def _direction(answer: Result, i: int) -> str:
+    moves = answer.run.moves
     is_wrong = moves.target_before[i] > min(moves.mean[i], moves.source_before[i])
     return "wrong" if is_wrong else "fine"
 
 
-def _labels(found: Result) -> list[_Row]:
-    """Say what happened, as far as there is room; where there is none, the line must do."""
-    px_by_s = _WIDTH_PX / (len(found.run.usage) * found.run.tick_s)
+def _labels(answer: Result) -> list[_Row]:
+    """Return what happened, as far as there is room; where there is none, the line must do."""
+    px_by_s = _WIDTH_PX / (len(answer.run.usage) * answer.run.tick_s)
     free_px = [0.0] * _LABEL_ROWS
     labels = []
-    for time_s, text in happenings(found):
+    for time_s, text in happenings(answer):
         at_px = time_s * px_by_s
         row = next((row for row, px in enumerate(free_px) if px <= at_px), None)
         if row is not None:

@@ -67,14 +67,14 @@ class Experiment:
     @property
     def command(self) -> str:
         """Spell the command that gives the same again, whatever the defaults will be."""
-        asked, balancer = self.question, self.balancer
-        words = ["trimtab", "simulate", asked.scenario, "--strategy", self.shedder]
+        question, balancer = self.question, self.balancer
+        words = ["trimtab", "simulate", question.scenario, "--strategy", self.shedder]
         words += ["--placement", balancer.placer, "--release", balancer.release]
-        for pair in asked.settings:
+        for pair in question.settings:
             words += ["--set", pair]
-        words += ["--seed", str(asked.seed)]
-        if asked.minutes is not None:
-            words += ["--minutes", f"{asked.minutes:g}"]
+        words += ["--seed", str(question.seed)]
+        if question.minutes is not None:
+            words += ["--minutes", f"{question.minutes:g}"]
         return f"{shlex.join(words)}  # trimtab {__version__}"
 
 
@@ -129,7 +129,7 @@ def _settings(pairs: tuple[str, ...], release: str) -> dict[str, str]:
     Raises:
         FieldError: it is no pair, or the release has no such key, or it takes something else.
     """
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals:
@@ -139,12 +139,12 @@ def _settings(pairs: tuple[str, ...], release: str) -> dict[str, str]:
             raise FieldError("--set", shown(name), expected)
         if KEYS[name].default(release) is None:
             raise FieldError("--set", name, f"a key that Pulsar {release} has")
-        found[name] = text
+        settings[name] = text
         try:
-            setting(found, name, release)
+            setting(settings, name, release)
         except SettingError as error:
             raise FieldError(f"--set {name}", shown(text), error.expected) from error
-    return found
+    return settings
 
 
 def _cut(world: World, minutes: float) -> World:

@@ -12,7 +12,7 @@ from trimtab.lab.outcomes.minimum_moves import Minimum
 from trimtab.lab.scenarios.expectations import measure
 from trimtab.lab.simulate.verdicts import Verdict, verdicts
 from trimtab.lab.simulate.world import Run
-from trimtab.trials.simulate.needed import needed
+from trimtab.trials.simulate.fewest_unloads import fewest_unloads
 from trimtab.trials.simulate.question import Experiment
 from trimtab.trials.sweep.task import json_number
 
@@ -27,7 +27,7 @@ class Result:
     #: Name → value, NaN where it could not be taken.
     outcomes: Mapping[str, float]
     #: The fewest unloads that would have done; None where that is not to be said.
-    needed: Minimum | None
+    fewest_unloads: Minimum | None
     #: On each expectation that is about these strategies.
     verdicts: tuple[Verdict, ...]
 
@@ -41,42 +41,42 @@ class Result:
         return tuple(v for v in self.verdicts if not v.is_met and self.is_judged(v))
 
     def is_judged(self, verdict: Verdict) -> bool:
-        """Say whether this run decides about an expectation.
+        """Return whether this run decides about an expectation.
 
         It does not about a median over seeds, about what is known not to hold, or about a
         time that was left out on purpose.
         """
-        expectation, asked = verdict.expectation, self.experiment.question.minutes
+        expectation, minutes = verdict.expectation, self.experiment.question.minutes
         until = expectation.until_min or self.experiment.scenario.run.minutes
-        is_left_out = asked is not None and asked < until
+        is_left_out = minutes is not None and minutes < until
         return expectation.of != "median" and not expectation.known and not is_left_out
 
 
 def result(experiment: Experiment, run: Run) -> Result:
     """Take the outcomes of a run, and hold them against what is expected."""
-    found = trajectory(run)
+    path = trajectory(run)
     return Result(
         experiment=experiment,
         run=run,
-        trajectory=found,
-        outcomes=measured(found),
-        needed=needed(run, found, experiment.scenario.parameters.physics),
+        trajectory=path,
+        outcomes=measured(path),
+        fewest_unloads=fewest_unloads(run, path, experiment.scenario.parameters.physics),
         verdicts=verdicts(
             experiment.scenario,
             experiment.balancer.shedder,
             experiment.balancer.placer,
-            [measure(found)],
+            [measure(path)],
         ),
     )
 
 
-def document(found: Result) -> dict[str, Any]:
+def document(answer: Result) -> dict[str, Any]:
     """Lay a result out as JSON has it.
 
     Returns:
         A number that is infinite is the text "Infinity", one that is not known null.
     """
-    experiment, run = found.experiment, found.run
+    experiment, run = answer.experiment, answer.run
     names, bundles = run.world.machines.names, run.world.bundles.names
     return {
         "scenario": experiment.question.scenario,
@@ -91,11 +91,14 @@ def document(found: Result) -> dict[str, Any]:
         "is_cut": run.is_cut,
         "command": experiment.command,
         "version": __version__,
-        "outcomes": {name: _number(value) for name, value in found.outcomes.items()},
+        "outcomes": {name: _number(value) for name, value in answer.outcomes.items()},
         "needed_unloads": None
-        if found.needed is None
-        else {"count": _number(found.needed.moves), "is_exact": found.needed.is_exact},
-        "expectations": [_expectation(found, verdict) for verdict in found.verdicts],
+        if answer.fewest_unloads is None
+        else {
+            "count": _number(answer.fewest_unloads.moves),
+            "is_exact": answer.fewest_unloads.is_exact,
+        },
+        "expectations": [_expectation(answer, verdict) for verdict in answer.verdicts],
         "rounds": [
             {
                 "time_s": _number(time_s),
@@ -130,12 +133,12 @@ def _number(value: float) -> float | str | None:
     return json_number(float(value))
 
 
-def _expectation(found: Result, verdict: Verdict) -> dict[str, Any]:
+def _expectation(answer: Result, verdict: Verdict) -> dict[str, Any]:
     return {
         "expected": verdict.expected,
         "found": verdict.found,
         "is_met": verdict.is_met,
-        "is_judged": found.is_judged(verdict),
+        "is_judged": answer.is_judged(verdict),
         "because": verdict.expectation.because,
         "known": verdict.expectation.known or None,
     }

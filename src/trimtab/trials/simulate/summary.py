@@ -11,9 +11,9 @@ from trimtab.lab.simulate.verdicts import Verdict
 from trimtab.trials.simulate.result import Result
 
 
-def opening(found: Result) -> Iterator[str]:
-    """Say what was asked, of whom."""
-    experiment, world = found.experiment, found.run.world
+def opening(answer: Result) -> Iterator[str]:
+    """Return what was asked, of whom."""
+    experiment, world = answer.experiment, answer.run.world
     yield (
         f"{experiment.question.scenario}: {len(world.machines.names)} brokers,"
         f" {len(world.bundles.names)} bundles, {world.duration_s / 60:g} minutes,"
@@ -26,37 +26,37 @@ def opening(found: Result) -> Iterator[str]:
     yield from (f"  {key}={text}" for key, text in experiment.balancer.conf.items())
 
 
-def outcome_lines(found: Result) -> Iterator[str]:
+def outcome_lines(answer: Result) -> Iterator[str]:
     """Lay the outcomes out as a table."""
     rows = [
-        (measure.title, told(found.outcomes[name]), measure.unit)
+        (measure.title, rounded(answer.outcomes[name]), measure.unit)
         for name, measure in MEASURES.items()
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(2)]
     for title, value, unit in rows:
         yield f"  {title:<{widths[0]}}  {value:>{widths[1]}} {unit}".rstrip()
-    if found.needed is not None:
-        yield f"  {_needed(found.needed)}"
+    if answer.fewest_unloads is not None:
+        yield f"  {_minimum(answer.fewest_unloads)}"
 
 
-def expectation_lines(found: Result) -> Iterator[str]:
-    """Say of each expectation whether it is met, and of one that is not, why it was expected."""
-    for verdict in found.verdicts:
-        yield f"  {_sign(found, verdict)} {verdict.expected}: {verdict.found}"
-        if not verdict.is_met and found.is_judged(verdict):
+def expectation_lines(answer: Result) -> Iterator[str]:
+    """Return of each expectation whether it is met, and of one that is not, why it was expected."""
+    for verdict in answer.verdicts:
+        yield f"  {_sign(answer, verdict)} {verdict.expected}: {verdict.found}"
+        if not verdict.is_met and answer.is_judged(verdict):
             yield f"      expected because: {verdict.expectation.because}"
         if verdict.expectation.known:
             yield f"      known not always to hold: {verdict.expectation.known}"
 
 
-def _needed(minimum: Minimum) -> str:
+def _minimum(minimum: Minimum) -> str:
     if math.isinf(minimum.moves):
         return "No number of unloads could have balanced it: a bundle or a background is too large."
     count = f"{'exactly' if minimum.is_exact else 'at least'} {minimum.moves:.0f} unloads"
     return f"Had the work of all bundles been known, it would have taken {count}."
 
 
-def told(value: float) -> str:
+def rounded(value: float) -> str:
     """Round a number for reading.
 
     >>> told(8.25), told(1234.5), told(float("inf")), told(float("nan"))
@@ -71,7 +71,7 @@ def told(value: float) -> str:
     return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def _sign(found: Result, verdict: Verdict) -> str:
-    if not found.is_judged(verdict):
+def _sign(answer: Result, verdict: Verdict) -> str:
+    if not answer.is_judged(verdict):
         return "·"
     return "✓" if verdict.is_met else "✗"

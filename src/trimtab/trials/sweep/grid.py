@@ -89,42 +89,42 @@ def read_grid(path: Path) -> Grid:
     return grid(read_text(path, GridError), str(path))
 
 
-def seeds(given: Field) -> tuple[int, ...]:
+def seeds(field: Field) -> tuple[int, ...]:
     """Read seeds: a list, or how many, from 0.
 
     Raises:
         FieldError: it is neither, or a seed is below 0 or no whole number.
     """
-    if isinstance(given.value, list):
-        found = tuple(dict.fromkeys(_whole(item, 0, _SEED_MAX) for item in given.items()))
-        if not found:
-            raise given.wrong("at least one seed")
-        return found
-    return tuple(range(_whole(given, 1, _SEEDS_MAX)))
+    if isinstance(field.value, list):
+        several = tuple(dict.fromkeys(_whole(item, 0, _SEED_MAX) for item in field.items()))
+        if not several:
+            raise field.wrong("at least one seed")
+        return several
+    return tuple(range(_whole(field, 1, _SEEDS_MAX)))
 
 
-def _grid(given: Field, origin: str) -> Grid:
-    found = given.members(_NEEDED, _OPTIONAL)
-    scenarios = tuple(dict.fromkeys(found["scenarios"].names()))
+def _grid(field: Field, origin: str) -> Grid:
+    tables = field.members(_NEEDED, _OPTIONAL)
+    scenarios = tuple(dict.fromkeys(tables["scenarios"].names()))
     if not scenarios:
-        raise found["scenarios"].wrong("at least one scenario")
-    common = found.get("releases"), found.get("settings")
-    chosen = [each for item in found["strategies"].items() for each in strategies(item, *common)]
+        raise tables["scenarios"].wrong("at least one scenario")
+    common = tables.get("releases"), tables.get("settings")
+    chosen = [each for item in tables["strategies"].items() for each in strategies(item, *common)]
     if not chosen:
-        raise found["strategies"].wrong("at least one strategy")
-    limit_s = _limit(found["time_limit_s"]) if "time_limit_s" in found else TIME_LIMIT_S
-    return Grid(scenarios, tuple(chosen), seeds(found["seeds"]), limit_s, origin)
+        raise tables["strategies"].wrong("at least one strategy")
+    limit_s = _limit(tables["time_limit_s"]) if "time_limit_s" in tables else TIME_LIMIT_S
+    return Grid(scenarios, tuple(chosen), seeds(tables["seeds"]), limit_s, origin)
 
 
-def _whole(given: Field, least: int, most: int) -> int:
-    value = given.value
+def _whole(field: Field, least: int, most: int) -> int:
+    value = field.value
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-        raise given.wrong(f"a whole number from {least} to {most}")
+        raise field.wrong(f"a whole number from {least} to {most}")
     return value
 
 
-def _limit(given: Field) -> float:
-    limit_s = given.number()
+def _limit(field: Field) -> float:
+    limit_s = field.number()
     if not (limit_s > 0 and math.isfinite(limit_s)):
-        raise given.wrong("seconds, more than none")
+        raise field.wrong("seconds, more than none")
     return limit_s

@@ -164,7 +164,7 @@ def run_all(spark: SparkContext, call: Call, tasks: Iterable[Task], keep: Keep) 
 
 
 def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
-    """Say how many tasks each partition of the next job takes.
+    """Return how many tasks each partition of the next job takes.
 
     Args:
         mean_s: s that a task takes, on average.
@@ -192,5 +192,5 @@ def _rows(spark: SparkContext, call: Call, job: _Job) -> pa.Table:
     n = len(job.partitions)
     # What is to be run travels with the function.
     run = partial(run_partition, call, job.partitions)
-    found = spark.parallelize(range(n), n).map(run).collect()
-    return pa.concat_tables(map(unpacked, found))
+    packed = spark.parallelize(range(n), n).map(run).collect()
+    return pa.concat_tables(map(unpacked, packed))

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyspark import SparkContext
 
 from trimtab.spark.program import digest
+from trimtab.trials.sweep.folder import opened
 from trimtab.trials.sweep.jobs import run_all
-from trimtab.trials.sweep.kept import opened
 from trimtab.trials.sweep.task import Task, Work, shuffled
 from trimtab.trials.sweep.worker import Call
 
@@ -65,12 +65,12 @@ def sweep(start: Start, plan: Plan, folder: Path, *, anew: bool = False) -> Swep
         SparkError: Spark failed in a way that is no run's fault.
     """
     basis = {"program": digest(), **plan.basis}
-    with opened(folder, basis, anew=anew) as kept:
-        done = plan.tasks & kept.tasks()
+    with opened(folder, basis, anew=anew) as store:
+        done = plan.tasks & store.tasks()
         missing = shuffled(plan.tasks - done)
         if missing:
             with start() as spark:
-                run_all(spark, Call(plan.work, plan.time_limit_s), missing, kept.keep)
-        outcomes = kept.finish(plan.tasks)
+                run_all(spark, Call(plan.work, plan.time_limit_s), missing, store.keep)
+        outcomes = store.finish(plan.tasks)
     statuses = Counter(outcomes["status"].to_pylist())
     return Swept(outcomes, dict(sorted(statuses.items())), len(done))

@@ -49,13 +49,13 @@ class Simulation:
         return simulated(drawn(scenario, task.seed), self._balancer(task), scenario.parameters)
 
     def _balancer(self, task: Task) -> Balancer:
-        settings = self.scenarios[task.scenario].settings
-        return Balancer(
-            shedder=None if task.shedder == NOBODY else task.shedder,
-            placer=task.placement,
-            release=task.release,
-            conf={**settings, **json.loads(task.settings)},
-        )
+        return balancer_of(task, self.scenarios[task.scenario].settings)
+
+
+def balancer_of(task: Task, conf: Mapping[str, str]) -> Balancer:
+    """Return what steers a task whose settings depart from those of a conf."""
+    shedder = None if task.shedder == NOBODY else task.shedder
+    return Balancer(shedder, task.placement, task.release, {**conf, **json.loads(task.settings)})
 
 
 def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
@@ -71,14 +71,14 @@ def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
     Raises:
         ScenarioError: there is none of that name, it is not one, or two have the same name.
     """
-    found: dict[str, Scenario] = {}
-    for given in dict.fromkeys(names):
-        is_file = "/" in given or given.endswith(_SUFFIX)
-        name = Path(given).name.removesuffix(_SUFFIX)
-        if name in found:
+    of_name: dict[str, Scenario] = {}
+    for text in dict.fromkeys(names):
+        is_file = "/" in text or text.endswith(_SUFFIX)
+        name = Path(text).name.removesuffix(_SUFFIX)
+        if name in of_name:
             raise ScenarioError(f"scenarios: found two that are called {name!r}")
-        found[name] = found_scenario(str(beside / given) if is_file else given)
-    return found
+        of_name[name] = found_scenario(str(beside / text) if is_file else text)
+    return of_name
 
 
 def plan_of(grid: Grid, scenarios: Mapping[str, Scenario]) -> Plan:
@@ -100,6 +100,6 @@ def simulation_plan(
 
 
 def scenario_digest(scenario: Scenario) -> str:
-    """Tell a scenario from all that ask something else; where it was read does not matter."""
+    """Return a scenario from all that ask something else; where it was read does not matter."""
     content = (dataclasses.replace(scenario, origin=""), scenario.parameters)
     return hashlib.blake2b(repr(content).encode(), digest_size=16).hexdigest()

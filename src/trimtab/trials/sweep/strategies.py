@@ -78,7 +78,7 @@ def usual(releases: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in USUAL if all(_has(release, name) for release in releases))
 
 
-def pair(given: Field) -> tuple[str, str]:
+def pair(field: Field) -> tuple[str, str]:
     """Read a shedder with its placer: `AvgShedder`, `OverloadShedder+RoundRobinBrokerSelector`.
 
     `none` for a shedder stands for nobody shedding.
@@ -86,20 +86,20 @@ def pair(given: Field) -> tuple[str, str]:
     Raises:
         FieldError: there is no such strategy.
     """
-    first, joint, second = given.text().partition(JOINT)
-    sheds = _known(given, first.strip(), {*_SHEDDERS, NOBODY})
+    first, joint, second = field.text().partition(JOINT)
+    sheds = _class_name(field, first.strip(), {*_SHEDDERS, NOBODY})
     if not joint:
         return sheds, sheds if sheds in _PLACERS else USUAL_PLACER
-    return sheds, _known(given, second.strip(), _PLACERS)
+    return sheds, _class_name(field, second.strip(), _PLACERS)
 
 
 def strategies(
-    given: Field, releases: Field | None, settings: Field | None
+    entry: Field, releases: Field | None, settings: Field | None
 ) -> tuple[Strategy, ...]:
     """Read one entry of a grid's strategies: the text of a pair, or a table.
 
     Args:
-        given: the entry.
+        entry: the entry.
         releases: of the whole grid; an entry's own ones replace them.
         settings: of the whole grid; a key of an entry's own ones replaces that key.
 
@@ -110,21 +110,21 @@ def strategies(
         FieldError: something is misspelt, of a wrong type or unknown.
     """
     common = {} if settings is None else axes(settings)
-    if isinstance(given.value, str):
-        named = pair(given)
+    if isinstance(entry.value, str):
+        named = pair(entry)
     else:
-        found = given.members(("shedder",), ("placement", "releases", "settings"))
-        named = _pair_of(found)
-        releases = found.get("releases", releases)
-        common |= axes(found["settings"]) if "settings" in found else {}
+        table = entry.members(("shedder",), ("placement", "releases", "settings"))
+        named = _pair_of(table)
+        releases = table.get("releases", releases)
+        common |= axes(table["settings"]) if "settings" in table else {}
     return tuple(
-        Strategy(*named, release, conf, given)
+        Strategy(*named, release, conf, entry)
         for release in _releases(releases)
         for conf in choices(common)
     )
 
 
-def asked_settings(given: Sequence[str]) -> Field:
+def asked_settings(texts: Sequence[str]) -> Field:
     """Read the texts `key=value` of --set; the values of a key that comes again are all tried.
 
     Raises:
@@ -132,7 +132,7 @@ def asked_settings(given: Sequence[str]) -> Field:
     """
     where = ("--set",)
     values: dict[str, list[str]] = {}
-    for each in given:
+    for each in texts:
         key, equals, value = each.partition("=")
         if not equals:
             raise Field(each, where).wrong("key=value")
@@ -146,7 +146,7 @@ def axes(settings: Field) -> dict[str, tuple[str, ...]]:
     Raises:
         FieldError: no release has the key, or it takes something else.
     """
-    found = {}
+    of_key = {}
     for name, value in settings.entries():
         if name not in KEYS:
             expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
@@ -154,8 +154,8 @@ def axes(settings: Field) -> dict[str, tuple[str, ...]]:
         values = tuple(value.items()) if isinstance(value.value, list) else (value,)
         if not values:
             raise value.wrong("a value, or a list of some")
-        found[name] = tuple(dict.fromkeys(_conf_value(name, each) for each in values))
-    return found
+        of_key[name] = tuple(dict.fromkeys(_conf_value(name, each) for each in values))
+    return of_key
 
 
 def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
@@ -170,26 +170,26 @@ def _has(release: str, name: str) -> bool:
     return can_shed and placer(places, release) is not None
 
 
-def _pair_of(found: Mapping[str, Field]) -> tuple[str, str]:
-    if "placement" not in found:
-        return pair(found["shedder"])
-    sheds = _known(found["shedder"], found["shedder"].text(), {*_SHEDDERS, NOBODY})
-    return sheds, _known(found["placement"], found["placement"].text(), _PLACERS)
+def _pair_of(table: Mapping[str, Field]) -> tuple[str, str]:
+    if "placement" not in table:
+        return pair(table["shedder"])
+    sheds = _class_name(table["shedder"], table["shedder"].text(), {*_SHEDDERS, NOBODY})
+    return sheds, _class_name(table["placement"], table["placement"].text(), _PLACERS)
 
 
-def _known(given: Field, name: str, known: Iterable[str]) -> str:
+def _class_name(field: Field, name: str, known: Iterable[str]) -> str:
     if name not in set(known):
-        raise given.wrong(expected_name(name, known))
+        raise field.wrong(expected_name(name, known))
     return name
 
 
-def _releases(given: Field | None) -> tuple[str | None, ...]:
-    if given is None:
+def _releases(field: Field | None) -> tuple[str | None, ...]:
+    if field is None:
         return (None,)
-    found = tuple(known_release(item) for item in given.items())
-    if not found:
-        raise given.wrong("a list of releases")
-    return found
+    releases = tuple(known_release(item) for item in field.items())
+    if not releases:
+        raise field.wrong("a list of releases")
+    return releases
 
 
 def _conf_value(name: str, value: Field) -> str:

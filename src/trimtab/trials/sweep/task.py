@@ -111,6 +111,15 @@ def settings_text(settings: Mapping[str, str]) -> str:
     return json.dumps(dict(sorted(settings.items())))
 
 
+def failures(rows: Iterable[Row]) -> list[dict[str, Any]]:
+    """Return what became of the runs that failed, as JSON has it."""
+    return [
+        {"seed": row["seed"], "status": row["status"], "error": row["error"]}
+        for row in rows
+        if row["status"] != Status.OK
+    ]
+
+
 def json_number(value: float) -> float | str | None:
     """Return a number as JSON can spell it: it has no infinity, and what is not known is null.
 

@@ -84,7 +84,7 @@ def row_of(call: Call, task: Task) -> dict[str, Any]:
     except _OutOfTimeError:
         row = _row(task, Status.TIMEOUT, f"not done after {call.time_limit_s:g} s")
     except (Exception, SystemExit) as error:
-        row = _row(task, Status.ERROR, _told(error))
+        row = _row(task, Status.ERROR, _failure(error))
     return row | {"wall_s": time.perf_counter() - start}
 
 
@@ -109,15 +109,15 @@ def _outcomes(ran: Ran) -> dict[str, Any]:
     return {**ran.outcomes, "numbers": None if ran.numbers is None else dict(ran.numbers)}
 
 
-def _told(error: BaseException) -> str:
+def _failure(error: BaseException) -> str:
     """Say in one line what failed, and where in this package."""
-    said = traceback.format_exception_only(error)[-1].strip()
+    text = traceback.format_exception_only(error)[-1].strip()
     frames = traceback.extract_tb(error.__traceback__)
     ours = [each for each in frames if each.filename.startswith(_PACKAGE)]
     if not ours or ours[-1].filename == __file__:
-        return said
+        return text
     where = os.path.relpath(ours[-1].filename, _PACKAGE)
-    return f"{said} ({where}, line {ours[-1].lineno})"
+    return f"{text} ({where}, line {ours[-1].lineno})"
 
 
 @contextmanager

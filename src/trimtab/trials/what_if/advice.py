@@ -46,25 +46,25 @@ def advice(
         SparkError: Spark failed.
     """
     try:
-        asked = posed(recorded(tables, findings), findings, question)
+        trial = posed(recorded(tables, findings), findings, question)
     except NothingToSimulateError as error:
         nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
         return {"what_if": nothing}
-    found = answered(spark, asked, folder, anew=True)
-    return {"what_if": _told(found)}
+    answer = answered(spark, trial, folder, anew=True)
+    return {"what_if": _advice(answer)}
 
 
-def _told(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _advice(answer: Mapping[str, Any]) -> dict[str, Any]:
     fidelity = answer["fidelity"]
     failed = [check["name"] for check in fidelity["checks"] if check["is_met"] is False]
-    said = f"the replay does not reproduce what really happened ({', '.join(failed)})"
-    shown = answer["strategies"]
+    reason = f"the replay does not reproduce what really happened ({', '.join(failed)})"
+    strategies = answer["strategies"]
     return {
         "is_trusted": fidelity["is_trusted"],
-        "why_not": "" if fidelity["is_trusted"] else said,
+        "why_not": "" if fidelity["is_trusted"] else reason,
         "checks": fidelity["checks"],
         "seeds": answer["seeds"],
         "confidence": answer["confidence"],
-        "tried": sum(1 + len(each["alike"]) for each in shown) - 1 if shown else 0,
+        "tried": sum(1 + len(each["alike"]) for each in strategies) - 1 if strategies else 0,
         "changes": answer["changes"],
     }

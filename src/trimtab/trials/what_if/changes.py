@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from trimtab.trials.what_if.matrix import COST, GAIN
-from trimtab.trials.what_if.measures import SHOWN
+from trimtab.trials.what_if.measures import MATRIX_MEASURES
 
 _CHANGES_MAX = 5
 
@@ -29,11 +29,11 @@ def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
     real, *others = strategies
     worth = [each for each in others if _is_better(each)]
     worth.sort(key=lambda each: (_gain(each, real), len(dict(_keys(each, real)))))
-    found: list[dict[str, Any]] = []
+    different: list[dict[str, Any]] = []
     for change in (_change(each, real) for each in worth):
-        if all(change["effects"] != other["effects"] for other in found):
-            found.append(change)
-    return found[:_CHANGES_MAX]
+        if all(change["effects"] != other["effects"] for other in different):
+            different.append(change)
+    return different[:_CHANGES_MAX]
 
 
 def _is_better(strategy: _Strategy) -> bool:
@@ -66,13 +66,13 @@ def _change(strategy: _Strategy, real: _Strategy) -> dict[str, Any]:
         "effects": [
             {
                 "measure": name,
-                "title": shown.title,
-                "unit": shown.unit,
+                "title": measure.title,
+                "unit": measure.unit,
                 "now": real["measures"][name]["median"]["estimate"],
                 "then": strategy["measures"][name]["median"]["estimate"],
                 "difference": strategy["measures"][name]["difference"]["median"],
             }
-            for name, shown in SHOWN.items()
+            for name, measure in MATRIX_MEASURES.items()
         ],
     }
 

@@ -16,7 +16,7 @@ from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
 from trimtab.trials.compare.comparison import CONFIDENCE
-from trimtab.trials.recorded_cluster import Recorded
+from trimtab.trials.recorded_cluster import RecordedCluster
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.sweep.grid import TIME_LIMIT_S
@@ -24,11 +24,11 @@ from trimtab.trials.sweep.pipeline import Plan, sweep
 from trimtab.trials.sweep.task import StrategyKey, Task
 from trimtab.trials.trial import Document, Form, Result, written
 from trimtab.trials.what_if.changes import changes
-from trimtab.trials.what_if.costs_told import costs_told
+from trimtab.trials.what_if.cost_document import cost_document
 from trimtab.trials.what_if.fidelity import fidelity
 from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import matrix
-from trimtab.trials.what_if.measures import SHOWN
+from trimtab.trials.what_if.measures import MATRIX_MEASURES
 from trimtab.trials.what_if.replay import Replay, digest
 from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
 
@@ -104,11 +104,11 @@ def what_if(
         SparkError: Spark failed.
     """
     cluster, document = reconstructed(spark, recording)
-    asked = posed(cluster, document, question)
-    return written(answered(spark, asked, output, anew=anew), WHAT_IF, output)
+    trial = posed(cluster, document, question)
+    return written(answered(spark, trial, output, anew=anew), WHAT_IF, output)
 
 
-def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) -> Posed:
+def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Question) -> Posed:
     """Hold the replay against what happened, and plan what is to be run.
 
     Args:
@@ -124,7 +124,7 @@ def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) ->
     steered = real(balancer)
     chosen = variants(balancer, question.strategies, question.settings, question.release)
     again = simulated_again(cluster, document, Rerun(n_seeds=question.n_seeds)).document
-    drawn = drawn_costs(cluster.rebuilt, max(_DRAWS, question.n_seeds))
+    costs = drawn_costs(cluster.rebuilt, max(_DRAWS, question.n_seeds))
     rebuilt = cluster.rebuilt
     head = {
         "trimtab": __version__,
@@ -137,31 +137,31 @@ def posed(cluster: Recorded, document: Mapping[str, Any], question: Question) ->
         "brokers": len(rebuilt.world.machines.names),
         "bundles": len(rebuilt.world.bundles.names),
         "fidelity": fidelity(again, usage_error(rebuilt), is_shedding=cluster.is_shedding),
-        "costs": costs_told(rebuilt, drawn),
+        "costs": cost_document(rebuilt, costs),
         "untold": list(rebuilt.untold),
         "not_covered": [{"strategy": name, "why": why} for name, why in NOT_COVERED.items()],
         "seeds": question.n_seeds,
         "confidence": CONFIDENCE,
-        "measures": [{"name": name, **asdict(each)} for name, each in SHOWN.items()],
+        "measures": [{"name": name, **asdict(each)} for name, each in MATRIX_MEASURES.items()],
     }
-    replay = Replay(rebuilt, balancer.conf, drawn[: question.n_seeds])
+    replay = Replay(rebuilt, balancer.conf, costs[: question.n_seeds])
     keys = tuple(each.key(balancer.release) for each in (steered, *chosen))
     return Posed(head, keys, _plan(str(document["recording"]), keys, replay, question))
 
 
 def answered(
-    spark: SparkContext, asked: Posed, output: Path, *, anew: bool = False
+    spark: SparkContext, trial: Posed, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
     """Run what was planned, if the replay may be believed, and sum it up."""
-    if not asked.head["fidelity"]["is_trusted"]:
-        return {**asked.head, "strategies": [], "changes": []}
-    swept = sweep(lambda: nullcontext(spark), asked.plan, output, anew=anew)
-    found = matrix(swept.outcomes.to_pylist(), asked.strategies)
-    return {**asked.head, "strategies": found, "changes": changes(found)}
+    if not trial.head["fidelity"]["is_trusted"]:
+        return {**trial.head, "strategies": [], "changes": []}
+    swept = sweep(lambda: nullcontext(spark), trial.plan, output, anew=anew)
+    strategies = matrix(swept.outcomes.to_pylist(), trial.strategies)
+    return {**trial.head, "strategies": strategies, "changes": changes(strategies)}
 
 
-def _balancer(cluster: Recorded) -> Balancer:
-    """Say what really steered: nobody, where shedding was switched off."""
+def _balancer(cluster: RecordedCluster) -> Balancer:
+    """Return what really steered: nobody, where shedding was switched off."""
     ran = cluster.balancer
     shedder = ran.shedder if cluster.is_shedding else None
     return Balancer(shedder, ran.placer, ran.release, ran.conf)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -14,7 +13,7 @@ from trimtab.ingest.archives import ARCHIVES
 from trimtab.trials.compare.compare import Question, planned
 from trimtab.trials.compare.contenders import Compared, contenders
 from trimtab.trials.sweep.pipeline import Start
-from trimtab.trials.trial import Result, run
+from trimtab.trials.trial import Result, run, spelt
 from trimtab.trials.what_if.command import WHAT_IF, what_if
 from trimtab.trials.what_if.command import Question as RecordingQuestion
 
@@ -43,15 +42,13 @@ class Contest:
         """Return the command that asks the same again, on however many cores."""
         options = {
             "--strategies": self.strategies,
-            "--baseline": self.baseline or "",
-            "--release": self.release or "",
-            "--seeds": str(self.seeds),
+            "--baseline": self.baseline,
+            "--release": self.release,
+            "--seeds": self.seeds,
             "--time-limit": f"{self.time_limit:g}",
+            "--set": self.settings,
         }
-        words = ["trimtab", "compare", *self.scenarios]
-        words += [word for option, value in options.items() if value for word in (option, value)]
-        words += [word for setting in self.settings for word in ("--set", setting)]
-        return shlex.join([*words, "-o", str(output)])
+        return spelt("compare", options, output, arguments=self.scenarios)
 
 
 def recording_of(given: Sequence[str], baseline: str | None) -> Path | None:

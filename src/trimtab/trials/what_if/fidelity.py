@@ -62,14 +62,14 @@ def fidelity(
     }
 
 
-def _decided(held: Mapping[str, Any], *, is_shedding: bool) -> Check:
-    rounds, agreed = len(held["rounds"]), held["same_trigger"]
+def _decided(replay: Mapping[str, Any], *, is_shedding: bool) -> Check:
+    rounds, agreed = len(replay["rounds"]), replay["same_trigger"]
     rule = f"the same in at least {100 * AGREED_MIN:.0f} % of the rounds"
     if not rounds:
-        found = "no round of a leader is known" if is_shedding else "shedding was off"
-        return Check("to shed or not", found, rule, False if is_shedding else None)
-    found = f"the same in {agreed} of {rounds} rounds"
-    return Check("to shed or not", found, rule, agreed >= AGREED_MIN * rounds)
+        sentence = "no round of a leader is known" if is_shedding else "shedding was off"
+        return Check("to shed or not", sentence, rule, False if is_shedding else None)
+    sentence = f"the same in {agreed} of {rounds} rounds"
+    return Check("to shed or not", sentence, rule, agreed >= AGREED_MIN * rounds)
 
 
 def _unloads(unloads: Mapping[str, float], *, is_shedding: bool) -> Check:
@@ -80,18 +80,18 @@ def _unloads(unloads: Mapping[str, float], *, is_shedding: bool) -> Check:
     if not is_shedding:
         return Check("unloads", "shedding was off", rule, None)
     real, ours = unloads["real"], unloads["median"]
-    found = f"really {real:g}, replayed {ours:g} ({unloads['p10']:g} to {unloads['p90']:g})"
+    sentence = f"really {real:g}, replayed {ours:g} ({unloads['p10']:g} to {unloads['p90']:g})"
     is_met = abs(ours - real) <= max(UNLOADS_OFF_MAX, UNLOADS_OFF_SHARE_MAX * real)
-    return Check("unloads", found, rule, is_met)
+    return Check("unloads", sentence, rule, is_met)
 
 
 def _spread(spread: Mapping[str, Any] | None) -> Check:
     rule = f"off by at most {SPREAD_OFF_MAX:g} points"
     if spread is None:
         return Check("mean spread of usage", "no usage is known of two brokers", rule, False)
-    found = f"really {spread['real']:.1f}, replayed {spread['median']:.1f} points"
+    sentence = f"really {spread['real']:.1f}, replayed {spread['median']:.1f} points"
     is_met = abs(spread["median"] - spread["real"]) <= SPREAD_OFF_MAX
-    return Check("mean spread of usage", found, rule, is_met)
+    return Check("mean spread of usage", sentence, rule, is_met)
 
 
 def _usage(error_points: float) -> Check:
@@ -99,5 +99,5 @@ def _usage(error_points: float) -> Check:
     # NaN is met by no bar.
     if not error_points >= 0:
         return Check("usage by the costs alone", "too few windows", rule, False)
-    found = f"misses {error_points:.1f} points (root mean square)"
-    return Check("usage by the costs alone", found, rule, error_points <= USAGE_ERROR_MAX)
+    sentence = f"misses {error_points:.1f} points (root mean square)"
+    return Check("usage by the costs alone", sentence, rule, error_points <= USAGE_ERROR_MAX)

@@ -12,7 +12,7 @@ _SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Tell an answer."""
+    """Return an answer."""
     yield (
         f"{document['recording']}: Pulsar {document['release']}, "
         f"{document['from'][11:19]} to {document['to'][11:19]}, "
@@ -73,23 +73,27 @@ def _matrix(document: Mapping[str, Any]) -> Iterator[str]:
         f"The same load under every strategy, median of {document['seeds']} seeds "
         "(10 to 90 %), each with costs of its own:"
     )
-    shown: Sequence[Mapping[str, Any]] = document["strategies"]
-    columns = [("", ["*" if each["is_on_frontier"] else " " for each in shown])]
+    strategies: Sequence[Mapping[str, Any]] = document["strategies"]
+    columns = [("", ["*" if each["is_on_frontier"] else " " for each in strategies])]
     for measure in document["measures"]:
         unit = f", {measure['unit']}" if measure["unit"] else ""
-        columns.append((measure["title"] + unit, [_cell(each, measure["name"]) for each in shown]))
-    columns.append(("strategy", [_named(each) for each in shown]))
+        columns.append(
+            (measure["title"] + unit, [_cell(each, measure["name"]) for each in strategies])
+        )
+    columns.append(("strategy", [_named(each) for each in strategies]))
     yield from told_rows(columns)
     yield "  * nobody has fewer unloads without a larger spread"
 
 
 def _cell(strategy: Mapping[str, Any], name: str) -> str:
-    found = strategy["measures"][name]["median"]
-    if found["estimate"] is None:
+    interval = strategy["measures"][name]["median"]
+    if interval["estimate"] is None:
         return "–"
-    if found["low"] == found["high"]:
-        return figure(found["estimate"])
-    return f"{figure(found['estimate'])} ({figure(found['low'])} to {figure(found['high'])})"
+    if interval["low"] == interval["high"]:
+        return figure(interval["estimate"])
+    return (
+        f"{figure(interval['estimate'])} ({figure(interval['low'])} to {figure(interval['high'])})"
+    )
 
 
 def _named(strategy: Mapping[str, Any]) -> str:

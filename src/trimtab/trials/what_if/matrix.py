@@ -17,7 +17,7 @@ from trimtab.trials.compare.comparison import (
     strategy_document,
 )
 from trimtab.trials.sweep.task import Row, Status, StrategyKey
-from trimtab.trials.what_if.measures import SHOWN
+from trimtab.trials.what_if.measures import MATRIX_MEASURES
 
 #: The two measures of the picture: what balance costs, and how good it is.
 COST = "unloads_a_day"
@@ -28,7 +28,7 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
     """Sum up the runs of each strategy, and hold them against the real one's.
 
     Args:
-        rows: outcomes of the sweep, with the numbers of `SHOWN`.
+        rows: outcomes of the sweep, with the numbers of `MATRIX_MEASURES`.
         strategies: the real one first.
 
     Returns:
@@ -46,12 +46,12 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
     }
     before = of[strategies[0]]
     alike = _alike(of)
-    shown = [
+    documents = [
         strategy_document(key, of[key], before, _measures)
         | {"alike": [json.loads(each[3]) for each in same]}
         for key, same in alike.items()
     ]
-    listed = beside(shown, COST, GAIN)
+    listed = beside(documents, COST, GAIN)
     return [listed[0], *sorted(listed[1:], key=_by_spread)]
 
 
@@ -59,19 +59,19 @@ def _alike(
     of: Mapping[StrategyKey, Mapping[int, Row]],
 ) -> dict[StrategyKey, list[StrategyKey]]:
     """Put settings that made no difference behind the first under which all was the same."""
-    found: dict[StrategyKey, list[StrategyKey]] = {}
+    alike: dict[StrategyKey, list[StrategyKey]] = {}
     for key, runs in of.items():
-        same = (first for first in found if first[:3] == key[:3] and _are_equal(of[first], runs))
+        same = (first for first in alike if first[:3] == key[:3] and _are_equal(of[first], runs))
         first = next(same, None)
         if first is None:
-            found[key] = []
+            alike[key] = []
         else:
-            found[first].append(key)
-    return found
+            alike[first].append(key)
+    return alike
 
 
 def _are_equal(one: Mapping[int, Row], other: Mapping[int, Row]) -> bool:
-    """Say whether runs came to the same on every seed; such as failed never did."""
+    """Return whether runs came to the same on every seed; such as failed never did."""
     if not one or one.keys() != other.keys():
         return False
     is_fine = all(row["status"] == Status.OK for runs in (one, other) for row in runs.values())
@@ -80,7 +80,7 @@ def _are_equal(one: Mapping[int, Row], other: Mapping[int, Row]) -> bool:
 
 
 def _numbers(row: Row) -> list[float]:
-    return [_number(row, name) for name in SHOWN]
+    return [_number(row, name) for name in MATRIX_MEASURES]
 
 
 def _by_spread(strategy: Mapping[str, Any]) -> tuple[float, float]:
@@ -91,7 +91,7 @@ def _by_spread(strategy: Mapping[str, Any]) -> tuple[float, float]:
 def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
     return {
         name: _measure(*([_number(row, name) for row in rows] for rows in (runs, before, after)))
-        for name in SHOWN
+        for name in MATRIX_MEASURES
     }
 
 
@@ -99,11 +99,13 @@ def _measure(
     values: Sequence[float], before: Sequence[float], after: Sequence[float]
 ) -> dict[str, Any]:
     """Sum up one measure; `before` and `after` are the real strategy's and ours, by seed."""
-    found = summary(values)
-    median = Interval(found.median, found.p10, found.p90, found.count)
+    values_summary = summary(values)
+    median = Interval(
+        values_summary.median, values_summary.p10, values_summary.p90, values_summary.count
+    )
     return {
-        "median": interval_document(median, _known),
-        "difference": difference_document(before, after, _known),
+        "median": interval_document(median, _finite),
+        "difference": difference_document(before, after, _finite),
     }
 
 
@@ -111,5 +113,5 @@ def _number(row: Row, name: str) -> float:
     return number(dict(row["numbers"] or ()).get(name))
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None

@@ -19,7 +19,7 @@ _DAY_S = 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class MatrixMeasure:
     """A measure of the matrix; all are better when smaller."""
 
     title: str
@@ -28,25 +28,27 @@ class Shown:
 
 
 #: Name → measure, in the order of the columns.
-SHOWN: Mapping[str, Shown] = {
-    "unloads_a_day": Shown("unloads a day", "", "Bundles that rounds moved, for each 24 hours."),
-    "p95_spread_points": Shown(
+MATRIX_MEASURES: Mapping[str, MatrixMeasure] = {
+    "unloads_a_day": MatrixMeasure(
+        "unloads a day", "", "Bundles that rounds moved, for each 24 hours."
+    ),
+    "p95_spread_points": MatrixMeasure(
         "95th percentile of spread",
         "points",
         "Points between the fullest and the emptiest broker: 95 percent of the time it is less.",
     ),
-    "above_percent": Shown(
+    "above_percent": MatrixMeasure(
         "time above the band",
         "%",
         "Percent of the time with a spread of more than 15 points above the best possible.",
     ),
-    "disconnected_a_day": Shown(
+    "disconnected_a_day": MatrixMeasure(
         "topics disconnected a day",
         "",
         "Topics whose clients had to reconnect, for each 24 hours; all moves count, whoever "
         "asked for them.",
     ),
-    "unavailability_s_a_day": Shown(
+    "unavailability_s_a_day": MatrixMeasure(
         "unavailability a day",
         "s",
         "Seconds for which the whole traffic would have to stop to interrupt as much, for each "
@@ -56,9 +58,9 @@ SHOWN: Mapping[str, Shown] = {
 
 
 def numbers(run: Run) -> dict[str, float]:
-    """Take every measure of `SHOWN`; NaN where one cannot be taken."""
+    """Take every measure of `MATRIX_MEASURES`; NaN where one cannot be taken."""
     if run.is_cut:
-        return dict.fromkeys(SHOWN, np.nan)
+        return dict.fromkeys(MATRIX_MEASURES, np.nan)
     since = aftermath(trajectory(run))
     observed_s = len(since.spread) * since.step_s
     days = observed_s / _DAY_S if observed_s else np.nan

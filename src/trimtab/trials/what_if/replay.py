@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from trimtab.lab.outcomes import outcomes
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import Costs, recosted
 from trimtab.lab.reconstruct.leadership import led
-from trimtab.lab.simulate.balancer import Balancer
+from trimtab.trials.sweep.simulation import balancer_of
 from trimtab.trials.sweep.task import NOBODY, Ran, Task
 from trimtab.trials.what_if.measures import numbers
 
@@ -33,25 +32,20 @@ class Replay:
 
     def __call__(self, task: Task) -> Ran:
         """Replay it from the beginning, and measure what came of it."""
-        sheds = task.shedder != NOBODY
-        balancer = Balancer(
-            shedder=task.shedder if sheds else None,
-            placer=task.placement,
-            release=task.release,
-            conf={**self.conf, **(_SHEDS if sheds else {}), **json.loads(task.settings)},
-        )
+        sheds = {} if task.shedder == NOBODY else _SHEDS
+        balancer = balancer_of(task, {**self.conf, **sheds})
         again = recosted(self.rebuilt, self.costs[task.seed])
         run = led(again, balancer, 0.0, task.seed).run
         return Ran(outcomes(run), run.is_cut, numbers(run))
 
 
 def digest(replay: Replay) -> str:
-    """Tell a recorded load from all others."""
-    found = hashlib.blake2b(digest_size=16)
+    """Return a digest of a recorded load, which differs from every other's."""
+    hashed = hashlib.blake2b(digest_size=16)
     rebuilt, traffic = replay.rebuilt, replay.rebuilt.surroundings.traffic
     arrays = (traffic.rate_in, traffic.rate_out, traffic.message_bytes, rebuilt.owner)
-    for array in (*arrays, rebuilt.used.told):
-        found.update(np.ascontiguousarray(array).tobytes())
-    told = (rebuilt.world.bundles.names, rebuilt.world.machines.names, rebuilt.world.events)
-    found.update(repr((*told, sorted(replay.conf.items()), replay.costs)).encode())
-    return found.hexdigest()
+    for array in (*arrays, rebuilt.used.usage):
+        hashed.update(np.ascontiguousarray(array).tobytes())
+    names = (rebuilt.world.bundles.names, rebuilt.world.machines.names, rebuilt.world.events)
+    hashed.update(repr((*names, sorted(replay.conf.items()), replay.costs)).encode())
+    return hashed.hexdigest()

@@ -50,17 +50,17 @@ def variants(
     Raises:
         FieldError: there is no such strategy, release or key.
     """
-    told = [release] if release else None
-    asked = None if told is None else Field(told, ("--release",))
+    releases = [release] if release else None
+    field = None if releases is None else Field(releases, ("--release",))
     chosen = pairs or usual([release or balancer.release])
-    found = {}
+    of_key = {}
     for name in chosen:
         _refuse_uncovered(name)
-        for each in _of_pair(name, asked, settings, balancer):
+        for each in _of_pair(name, field, settings, balancer):
             each.check(each.release or balancer.release)
-            found[each.key(balancer.release)] = each
-    found.pop(real(balancer).key(balancer.release), None)
-    return tuple(found.values())
+            of_key[each.key(balancer.release)] = each
+    of_key.pop(real(balancer).key(balancer.release), None)
+    return tuple(of_key.values())
 
 
 def refuse_unknown(pairs: Sequence[str], settings: Sequence[str]) -> None:
@@ -90,20 +90,20 @@ def _refuse_uncovered(name: str) -> None:
 def _of_pair(
     name: str, release: Field | None, settings: Sequence[str], balancer: Balancer
 ) -> Iterator[Strategy]:
-    given = Field(name, ("--strategies",))
+    field = Field(name, ("--strategies",))
     if settings:
-        yield from strategies(given, release, asked_settings(settings))
+        yield from strategies(field, release, asked_settings(settings))
         return
-    plain = strategies(given, release, None)
+    plain = strategies(field, release, None)
     yield from plain
     for key, values in TRIED.get(plain[0].shedder, {}).items():
         for value in values:
             if _differs(balancer, key, value):
-                yield from strategies(given, release, Field({key: value}, ("--set",)))
+                yield from strategies(field, release, Field({key: value}, ("--set",)))
 
 
 def _differs(balancer: Balancer, key: str, value: str) -> bool:
-    """Say whether a value is another one than the recording has, and the release has the key."""
+    """Return whether a value is another one than the recording has, and the release has the key."""
     release = balancer.release
     if KEYS[key].default(release) is None:
         return False

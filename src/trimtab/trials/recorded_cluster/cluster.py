@@ -9,7 +9,7 @@ from typing import Any
 
 from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.lab.reconstruct.evidence import Told
+from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.settings.reader import Reader
@@ -22,10 +22,10 @@ _EXTENSIBLE = "ExtensibleLoadManagerImpl"
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedCluster:
     """A recorded cluster, and who steered it."""
 
-    told: Told
+    evidence: Evidence
     #: What to simulate: `reconstruct.leading.led` runs it under any balancer.
     rebuilt: Rebuilt
     #: The strategies, the release and the settings that really steered it.
@@ -36,7 +36,7 @@ class Recorded:
     is_shedding: bool
 
 
-def recorded(tables: Path, findings: Mapping[str, Any]) -> Recorded:
+def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     """Rebuild the cluster of a recording.
 
     Args:
@@ -48,10 +48,10 @@ def recorded(tables: Path, findings: Mapping[str, Any]) -> Recorded:
     """
     refuse_unrecorded(tables)
     ran = _deployment(tables, findings)
-    told = read(tables, findings, ran.manager)
-    return Recorded(
-        told=told,
-        rebuilt=rebuilt(told, _measured(ran)),
+    evidence = read(tables, findings, ran.manager)
+    return RecordedCluster(
+        evidence=evidence,
+        rebuilt=rebuilt(evidence, _measured(ran)),
         balancer=Balancer(ran.shedder, ran.placer, ran.release, dict(ran.conf)),
         interval_s=ran.manager.shedding_interval_s,
         is_shedding=ran.manager.is_enabled and ran.manager.is_shedding_enabled,

@@ -11,12 +11,12 @@ from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import ClusterLoad, Decision, Ints, LostRoundError, Placement
 from trimtab.trials.record.clock import LeaderClock
-from trimtab.trials.record.leader import HeardTimetable, RecordedLeader
+from trimtab.trials.record.leader import ClockedTimetable, RecordedLeader
 from trimtab.trials.record.listener import Listener, Selected
 from trimtab.trials.record.shedder_lines import Shed
 
 
-class HeardStrategies(Strategies):
+class ReportingStrategies(Strategies):
     """Strategies that tell what they decide."""
 
     leader: RecordedLeader
@@ -47,11 +47,11 @@ class HeardStrategies(Strategies):
         self.leader.is_round = False
 
 
-class HeardPlacing(Placing):
+class ReportingPlacing(Placing):
     """Placement by what the leader knows at the very moment."""
 
     leader: RecordedLeader
-    strategies: HeardStrategies
+    strategies: ReportingStrategies
 
     def listen(self) -> None:
         """Begin to tell."""
@@ -105,13 +105,13 @@ def listened(
         reported: what becomes of each broker's reports before they are written.
     """
     clock = LeaderClock(start_ms, start_ms - 120_000)
-    timetable = HeardTimetable()
+    timetable = ClockedTimetable()
     timetable.clock = clock
     simulation.timetable = timetable
     leader = RecordedLeader(simulation, clock, listener, reported)
-    strategies = HeardStrategies(simulation.balancer)
+    strategies = ReportingStrategies(simulation.balancer)
     strategies.leader = leader
-    placing = HeardPlacing(
+    placing = ReportingPlacing(
         leader,
         strategies,
         simulation.settings,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from trimtab.lab.outcomes.intervals import Interval, interval
-from trimtab.trials.rate.statistics import Statistic, Taken
+from trimtab.trials.rate.statistics import RunValue, Statistic
 
 
 class Word(StrEnum):
@@ -42,7 +42,7 @@ class Rated:
     n_never: int
 
 
-def rated(runs: Sequence[Taken], statistic: Statistic, thresholds: Thresholds) -> Rated:
+def rated(runs: Sequence[RunValue], statistic: Statistic, thresholds: Thresholds) -> Rated:
     """Rate a strategy in one dimension.
 
     Args:
@@ -56,11 +56,11 @@ def rated(runs: Sequence[Taken], statistic: Statistic, thresholds: Thresholds) -
     """
     ordered = sorted(runs, key=lambda run: (run.scenario, run.seed))
     values, middle = statistic(ordered)
-    found = interval(values, middle)
-    ends = {word_of(end, thresholds) for end in (found.low, found.high)}
-    word = word_of(found.estimate, thresholds)
+    middle_interval = interval(values, middle)
+    ends = {word_of(end, thresholds) for end in (middle_interval.low, middle_interval.high)}
+    word = word_of(middle_interval.estimate, thresholds)
     return Rated(
-        interval=found,
+        interval=middle_interval,
         word=word,
         is_sure=ends == {word},
         n_runs=len(runs),

@@ -24,8 +24,8 @@ _COLUMNS = (
 )
 
 
-def costs_told(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
-    """Say what traffic costs the brokers.
+def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
+    """Return what traffic costs the brokers.
 
     Args:
         rebuilt: the recorded cluster.
@@ -49,8 +49,8 @@ def costs_told(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
                 }
                 for i, (of, unit, scale) in enumerate(_COLUMNS)
             ],
-            "error_points": _known(used.cpu.error_points),
-            "r_squared": _known(used.cpu.r_squared),
+            "error_points": _finite(used.cpu.error_points),
+            "r_squared": _finite(used.cpu.r_squared),
             "windows": used.cpu.n_windows,
             "by_broker": [asdict(each) for each in missed(rebuilt)],
         },
@@ -58,13 +58,13 @@ def costs_told(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
             "overhead": fitted.overhead,
             "low": float(np.quantile(wire, _LOW)),
             "high": float(np.quantile(wire, _HIGH)),
-            "error_points": _known(used.network.error_points),
-            "r_squared": _known(used.network.r_squared),
+            "error_points": _finite(used.network.error_points),
+            "r_squared": _finite(used.network.r_squared),
             "windows": used.network.n_windows,
         },
         "draws": len(drawn),
     }
 
 
-def _known(value: float) -> float | None:
+def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value

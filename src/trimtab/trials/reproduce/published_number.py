@@ -49,7 +49,7 @@ RULES: Mapping[str, Rule] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class PublishedNumber:
     """`[[published]]`: one number of the published experiment."""
 
     number: str = key(NUMBER_NAME, "what of a run it is held against")
@@ -72,7 +72,7 @@ class Published:
         return MEANINGS[self.number].title
 
     def limits(self) -> Span:
-        """Say between what a reproduction has reached the number.
+        """Return between what a reproduction has reached the number.
 
         Properties:
             The published number lies within, unless the definition says otherwise.

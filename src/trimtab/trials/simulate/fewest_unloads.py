@@ -17,7 +17,7 @@ _SIZE_MAX = 20_000_000
 _STEPS_AT_A_TIME = 64
 
 
-def needed(run: Run, trajectory: Trajectory, physics: Physics) -> Minimum | None:
+def fewest_unloads(run: Run, trajectory: Trajectory, physics: Physics) -> Minimum | None:
     """Return the fewest unloads that would have balanced a run.
 
     Of the bundles as they lay at the event, by their mean work since then, between the

@@ -38,13 +38,13 @@ class SweepError(TrimtabError):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SweepFolder:
     """The rows of a sweep that are done."""
 
     folder: Path
 
     def tasks(self) -> frozenset[Task]:
-        """Say which tasks are done."""
+        """Return which tasks are done."""
         return frozenset(_tasks(self._rows()))
 
     def keep(self, rows: pa.Table) -> None:
@@ -83,7 +83,7 @@ class Kept:
 
 
 @contextmanager
-def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Kept]:
+def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[SweepFolder]:
     """Open the folder of a sweep for one writer, made if need be.
 
     Args:
@@ -114,11 +114,11 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Ke
             _clear(folder)
         _mark(folder, basis)
         (folder / _PARTS).mkdir(exist_ok=True)
-        yield Kept(folder)
+        yield SweepFolder(folder)
 
 
 def _foreign(folder: Path) -> bool:
-    """Say whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
+    """Return whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
     ours = {_LOCK, _draft(folder / MARKER).name}
     return any(path.name not in ours for path in folder.iterdir())
 
@@ -145,17 +145,17 @@ def _mark(folder: Path, basis: Mapping[str, str]) -> None:
         SweepError: they rest on something else.
     """
     marker = folder / MARKER
-    known: dict[str, str] = {}
+    before: dict[str, str] = {}
     if marker.is_file():
-        known = json.loads(marker.read_text(encoding="utf-8"))["basis"]
-    changed = sorted(name for name in basis if known.get(name, basis[name]) != basis[name])
+        before = json.loads(marker.read_text(encoding="utf-8"))["basis"]
+    changed = sorted(name for name in basis if before.get(name, basis[name]) != basis[name])
     if changed:
         raise SweepError(
             f"{folder}: its rows were made with another {' and another '.join(changed)}; "
             "name another folder, or throw them away with --anew"
         )
-    told = {"trimtab": __version__, "basis": dict(sorted({**known, **basis}.items()))}
-    _replace(marker, (json.dumps(told, indent=2) + "\n").encode())
+    document = {"trimtab": __version__, "basis": dict(sorted({**before, **basis}.items()))}
+    _replace(marker, (json.dumps(document, indent=2) + "\n").encode())
 
 
 def _tasks(rows: pa.Table) -> Iterator[Task]:
