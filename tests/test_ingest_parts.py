@@ -14,9 +14,9 @@ import pytest
 
 from trimtab.files.partitions import part_files
 from trimtab.ingest import pipeline
-from trimtab.ingest.again import Group, Piece
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.parts import Place, write_group, write_waiting
+from trimtab.ingest.pieces import Group, Piece
 from trimtab.ingest.splits import cut
 
 ORIGIN = Origin("logs/b/x.log", "b", UTC, date(2026, 11, 21))

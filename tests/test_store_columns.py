@@ -26,7 +26,7 @@ from tests.test_columns import (
 )
 from tests.zookeeper_files import create, delete, log, multi, put, record
 from trimtab.ingest import worker
-from trimtab.ingest.store_columns import Seen, Waiting
+from trimtab.ingest.store_columns import TimedWrite, Waiting
 from trimtab.ingest.zookeeper import SOURCE
 from trimtab.ingest.zookeeper_files.transactions import Operation
 from trimtab.ingest.zookeeper_files.writes import Write
@@ -86,7 +86,7 @@ def test_what_is_usual_is_read_in_columns(i: int, tmp_path: Path) -> None:
     path, value = USUAL[i]
     write = Write(9, 1, 5, Operation.SET, path, json.dumps(value).encode(), 1, None)
     waiting = Waiting()
-    assert waiting.tell(Seen(1, datetime.now(UTC), path, write))
+    assert waiting.tell(TimedWrite(1, datetime.now(UTC), path, write))
     assert waiting.rows > 0
 
     account, rows = agreed(tmp_path / "log.1", written(i))

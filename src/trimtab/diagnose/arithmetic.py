@@ -49,7 +49,7 @@ def _last(logged: Round, kind: str) -> Event | None:
 
 
 def _shedder_numbers(logged: Round, smoothed: Event | None) -> tuple[dict[str, Any], list[str]]:
-    """Follow ThresholdShedder's arithmetic through the printed numbers.
+    """Return ThresholdShedder's numbers by its own arithmetic, and where the printed ones differ.
 
     The printed percentages are fractions times 100 and the printed MB/s are bytes/s over
     2^20, so both ways are tried only where the printing allows it without loss.

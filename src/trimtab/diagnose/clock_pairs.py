@@ -70,7 +70,7 @@ def pairs_of(
 
 
 def _stamped(reports: pa.Table) -> Iterator[Pair]:
-    """Pair the stamps of reports with their writes: of each broker's the tightest, for all."""
+    """Yield the stamps of reports with their writes: of each broker's the tightest, for all."""
     has_both = pc.and_(pc.is_valid(reports["updated"]), pc.is_valid(reports["written"]))
     stamped = reports.filter(has_both)
     late = stamps(stamped["written"]) - stamps(stamped["updated"])
@@ -119,7 +119,7 @@ def _around(
     stored: Mapping[tuple[str, str], Sequence[datetime]],
     after: Sequence[_Line],
 ) -> Iterator[Pair]:
-    """Pair what a broker says on either side of a write with the write."""
+    """Yield pairs of a write with what a broker logs on either side of it."""
     began, ended = _times(before), _times(after)
     for who, times in stored.items():
         if len(times) != len(ended.get(who, ())):
@@ -137,7 +137,7 @@ def _around(
 
 
 def _unloads(by_kind: Mapping[str, Sequence[_Line]]) -> Iterator[Pair]:
-    """Pair the leader's lines with the source's."""
+    """Yield pairs of the leader's lines with the source's."""
     begun, done = _times(by_kind["ownership-disabled"]), _times(by_kind["bundle-unloaded"])
     unloads: dict[tuple[str, str, str], list[datetime]] = {}
     following: dict[tuple[str, datetime], datetime] = {}

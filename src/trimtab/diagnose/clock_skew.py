@@ -113,7 +113,7 @@ class _Bounds:
 
 
 def measured(pairs: Iterable[Pair]) -> Clocks:
-    """Measure clocks against the store's, or if it is in no pair against the busiest broker's.
+    """Return clocks beside the store's, or if it is in no pair beside the busiest broker's.
 
     Args:
         pairs: of whatever must be in order.

@@ -179,7 +179,7 @@ def _release(
 def _conf(
     settings: Sequence[Mapping[str, Any]], warnings: list[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Merge the brokers' settings: what runs wins over what is written, the first broker wins.
+    """Return the brokers' settings as one: what runs wins over the file, the first broker wins.
 
     A load-balancing setting in which brokers differ is worth a warning, since only the
     leader's counts and any broker may become it.

@@ -49,17 +49,17 @@ class Accounting:
 
     @property
     def faults(self) -> list[str]:
-        """Say which files could not be read, or not to their end."""
+        """Return a sentence for each file that could not be read, or not to its end."""
         reasons = {row["file"]: row["reason"] for row in reversed(self.rejects)}
-        found = []
+        faults = []
         for file in self.files:
             many = f"{file.lines:,} lines" if file.lines != 1 else "1 line"
             if file.rejected and not file.rows + file.other:
                 why = f": {reasons[file.file]}" if file.file in reasons else ""
-                found.append(f"{file.file}: none of {many} could be read{why}")
+                faults.append(f"{file.file}: none of {many} could be read{why}")
             elif file.file in self.damaged:
-                found.append(f"{file.file}: breaks off after {many}; what followed is not known")
-        return found
+                faults.append(f"{file.file}: breaks off after {many}; what followed is not known")
+        return faults
 
     @property
     def totals(self) -> dict[str, int]:
@@ -70,17 +70,17 @@ class Accounting:
 
 def offsets(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> dict[int, int]:
     """Return the lines before each split that is not the first of its file."""
-    found = {}
+    lines_before = {}
     before = 0
     for number, (split, account) in enumerate(zip(splits, accounts, strict=True)):
         if split.start:
-            found[number] = before
+            lines_before[number] = before
         before = account.lines + (before if split.start else 0)
-    return found
+    return lines_before
 
 
 def meta_account(recording: Recording) -> list[FileAccount]:
-    """Account for recording.toml, which is read when the recording is opened."""
+    """Return the account of recording.toml, which is read when the recording is opened."""
     accounts = []
     for file in recording.files.get("recording", ()):
         lines = [line.strip() for line in file.path.read_text("utf-8-sig").splitlines()]
@@ -91,7 +91,7 @@ def meta_account(recording: Recording) -> list[FileAccount]:
 
 
 def file_accounts(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> list[FileAccount]:
-    """Add up the splits of each file."""
+    """Return the accounts of files, each the sum of its splits."""
     of_splits = zip(splits, accounts, strict=True)
     return [
         FileAccount(
@@ -120,13 +120,13 @@ def check_lines(files: Iterable[FileAccount]) -> None:
 
 
 def check_rows(
-    accounts: Sequence[SplitAccount], told: Mapping[str, int], on_disk: Mapping[str, int]
+    accounts: Sequence[SplitAccount], task_rows: Mapping[str, int], on_disk: Mapping[str, int]
 ) -> None:
     """Stop if a row was lost or came twice between a parser and the disk.
 
     Args:
         accounts: of all splits.
-        told: table → rows that the workers have written.
+        task_rows: table → rows that the workers have written.
         on_disk: table → rows that are there, those that were there before included.
 
     Raises:
@@ -135,10 +135,10 @@ def check_rows(
     for table in PARSED:
         parsed = sum(account.table_rows.get(table, 0) for account in accounts)
         linked = sum(account.table_rows.get(table, 0) for account in accounts if account.is_linked)
-        written = told.get(table, 0) + linked
-        if not parsed == written == on_disk[table]:
+        expected = task_rows.get(table, 0) + linked
+        if not parsed == expected == on_disk[table]:
             raise IngestError(
-                f"table {table}: {parsed} rows parsed, {written} written, {on_disk[table]} on disk"
+                f"table {table}: {parsed} rows parsed, {expected} written, {on_disk[table]} on disk"
             )
 
 
@@ -170,7 +170,7 @@ def check_bytes(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> No
         if any(split.is_gzip or account.is_damaged for split, account in pieces):
             # How many bytes there would be is not known.
             continue
-        read = sum(account.bytes for _, account in pieces)
+        n_bytes = sum(account.bytes for _, account in pieces)
         # A log that is still written to may have grown by the rest of its last line.
-        if read < size or read != size == now:
-            raise IngestError(f"{file}: {size} bytes, but {read} read")
+        if n_bytes < size or n_bytes != size == now:
+            raise IngestError(f"{file}: {size} bytes, but {n_bytes} read")

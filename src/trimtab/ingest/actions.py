@@ -10,7 +10,7 @@ from trimtab.ingest.outcome import Origin, Outcome
 
 
 def action(text: str, origin: Origin) -> Outcome:
-    """Read one action.
+    """Return the row of one action.
 
     Example line: `{"time": "2026-11-21T06:37:58.806Z", "event": "broker_start",
     "broker": 2, "id": "10.0.0.2:8080"}`
@@ -36,5 +36,5 @@ def _rows(entry: Entry) -> Iterator[Row]:
 
 
 def _is_name(entry: Entry, key: str) -> bool:
-    found = entry.values.get(key)
-    return isinstance(found, str) and found.isprintable()
+    value = entry.values.get(key)
+    return isinstance(value, str) and value.isprintable()

@@ -24,7 +24,7 @@ class ArchiveError(TrimtabError):
 
 
 def unpack(path: Path, folder: Path) -> tuple[str, ...]:
-    """Unpack the regular files of an archive, and return the names of what else is in it.
+    """Unpack the regular files of an archive; return the names of what else is in it.
 
     An archive with a file that would lie outside of the folder is refused whole.
 
@@ -52,7 +52,7 @@ def unpack(path: Path, folder: Path) -> tuple[str, ...]:
 
 
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
-    """Give the names and contents of what is in an archive; None for links and the like."""
+    """Yield the names and contents of what is in an archive; None for links and the like."""
     if path.name.endswith(".zip"):
         with zipfile.ZipFile(path) as zipped:
             for entry in zipped.infolist():

@@ -18,7 +18,7 @@ from trimtab.ingest.columns import repeated, usual_lines
 from trimtab.ingest.entries import Entry, Row, read_entry
 from trimtab.ingest.json_fields import Fields, Milliseconds, fields_of, moments
 from trimtab.ingest.outcome import Origin, Outcome
-from trimtab.ingest.sifted import Columns, Sifted
+from trimtab.ingest.sieve import BlockContent, Columns
 from trimtab.ingest.store import BUNDLE
 
 
@@ -48,8 +48,8 @@ def _averages(table: str, whose: str, head: str) -> Averages:
     node = defstruct(
         "_Node", [("mtime", Milliseconds), ("averages", usual, field(name="v"))], gc=False
     )
-    listed = Decoder(list[node])  # type: ignore[valid-type]  # read when it runs
-    return Averages(table, whose, head, fields, Decoder(usual), listed)
+    listing_decoder = Decoder(list[node])  # type: ignore[valid-type]  # read when it runs
+    return Averages(table, whose, head, fields, Decoder(usual), listing_decoder)
 
 
 _BUNDLES, _BROKERS = KINDS = (
@@ -93,7 +93,7 @@ def averages_at(path: str) -> Averages | None:
 
 
 def store_bundles(text: str, origin: Origin) -> Outcome:
-    """Read one listing of the averages that the leader keeps in the store.
+    """Return the rows of one listing of the averages that the leader keeps in the store.
 
     Example line: `{"time": "2026-11-21T06:38:25.981Z", "nodes":
     {"/loadbalance/bundle-data/public/default/0x0_0x1": {"mtime": 1795243098335, "v": {…}}}}`
@@ -116,20 +116,20 @@ def _rows(entry: Entry) -> Iterator[Row]:
             yield kind.row(path, node.entry("v"), write)
 
 
-def listed_averages(block: bytes, before: int) -> Sifted:
+def listed_averages(block: bytes, before: int) -> BlockContent:
     """Return the averages in usual listings of the store.
 
     Properties:
         Whatever the bytes, `store_bundles` says of each line what is said of it here.
     """
-    numbers, lines, sifted = usual_lines(block, before, _line)
-    seen = {
+    numbers, lines, content = usual_lines(block, before, _line)
+    when = {
         "time": pa.array([it.time for it in lines], TIME),
         "line": pa.array(numbers, pa.int64()),
     }
     for i, kind in enumerate(KINDS):
-        sifted.columns[kind.table] = _columns(kind, [it.nodes[i] for it in lines], seen)
-    return sifted
+        content.columns[kind.table] = _columns(kind, [it.nodes[i] for it in lines], when)
+    return content
 
 
 def _line(text: bytes) -> _Line:
@@ -158,11 +158,11 @@ def _nodes(kind: Averages, nodes: Iterable[tuple[str, Raw]]) -> _Nodes:
     return _Nodes(names, kind.listed.decode(b"[%b]" % b",".join(values)))
 
 
-def _columns(kind: Averages, lines: Sequence[_Nodes], seen: Mapping[str, pa.Array]) -> Columns:
+def _columns(kind: Averages, lines: Sequence[_Nodes], when: Mapping[str, pa.Array]) -> Columns:
     """Return the nodes of a kind, behind what says when they were seen."""
     nodes = list(chain.from_iterable(it.nodes for it in lines))
     return {
-        **repeated(seen, [len(it.names) for it in lines]),
+        **repeated(when, [len(it.names) for it in lines]),
         kind.whose: list(chain.from_iterable(it.names for it in lines)),
         "written": moments([node.mtime for node in nodes]),
         **kind.fields.arrays([node.averages for node in nodes]),

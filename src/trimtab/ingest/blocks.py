@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from trimtab.ingest.events import Form, Hits, Source, forms_of
 from trimtab.ingest.layouts import simple_class_name, thread_name
-from trimtab.ingest.sifted import Sifted
+from trimtab.ingest.sieve import BlockContent
 from trimtab.ingest.splits import lines_of
 
 _Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -45,8 +45,8 @@ _DASH = np.frombuffer(b" -", np.uint16)[0]
 _SEPARATOR = len(" - ")
 
 
-def log_lines(block: bytes, before: int) -> Sifted:
-    """Tell the lines of a broker's log that hold no message, frames, and what may be messages.
+def log_lines(block: bytes, before: int) -> BlockContent:
+    """Return a block of a broker's log: lines without a message, frames, and possible messages.
 
     Properties:
         Whatever the bytes, `broker_log` says of each line what is said of it here.
@@ -55,7 +55,7 @@ def log_lines(block: bytes, before: int) -> Sifted:
     starts = np.concatenate(([0], ends + 1))
     if block.endswith(b"\n"):
         starts = starts[:-1]
-    sifted = Sifted(starts.size)
+    content = BlockContent(starts.size)
     is_left = np.ones(starts.size, np.bool_)
     # A head must not reach beyond the block; beyond its line it may, for then it does not fit.
     # A last line without an end is left, so that every line that is looked at has one.
@@ -63,17 +63,17 @@ def log_lines(block: bytes, before: int) -> Sifted:
     heads = _heads(block, starts[:looked])
     frames = np.flatnonzero(heads.view(np.uint32)[:, 0] == _FRAME)
     is_left[frames] = False
-    sifted.continuation = frames.size
+    content.continuation = frames.size
     standard = np.flatnonzero(_is_standard(heads))
     lines, sources = _parted(block, standard, starts[standard], ends[standard])
-    is_left[_told(lines, sources, before, sifted)] = False
+    is_left[_classify(lines, sources, before, content)] = False
     left = np.flatnonzero(is_left)
     if left.size:
         bounds = np.append(starts, len(block))
         spans = zip(bounds[left].tolist(), bounds[left + 1].tolist(), strict=True)
         texts = lines_of(b"".join([block[start:end] for start, end in spans]))
-        sifted.left = zip((left + before + 1).tolist(), texts, strict=True)
-    return sifted
+        content.left = zip((left + before + 1).tolist(), texts, strict=True)
+    return content
 
 
 class _Lines(NamedTuple):
@@ -114,7 +114,7 @@ def _is_standard(heads: _Bytes) -> _Mask:
 def _parted(
     block: bytes, numbers: _Places, starts: _Places, ends: _Places
 ) -> tuple[_Lines, list[Source | None]]:
-    """Part lines into who printed them and the message.
+    """Return lines parted into who printed them and the message.
 
     Returns:
         Those lines that can be parted, and what their codes stand for: None for a source
@@ -141,35 +141,37 @@ def _dashes(block: bytes, starts: _Places) -> _Places:
     # both, for two of them cannot overlap.  One that ends the block has no message behind it.
     pairs = (len(block) - 1) // 2
     even, odd = (np.frombuffer(block, np.uint16, pairs, first) for first in (0, 1))
-    found = np.flatnonzero((even == _DASH) | (odd == _DASH))
-    places = np.append(2 * found + (even[found] != _DASH), len(block))
+    pairs_with_dash = np.flatnonzero((even == _DASH) | (odd == _DASH))
+    places = np.append(2 * pairs_with_dash + (even[pairs_with_dash] != _DASH), len(block))
     nearest: _Places = places[np.searchsorted(places, starts)]
     return nearest
 
 
-def _slices(block: bytes, starts: _Places, ends: _Places, wanted: _Places) -> pa.Array:
+def _slices(block: bytes, starts: _Places, ends: _Places, positions: _Places) -> pa.Array:
     """Return some of the stretches of a block, which do not overlap and stand in their order."""
     bounds = np.column_stack((starts, ends)).astype(np.int32).ravel()
     # Every other one is the gap between two.
     stretches = pa.Array.from_buffers(
         pa.binary(), bounds.size - 1, [None, pa.py_buffer(bounds), pa.py_buffer(block)]
     )
-    return stretches.take(pa.array(2 * wanted))
+    return stretches.take(pa.array(2 * positions))
 
 
 @lru_cache(maxsize=1 << 14)
 def _source(text: bytes) -> Source | None:
-    """Read thread, level and logger; None where they are not as the distribution prints them."""
-    found = _SOURCE_SHAPE.fullmatch(text)
-    if found is None:
+    """Return thread, level and logger; None where they are not as the distribution prints them."""
+    match = _SOURCE_SHAPE.fullmatch(text)
+    if match is None:
         return None
-    thread, level, logger = (part.decode("utf-8", "replace") for part in found.groups())
+    thread, level, logger = (part.decode("utf-8", "replace") for part in match.groups())
     logger = simple_class_name(logger)
     return Source(thread_name(thread), level, logger, forms_of(logger))
 
 
-def _told(lines: _Lines, sources: list[Source | None], before: int, sifted: Sifted) -> _Places:
-    """Tell what lines are, and give the numbers of those that can be told."""
+def _classify(
+    lines: _Lines, sources: list[Source | None], before: int, content: BlockContent
+) -> _Places:
+    """Return the numbers of the lines whose kind is known, and add them to the content."""
     # 0 stands for what cannot be told, 1 for classes that print nothing we know.
     ranks: dict[tuple[Form, ...], int] = {}
     rank_of_source = [
@@ -181,36 +183,36 @@ def _told(lines: _Lines, sources: list[Source | None], before: int, sifted: Sift
         for source in sources
     ]
     rank_of_line = np.array(rank_of_source, np.int16)[lines.codes]
-    asked = np.flatnonzero(rank_of_line > 1)
-    if asked.size:
+    candidates = np.flatnonzero(rank_of_line > 1)
+    if candidates.size:
         # Lines of one class stand together from here on.
-        asked = asked[np.argsort(rank_of_line[asked], kind="stable")]
-        counts = np.bincount(rank_of_line[asked], minlength=len(ranks) + 2)[2:]
-        forms = _forms(lines, asked, zip(ranks, counts.tolist(), strict=True))
-        sifted.hits = _hits(lines.take(asked[list(forms)]), forms.values(), sources, before)
-    told = lines.numbers[rank_of_line > 0]
-    sifted.other += told.size - len(sifted.hits.lines)
-    return told
+        candidates = candidates[np.argsort(rank_of_line[candidates], kind="stable")]
+        counts = np.bincount(rank_of_line[candidates], minlength=len(ranks) + 2)[2:]
+        forms = _forms(lines, candidates, zip(ranks, counts.tolist(), strict=True))
+        content.hits = _hits(lines.take(candidates[list(forms)]), forms.values(), sources, before)
+    numbers = lines.numbers[rank_of_line > 0]
+    content.other += numbers.size - len(content.hits.lines)
+    return numbers
 
 
 def _forms(
-    lines: _Lines, asked: _Places, classes: Iterable[tuple[tuple[Form, ...], int]]
+    lines: _Lines, candidates: _Places, classes: Iterable[tuple[tuple[Form, ...], int]]
 ) -> dict[int, tuple[Form, ...]]:
-    """Look for messages in some lines.
+    """Return the messages that some lines may be.
 
     Args:
         lines: in their order.
-        asked: which of them, those of one class together.
+        candidates: which of them, those of one class together.
         classes: what each class may print, and how many of the lines are its.
 
     Returns:
-        Place in `asked` → whose needles stand in the line.
+        Place in `candidates` → whose needles stand in the line.
     """
-    messages = _slices(lines.block, lines.begins, lines.ends + 1, asked)
+    messages = _slices(lines.block, lines.begins, lines.ends + 1, candidates)
     _, offsets, joined = messages.buffers()
     text = joined.to_pybytes()
     bounds = np.frombuffer(offsets, np.int32)[: len(messages) + 1].tolist()
-    found: dict[int, tuple[Form, ...]] = {}
+    forms_by_line: dict[int, tuple[Form, ...]] = {}
     last = 0
     for forms, count in classes:
         first, last = last, last + count
@@ -218,15 +220,15 @@ def _forms(
             place = text.find(form.needle, bounds[first], bounds[last])
             while place >= 0:
                 line = bisect_right(bounds, place, first, last) - 1
-                found[line] = (*found.get(line, ()), form)
+                forms_by_line[line] = (*forms_by_line.get(line, ()), form)
                 place = text.find(form.needle, bounds[line + 1], bounds[last])
-    return found
+    return forms_by_line
 
 
 def _hits(
     lines: _Lines, forms: Iterable[tuple[Form, ...]], sources: list[Source | None], before: int
 ) -> Hits:
-    """Keep lines that may be messages of some forms each."""
+    """Return the lines that may be messages, with the forms of each."""
     spans = zip(lines.starts.tolist(), lines.ends.tolist(), strict=True)
     return Hits(
         (lines.numbers + before + 1).tolist(),

@@ -70,31 +70,31 @@ _BEGINS_WITH_DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:", re.ASCII)
 
 
 def broker_log(text: str, origin: Origin) -> Outcome:
-    """Read one line of a broker's log.
+    """Return what becomes of one line of a broker's log.
 
     A line of a class that prints nothing we know leaves at once, with its time unread.
     """
-    found = STANDARD.match(text)
-    if found is None:
+    match = STANDARD.match(text)
+    if match is None:
         return _unusual(text.lstrip("\ufeff"), origin)
-    known = messages_of(found[7])
-    if not known:
+    messages = messages_of(match[7])
+    if not messages:
         return OTHER
-    message = found[8]
-    for candidate in known:
+    message = match[8]
+    for candidate in messages:
         if candidate.needle in message:
-            return _event(standard_line(found), known, origin)
+            return _event(standard_line(match), messages, origin)
     return OTHER
 
 
 def _unusual(text: str, origin: Origin) -> Outcome:
-    """Read a line that is not in the distribution's layout."""
+    """Return what becomes of a line that is not in the distribution's layout."""
     if text.startswith("\tat "):
         return CONTINUATION
     if _WIDE.match(text):
         return _UTF_16
-    if (held := inner_line(text)) != text:
-        return broker_log(held, origin)
+    if (inner := inner_line(text)) != text:
+        return broker_log(inner, origin)
     line = _repeated(text) if len(text) <= _REPEATED_LENGTH else log_line(text)
     if line is not None:
         return _event(line, messages_of(line.logger), origin)
@@ -102,20 +102,20 @@ def _unusual(text: str, origin: Origin) -> Outcome:
         return _CUT
     if _CONTINUATION.match(text):
         return CONTINUATION
-    if (told := without_script(text)) != text:
-        return conf_line(told, origin)
+    if (setting := without_script(text)) != text:
+        return conf_line(setting, origin)
     return OTHER if _NO_LOG_LINE.match(text) else _NO_TIME
 
 
 @lru_cache(maxsize=1024)
 def _repeated(text: str) -> LogLine | None:
-    """Take a short line apart; those around the frames of a stack trace come again and again."""
+    """Return the parts of a short line; those around a stack trace come again and again."""
     return log_line(text)
 
 
 @lru_cache(maxsize=4096)
 def messages_of(logger: str) -> tuple[Message, ...]:
-    """Give the messages that a logger may print: all of them where it is not printed."""
+    """Return the messages that a logger may print: all of them where it is not printed."""
     if not logger:
         return MESSAGES
     return messages_of_class(simple_class_name(logger))
@@ -123,14 +123,14 @@ def messages_of(logger: str) -> tuple[Message, ...]:
 
 @lru_cache(maxsize=4096)
 def messages_of_class(name: str) -> tuple[Message, ...]:
-    """Give the messages that a class may print, in the order in which they are tried."""
+    """Return the messages that a class may print, in the order in which they are tried."""
     return tuple(message for message in MESSAGES if name in message.loggers)
 
 
-def _event(line: LogLine, known: tuple[Message, ...], origin: Origin) -> Outcome:
-    """Read a line's message; one that is ours in all but its values is rejected."""
+def _event(line: LogLine, messages: tuple[Message, ...], origin: Origin) -> Outcome:
+    """Return the row of a line's message; one that is ours in all but its values is rejected."""
     rejected = None
-    for message in known:
+    for message in messages:
         if message.needle not in line.message:
             continue
         text = line.message
@@ -149,13 +149,13 @@ def _event(line: LogLine, known: tuple[Message, ...], origin: Origin) -> Outcome
 
 
 def _rejected(message: Message, text: str, error: str) -> Rejected:
-    """Say what is wrong with a message that is ours; looking for the place takes long."""
+    """Return what is wrong with a message that is ours; looking for the place takes long."""
     error = error or f"found {stumble(message.template, text)!r}"
     return Rejected(f"{message.kind}: {error}; expected `{message.template}`")
 
 
 def _row(line: LogLine, kind: str, text: str, columns: dict[str, Any], origin: Origin) -> Outcome:
-    """Make the row of a message."""
+    """Return the row of a message."""
     try:
         time = utc(line, origin)
     except UnreadableTimeError as error:

@@ -16,7 +16,7 @@ from msgspec import MsgspecError
 
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.json_fields import check_filled
-from trimtab.ingest.sifted import Columns, Sifted, every_line
+from trimtab.ingest.sieve import BlockContent, Columns, every_line
 from trimtab.ingest.splits import lines_of
 
 _Read = TypeVar("_Read")
@@ -33,8 +33,8 @@ _LOOK_EVERY = 61
 
 def usual_lines(
     block: bytes, before: int, read: Callable[[bytes], _Read]
-) -> tuple[list[int], list[_Read], Sifted]:
-    """Read the lines of a block that are as usual.
+) -> tuple[list[int], list[_Read], BlockContent]:
+    """Return the lines of a block that are as usual, decoded.
 
     Args:
         block: whole lines.
@@ -50,24 +50,24 @@ def usual_lines(
     lines = block.split(b"\n")
     if not lines[-1]:
         del lines[-1]
-    numbers, found, left = [], [], []
+    numbers, lines_read, left = [], [], []
     for number, line in enumerate(lines, before + 1):
         try:
-            found.append(read(line))
+            lines_read.append(read(line))
         except ODD:
             left.append(number)
         else:
             numbers.append(number)
-    sifted = Sifted(len(lines), rows=len(numbers))
+    content = BlockContent(len(lines), rows=len(numbers))
     if left:
         # As the parser of lines gets them: decoded, and without their ends.
         texts = lines_of(block)
-        sifted.left = [(number, texts[number - before - 1]) for number in left]
-    return numbers, found, sifted
+        content.left = [(number, texts[number - before - 1]) for number in left]
+    return numbers, lines_read, content
 
 
 def may_hold_endless_number(text: bytes) -> bool:
-    """Tell whether JSON may hold a whole number that is too long for Python's decoder.
+    """Return whether JSON may hold a whole number that is too long for Python's decoder.
 
     Wherever one stands, Python refuses the document; a decoder that passes over what is not
     asked for does not see it.
@@ -85,7 +85,7 @@ def may_hold_endless_number(text: bytes) -> bool:
 
 
 def repeated(columns: Mapping[str, pa.Array], counts: Sequence[int]) -> dict[str, pa.Array]:
-    """Repeat each row as often as is said for it."""
+    """Return columns with each row repeated its number of times."""
     places = pa.array(np.repeat(np.arange(len(counts)), counts))
     return {column: values.take(places) for column, values in columns.items()}
 

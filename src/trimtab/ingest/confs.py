@@ -17,7 +17,7 @@ from trimtab.pulsar.confs import (
 
 
 def conf_line(text: str, origin: Origin) -> Outcome:
-    """Read one line of a broker.conf, or of the same settings as YAML."""
+    """Return the setting in one line of a broker.conf, or of the same settings as YAML."""
     try:
         entry = conf_entry(text)
     except ConfError as error:
@@ -28,13 +28,13 @@ def conf_line(text: str, origin: Origin) -> Outcome:
 
 
 def helm_values(text: str, origin: Origin) -> Outcome:
-    """Read the broker's settings out of a whole file of Helm values, or a ConfigMap."""
+    """Return the broker's settings in a whole file of Helm values, or a ConfigMap."""
     rows = tuple(_placed(origin, "conf", *entry) for entry in helm_entries(text))
     return Rows(rows) if rows else Rejected("found no setting, expected broker.configData")
 
 
 def runtime_config(text: str, origin: Origin) -> Outcome:
-    """Read a whole answer of a broker that was asked for its effective settings, or its dump.
+    """Return the settings in a broker's answer about those in effect, or in its dump of them.
 
     The rows say in `line` where in the document their key stands.
     """
@@ -43,13 +43,13 @@ def runtime_config(text: str, origin: Origin) -> Outcome:
         dumped = tuple(_placed(origin, "runtime", *entry) for entry in dumped_entries(text))
         return Rows(dumped) if dumped else Rejected("found an empty ServiceConfiguration()")
     try:
-        found = decode(text)
+        settings = decode(text)
     except MalformedError as error:
         return Rejected(str(error))
-    if not isinstance(found, dict) or not found:
-        shown = json.dumps(found)
+    if not isinstance(settings, dict) or not settings:
+        shown = json.dumps(settings)
         return Rejected(f"found {shown[:80]}, expected an object of settings")
-    entries = runtime_entries(found, text)
+    entries = runtime_entries(settings, text)
     return Rows(tuple(_placed(origin, "runtime", *entry) for entry in entries))
 
 

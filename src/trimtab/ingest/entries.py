@@ -43,34 +43,34 @@ class Entry:
     place: str = ""
 
     def has(self, key: str) -> bool:
-        """Tell whether the key is there and not null."""
+        """Return whether the key is there and not null."""
         return self.values.get(key) is not None
 
     def entry(self, key: str) -> Entry:
         """Return the object at the key."""
-        found = self._at(key)
-        if not isinstance(found, dict):
-            raise self.wrong(key, found, "an object")
-        return Entry(found, f"{self.place}{key}.")
+        value = self._at(key)
+        if not isinstance(value, dict):
+            raise self.wrong(key, value, "an object")
+        return Entry(value, f"{self.place}{key}.")
 
     def text(self, key: str) -> str:
         """Return the text at the key."""
-        found = self._at(key)
-        if not isinstance(found, str) or not found:
-            raise self.wrong(key, found, "text")
-        return found
+        value = self._at(key)
+        if not isinstance(value, str) or not value:
+            raise self.wrong(key, value, "text")
+        return value
 
     def number(self, key: str) -> float:
         """Return the number at the key; Java's "NaN" and "Infinity" are numbers."""
-        found = self._at(key)
-        if isinstance(found, str) and found in _NOT_NUMBERS:
-            return _NOT_NUMBERS[found]
-        if isinstance(found, bool) or not isinstance(found, int | float):
-            raise self.wrong(key, found, "a number")
+        value = self._at(key)
+        if isinstance(value, str) and value in _NOT_NUMBERS:
+            return _NOT_NUMBERS[value]
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise self.wrong(key, value, "a number")
         try:
-            return float(found)
+            return float(value)
         except OverflowError:
-            raise self.wrong(key, found, "a number of 64 bits") from None
+            raise self.wrong(key, value, "a number of 64 bits") from None
 
     def count(self, key: str) -> int:
         """Return the whole number of 64 bits at the key."""
@@ -82,50 +82,50 @@ class Entry:
 
     def numbers(self, keys: Iterable[str]) -> Sequence[float]:
         """Return the numbers at some keys, as `number` does one after the other."""
-        found = list(map(self.values.get, keys))
+        values = list(map(self.values.get, keys))
         # Nearly all are numbers with a point, and there are millions of them.
-        if set(map(type, found)) == _FLOAT:
-            return found  # type: ignore[return-value]  # it was just looked at
+        if set(map(type, values)) == _FLOAT:
+            return values  # type: ignore[return-value]  # it was just looked at
         return [self.number(key) for key in keys]
 
     def counts(self, keys: Iterable[str]) -> Sequence[int]:
         """Return the whole numbers at some keys, as `count` does one after the other."""
-        found = list(map(self.values.get, keys))
-        if set(map(type, found)) == _INT and max(map(abs, found)) <= _EXACT_MAX:  # type: ignore[arg-type]  # it was just looked at
-            return found  # type: ignore[return-value]  # it was just looked at
+        values = list(map(self.values.get, keys))
+        if set(map(type, values)) == _INT and max(map(abs, values)) <= _EXACT_MAX:  # type: ignore[arg-type]  # it was just looked at
+            return values  # type: ignore[return-value]  # it was just looked at
         return [self.count(key) for key in keys]
 
     def flag(self, key: str) -> bool:
         """Return the truth value at the key."""
-        found = self._at(key)
-        if not isinstance(found, bool):
-            raise self.wrong(key, found, "true or false")
-        return found
+        value = self._at(key)
+        if not isinstance(value, bool):
+            raise self.wrong(key, value, "true or false")
+        return value
 
     def moment(self, key: str) -> datetime:
         """Return the time at the key: ISO 8601 with a zone, or epoch milliseconds."""
-        found = self._at(key)
+        value = self._at(key)
         expected = "ISO 8601 with a zone, or epoch milliseconds"
         try:
-            if isinstance(found, int | float) and not isinstance(found, bool):
-                return _EPOCH + timedelta(milliseconds=found)
-            moment = datetime.fromisoformat(found)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return _EPOCH + timedelta(milliseconds=value)
+            moment = datetime.fromisoformat(value)
             if moment.tzinfo is not None:
                 return moment.astimezone(UTC)
         except (TypeError, ValueError, OverflowError):
             pass
-        raise self.wrong(key, found, expected)
+        raise self.wrong(key, value, expected)
 
     def texts(self, key: str) -> list[str]:
         """Return the list of texts at the key."""
-        found = self._at(key)
-        if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
-            raise self.wrong(key, found, "a list of texts")
-        return found
+        value = self._at(key)
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise self.wrong(key, value, "a list of texts")
+        return value
 
-    def wrong(self, key: str, found: object, expected: str) -> MalformedError:
-        """Make the error that names a key, what was found there and what was expected."""
-        shown = json.dumps(found, ensure_ascii=False, default=str)
+    def wrong(self, key: str, value: object, expected: str) -> MalformedError:
+        """Return the error that names a key, what was found there and what was expected."""
+        shown = json.dumps(value, ensure_ascii=False, default=str)
         return MalformedError(f"key {self.place}{key}: found {shown[:80]}, expected {expected}")
 
     def _at(self, key: str) -> Any:
@@ -141,7 +141,7 @@ class Entry:
 
 
 def decode(text: str) -> Any:
-    """Decode one JSON document.
+    """Return the value of one JSON document.
 
     Raises:
         MalformedError: it is not JSON; the message says at which column.
@@ -150,30 +150,30 @@ def decode(text: str) -> Any:
         A lone half of a surrogate pair is valid JSON and no valid text; it becomes a `?`.
     """
     try:
-        found = json.loads(text)
+        value = json.loads(text)
         if _HALF.search(text):
-            found = json.loads(json.dumps(found, ensure_ascii=False).encode("utf-8", "replace"))
+            value = json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column" if error.lineno > 1 else "column"
         raise MalformedError(f"not JSON at {place} {error.colno}: {error.msg}") from None
     except (ValueError, RecursionError) as error:
         raise MalformedError(f"not JSON: {error}") from None
-    return found
+    return value
 
 
 def read_entry(text: str, rows: Callable[[Entry], Iterable[Row]]) -> Outcome:
-    """Turn one line of JSON Lines into its rows, or say why that is not possible.
+    """Return the rows of one line of JSON Lines, or why there are none.
 
     A blank line, and an object that gives no row, are understood and not needed.
     """
     if not text.strip():
         return OTHER
     try:
-        found = decode(text)
-        if not isinstance(found, dict):
-            shown = json.dumps(found, ensure_ascii=False)
+        document = decode(text)
+        if not isinstance(document, dict):
+            shown = json.dumps(document, ensure_ascii=False)
             raise MalformedError(f"found {shown[:80]}, expected an object")
-        made = tuple(rows(Entry(found)))
+        result = tuple(rows(Entry(document)))
     except MalformedError as error:
         return Rejected(str(error))
-    return Rows(made) if made else OTHER
+    return Rows(result) if result else OTHER

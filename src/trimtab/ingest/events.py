@@ -17,8 +17,8 @@ import pyarrow as pa
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import messages_of_class
 from trimtab.ingest.json_fields import check_filled
+from trimtab.ingest.messages.java_text import ABSENT, is_usual_map, printed_map, usual_maps
 from trimtab.ingest.messages.message import COLUMNS, Message, converters
-from trimtab.ingest.messages.printed import ABSENT, is_usual_map, printed_map, usual_maps
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.standard_times import LENGTH, standard_times
 
@@ -70,7 +70,7 @@ class Hits:
     forms: list[tuple[Form, ...]] = field(default_factory=list)
 
     def add(self, others: Hits) -> None:
-        """Take others behind these."""
+        """Add others behind these."""
         self.lines += others.lines
         self.sources += others.sources
         self.texts += others.texts
@@ -90,7 +90,7 @@ class _Filled(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def forms_of(name: str) -> tuple[Form, ...]:
-    """Give the messages that a class may print."""
+    """Return the messages that a class may print."""
     return tuple(
         Form(message, message.needle.encode(), None if message.attributes else converters(message))
         for message in messages_of_class(name)
@@ -98,7 +98,7 @@ def forms_of(name: str) -> tuple[Form, ...]:
 
 
 def event_rows(hits: Hits, origin: Origin) -> tuple[pa.Table, list[tuple[int, bytes]]]:
-    """Make the rows of the lines of one file that are messages as they usually are.
+    """Return the rows of the lines of one file that are messages as they usually are.
 
     Returns:
         The rows, in the order of their lines, and number and text of each line that is to be
@@ -142,7 +142,7 @@ def event_rows(hits: Hits, origin: Origin) -> tuple[pa.Table, list[tuple[int, by
 def _read(
     forms: Sequence[tuple[Form, ...]], texts: Sequence[str], rows: list[int]
 ) -> Iterator[_Filled]:
-    """Read messages a form at a time: a line that one does not fit is tried with its next."""
+    """Yield messages a form at a time: a line that one does not fit is tried with its next."""
     tried: dict[Form, list[int]] = {}
     for i in rows:
         tried.setdefault(forms[i][0], []).append(i)
@@ -151,11 +151,11 @@ def _read(
         # A message in several values is read singly, also where a later one would fit.
         if form.converters is None:
             continue
-        found = list(map(form.message.pattern.fullmatch, map(texts.__getitem__, rows)))
-        for i, match in zip(rows, found, strict=True):
+        matches = list(map(form.message.pattern.fullmatch, map(texts.__getitem__, rows)))
+        for i, match in zip(rows, matches, strict=True):
             if match is None and forms[i][-1] is not form:
                 tried.setdefault(forms[i][forms[i].index(form) + 1], []).append(i)
-        groups = {i: match.groups() for i, match in zip(rows, found, strict=True) if match}
+        groups = {i: match.groups() for i, match in zip(rows, matches, strict=True) if match}
         if filled := _filled(form, _with_usual_maps(form, groups)):
             yield filled
 
@@ -163,7 +163,7 @@ def _read(
 def _with_usual_maps(
     form: Form, lines: dict[int, tuple[str | None, ...]]
 ) -> dict[int, tuple[str | None, ...]]:
-    """Leave out lines whose map is broken or odd."""
+    """Return lines without those whose map is broken or odd."""
     group = form.message.pattern.groupindex.get("map")
     if group is None:
         return lines
@@ -175,7 +175,7 @@ def _with_usual_maps(
 
 
 def _filled(form: Form, groups: dict[int, tuple[str | None, ...]]) -> _Filled | None:
-    """Convert what the groups of a form's expression have found; None if there is nothing left.
+    """Return the columns of a form's groups; None if there is nothing left.
 
     A line with a broken value is left out.
     """
@@ -188,7 +188,7 @@ def _filled(form: Form, groups: dict[int, tuple[str | None, ...]]) -> _Filled | 
 
 
 def _whole(form: Form, lines: list[_Groups]) -> list[_Groups]:
-    """Leave out lines with a broken value: by halves, since in most stretches there is none."""
+    """Return lines without a broken value: by halves, since in most stretches there is none."""
     try:
         _converted(form, [groups for _, groups in lines])
     except ValueError:
@@ -198,7 +198,7 @@ def _whole(form: Form, lines: list[_Groups]) -> list[_Groups]:
 
 
 def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, Any]:
-    """Convert columns of texts.
+    """Return columns of texts, converted.
 
     Raises:
         ValueError: a value is broken.
@@ -217,7 +217,7 @@ def _converted(form: Form, groups: list[tuple[str | None, ...]]) -> dict[str, An
 
 
 def _column(filled: _Filled, column: pa.Field) -> pa.Array:
-    """Lay out what lines of one form give for a column."""
+    """Return what lines of one form give for a column."""
     n = len(filled.rows)
     if column.name == "kind":
         return pa.repeat(pa.scalar(filled.form.message.kind, pa.string()), n)
@@ -231,7 +231,7 @@ def _column(filled: _Filled, column: pa.Field) -> pa.Array:
 
 
 def _numbers(columns: dict[str, Sequence[float | None]]) -> pa.Array:
-    """Lay columns of numbers out as a map a row."""
+    """Return columns of numbers as a map a row."""
     width, n = len(columns), len(next(iter(columns.values())))
     values = np.array(list(columns.values()), object).T.ravel()
     is_known = values != np.array(None)
@@ -247,13 +247,13 @@ def _numbers(columns: dict[str, Sequence[float | None]]) -> pa.Array:
 
 
 def _maps(texts: Sequence[str | None]) -> pa.Array:
-    """Lay printed maps of names to numbers out one behind the other.
+    """Return printed maps of names to numbers, one behind the other.
 
     Raises:
         ValueError: one has a name twice.
     """
-    known = [text for text in texts if text is not None and text not in ABSENT]
-    counts, names, numbers = usual_maps(known)
+    printed = [text for text in texts if text is not None and text not in ABSENT]
+    counts, names, numbers = usual_maps(printed)
     is_absent = [text in _NOTHING for text in texts]
     sizes = np.zeros(len(texts) + 1, np.int64)
     sizes[1:][~np.array(is_absent)] = counts

@@ -19,7 +19,7 @@ from trimtab.ingest.entries import Entry, MalformedError, Row, decode
 from trimtab.ingest.json_fields import Text
 from trimtab.ingest.metrics import NUMBER
 from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
-from trimtab.ingest.sifted import Columns
+from trimtab.ingest.sieve import Columns
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -36,28 +36,28 @@ class _Series(Struct, gc=False):
     values: list[tuple[float, str]]
 
 
-class _Found(Struct, gc=False):
+class _Results(Struct, gc=False):
     result: list[_Series]
 
 
 class _Answer(Struct, gc=False):
-    data: _Found
+    data: _Results
 
 
 _ANSWER = Decoder(_Answer)
 
 
 def query_range(text: str, origin: Origin) -> Outcome:
-    """Read a whole answer of Prometheus' query_range, or of query.
+    """Return the samples in a whole answer of Prometheus' query_range, or of query.
 
     Every series is kept, whatever its name: somebody asked for exactly these.  A series
     without a name, as functions leave it, is named after the file.
     """
     try:
-        found = decode(text)
-        if not isinstance(found, dict):
+        document = decode(text)
+        if not isinstance(document, dict):
             raise MalformedError("expected the object that query_range answers")
-        rows = tuple(_series_rows(Entry(found), _file_name(origin)))
+        rows = tuple(_series_rows(Entry(document), _file_name(origin)))
     except MalformedError as error:
         return Rejected(str(error))
     return Rows(rows) if rows else OTHER
@@ -70,16 +70,16 @@ def _file_name(origin: Origin) -> str:
 
 def _series_rows(answer: Entry, file_name: str) -> Iterator[Row]:
     results = answer.entry("data")
-    listed = results.values.get("result")
-    if not isinstance(listed, list):
-        raise results.wrong("result", listed, "a list of series")
-    for i, found in enumerate(listed):
-        if not isinstance(found, dict):
-            raise results.wrong(f"result.{i}", found, "a series")
-        series = Entry(found, f"data.result.{i}.")
+    results_list = results.values.get("result")
+    if not isinstance(results_list, list):
+        raise results.wrong("result", results_list, "a list of series")
+    for i, fields in enumerate(results_list):
+        if not isinstance(fields, dict):
+            raise results.wrong(f"result.{i}", fields, "a series")
+        series = Entry(fields, f"data.result.{i}.")
         labels = {key: series.entry("metric").text(key) for key in series.entry("metric").values}
         name = labels.pop(_NAME, file_name)
-        samples = found.get("values", [found.get("value")])
+        samples = fields.get("values", [fields.get("value")])
         for sample in samples if isinstance(samples, list) else [samples]:
             time, value = _exported(series, sample)
             row = {"time": time, "name": name, "labels": labels, "value": value}
@@ -87,7 +87,7 @@ def _series_rows(answer: Entry, file_name: str) -> Iterator[Row]:
 
 
 def _exported(series: Entry, sample: object) -> tuple[datetime, float]:
-    """Read one sample of an export: `[1718091222.642, "24.7"]`, in epoch seconds."""
+    """Return one sample of an export: `[1718091222.642, "24.7"]`, in epoch seconds."""
     match sample:
         case [int() | float() as seconds, str() as value] if re.fullmatch(NUMBER, value):
             try:
@@ -114,13 +114,13 @@ def exported_samples(document: bytes, origin: Origin) -> dict[str, Columns]:
 
 
 def _columns(series: Sequence[_Series], file_name: str) -> Columns:
-    """Lay out samples.
+    """Return samples as columns.
 
     Raises:
         ODD: one is not as usual.
     """
     names = [one.metric.pop(_NAME, file_name) for one in series]
-    said = {
+    by_series = {
         "name": pa.array(names, pa.string()),
         "labels": pa.array([one.metric for one in series], _LABELS),
         # A document begins with its first line, whatever line a sample stands in.
@@ -132,24 +132,24 @@ def _columns(series: Sequence[_Series], file_name: str) -> Columns:
         chain.from_iterable(chain.from_iterable(one.values for one in series))
     )
     return {
-        **repeated(said, [len(one.values) for one in series]),
+        **repeated(by_series, [len(one.values) for one in series]),
         "time": _times(samples[::2]),
         "value": _numbers(samples[1::2]),
     }
 
 
 def _times(seconds: Sequence[float]) -> pa.Array:
-    """Lay out times; most series have the same ones.
+    """Return times as a column; most series have the same ones.
 
     Raises:
         OverflowError: there is no such time.
     """
-    known = {it: (_EPOCH + timedelta(seconds=it) - _EPOCH) // _MICROSECOND for it in set(seconds)}
-    return pa.array([known[it] for it in seconds], pa.int64()).cast(TIME)
+    since = {it: (_EPOCH + timedelta(seconds=it) - _EPOCH) // _MICROSECOND for it in set(seconds)}
+    return pa.array([since[it] for it in seconds], pa.int64()).cast(TIME)
 
 
 def _numbers(texts: Sequence[str]) -> pa.Array:
-    """Lay out numbers as Go prints them.
+    """Return numbers, as Go prints them, as a column.
 
     Raises:
         ValueError: one is no number, or one that Go prints otherwise.

@@ -36,12 +36,12 @@ class Fingerprint:
 
 
 def is_made_of_lines(split: Split) -> bool:
-    """Say whether what is added to the file leaves what was read of it as it is."""
+    """Return whether what is added to the file leaves what was read of it as it is."""
     return split.source in LINE_PARSERS and not split.is_gzip
 
 
 def fingerprint(split: Split, end: int | None = None) -> Fingerprint:
-    """Tell the bytes of a split from others.
+    """Return what distinguishes the bytes of a split from others.
 
     Args:
         split: what to look at.
@@ -65,7 +65,7 @@ def fingerprint(split: Split, end: int | None = None) -> Fingerprint:
 
 
 def ends_with_a_line(split: Split, end: int) -> bool:
-    """Say whether a line ends at a place, so that what follows is another."""
+    """Return whether a line ends at a place, so that what follows is another."""
     with split.path.open("rb", buffering=0) as file:
         file.seek(end - 1)
         return file.read(1) == b"\n"
@@ -79,9 +79,9 @@ def last_line_start(split: Split) -> int:
             for place in range(end, split.start, -_LINE_CHUNK_SIZE):
                 start = max(place - _LINE_CHUNK_SIZE, split.start)
                 file.seek(start)
-                found = file.read(place - start).rfind(b"\n")
-                if found >= 0:
-                    return start + found + 1
+                newline = file.read(place - start).rfind(b"\n")
+                if newline >= 0:
+                    return start + newline + 1
     except OSError:
         return end
     return split.start
@@ -99,8 +99,8 @@ def _line_end(file: FileIO, split: Split) -> int:
         return place
     file.seek(place - 1)
     while chunk := file.read(_LINE_CHUNK_SIZE):
-        found = chunk.find(b"\n") + 1
-        place = file.tell() - len(chunk) + (found or len(chunk))
-        if found:
+        end = chunk.find(b"\n") + 1
+        place = file.tell() - len(chunk) + (end or len(chunk))
+        if end:
             break
     return place

@@ -50,7 +50,7 @@ class Rewriting:
 
 @contextmanager
 def rewritten(tables: Path) -> Iterator[Rewriting]:
-    """Give a block a folder to write in, which takes the place of `tables` if it ends well.
+    """Yield a folder to write in, which takes the place of `tables` if the block ends well.
 
     Raises:
         IngestError: `tables` holds something else, another run writes there, or the disk
@@ -169,10 +169,10 @@ def locked(tables: Path) -> Iterator[None]:
 
 def _holder(file: int) -> dict[str, object]:
     try:
-        found = json.loads(os.pread(file, 4096, 0) or b"{}")
+        holder = json.loads(os.pread(file, 4096, 0) or b"{}")
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return holder if isinstance(holder, dict) else {}
 
 
 def _is_still(file: int, path: Path) -> bool:

@@ -16,9 +16,9 @@ import pyarrow as pa
 from trimtab.files.partitions import escaped, part_files
 from trimtab.files.version import __version__
 from trimtab.ingest.accounting import Accounting
-from trimtab.ingest.again import Group, Known, Piece
 from trimtab.ingest.folder import MARKER
 from trimtab.ingest.parts import Place
+from trimtab.ingest.pieces import EarlierPiece, Group, Piece
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.splits import Split, pack
 from trimtab.ingest.worker import CLASSES, PARSED, SplitAccount
@@ -34,16 +34,16 @@ _Key = tuple[str, str, int]
 class Earlier:
     """What an earlier run has written of a recording; nothing, unless it read as this one does."""
 
-    known: Mapping[_Key, Known] = field(default_factory=dict)
+    known: Mapping[_Key, EarlierPiece] = field(default_factory=dict)
     #: Number of a part → its splits.
     parts: Mapping[int, Sequence[_Key]] = field(default_factory=dict)
 
     def without(self, source: str) -> Earlier:
-        """Forget what was read as `source`."""
+        """Return it without what was read as `source`."""
         return replace(self, known={k: v for k, v in self.known.items() if k[0] != source})
 
     def part(self, group: Sequence[Split]) -> int | None:
-        """Find the part that holds exactly these splits, so far as they go by name."""
+        """Return the part that holds exactly these splits, so far as they go by name."""
         keys = [_key(split) for split in group]
         if not all(key in self.known for key in keys):
             return None
@@ -51,26 +51,26 @@ class Earlier:
 
 
 def read_as(recording: Recording) -> str:
-    """Give a digest of all that decides what a line means but the line itself."""
-    said = (recording.zone, recording.day, recording.meta.get("store_root", ""))
-    whole = "\n".join([digest(), pa.__version__, *map(str, said)])
+    """Return a digest of all that decides what a line means but the line itself."""
+    circumstances = (recording.zone, recording.day, recording.meta.get("store_root", ""))
+    whole = "\n".join([digest(), pa.__version__, *map(str, circumstances)])
     return hashlib.sha256(whole.encode()).hexdigest()[:32]
 
 
 def entries(tables: Path) -> list[dict[str, Any]]:
-    """Read what a folder says of its recordings; nothing if it says nothing that we know."""
+    """Return what a folder says of its recordings; nothing if it says nothing that we know."""
     try:
-        found = json.loads((tables / MARKER).read_text(encoding="utf-8"))
-        return [entry for entry in found["recordings"] if entry["cluster"] and entry["pieces"]]
+        document = json.loads((tables / MARKER).read_text(encoding="utf-8"))
+        return [entry for entry in document["recordings"] if entry["cluster"] and entry["pieces"]]
     except (OSError, ValueError, KeyError, TypeError):
         return []
 
 
-def write_entries(folder: Path, found: Iterable[Mapping[str, Any]]) -> None:
+def write_entries(folder: Path, recordings: Iterable[Mapping[str, Any]]) -> None:
     """Write down what a folder holds, which also marks it as ours."""
-    ordered = sorted(found, key=lambda entry: (entry["cluster"], entry["recording"]))
-    told = {"trimtab": __version__, "recordings": ordered}
-    text = json.dumps(told, indent=1, ensure_ascii=False)
+    ordered = sorted(recordings, key=lambda entry: (entry["cluster"], entry["recording"]))
+    document = {"trimtab": __version__, "recordings": ordered}
+    text = json.dumps(document, indent=1, ensure_ascii=False)
     (folder / MARKER).write_text(text + "\n", encoding="utf-8")
 
 
@@ -80,7 +80,7 @@ def entry(
     accounts: Sequence[SplitAccount],
     how: str,
 ) -> dict[str, Any]:
-    """Lay out what is known of a recording once its tables are written."""
+    """Return what is known of a recording once its tables are written."""
     return {
         "cluster": accounting.cluster,
         "recording": accounting.recording,
@@ -109,7 +109,7 @@ def _piece_entry(part: int, split: Split, account: SplitAccount) -> dict[str, An
 
 
 def earlier(tables: Path, place: Place, how: str) -> Earlier:
-    """Find what an earlier run has written of a recording and what can be relied on.
+    """Return what an earlier run has written of a recording and what can be relied on.
 
     Args:
         tables: folder as it is.
@@ -117,16 +117,16 @@ def earlier(tables: Path, place: Place, how: str) -> Earlier:
         how: from `read_as`; what was read in another way counts for nothing.
     """
     mine = (place.cluster, place.recording, how)
-    for found in entries(tables):
-        if (found["cluster"], found["recording"], found.get("read_as")) == mine:
-            return _earlier(found["pieces"], _own_parts(tables, place))
+    for recording in entries(tables):
+        if (recording["cluster"], recording["recording"], recording.get("read_as")) == mine:
+            return _earlier(recording["pieces"], _own_parts(tables, place))
     return Earlier()
 
 
 def _earlier(
     pieces: Sequence[Mapping[str, Any]], files: Mapping[int, list[tuple[str, Path]]]
 ) -> Earlier:
-    known = {}
+    pieces_by_key = {}
     parts: dict[int, list[_Key]] = {}
     before = 0
     for piece in pieces:
@@ -135,36 +135,36 @@ def _earlier(
         parts.setdefault(piece["part"], []).append(key)
         if piece["digest"] and not piece["is_damaged"]:
             account = SplitAccount(**{name: piece[name] for name in _KEPT})
-            known[key] = Known(account, before, files.get(piece["part"], []))
+            pieces_by_key[key] = EarlierPiece(account, before, files.get(piece["part"], []))
         before += piece["lines"]
-    return Earlier(known, parts)
+    return Earlier(pieces_by_key, parts)
 
 
 def _own_parts(tables: Path, place: Place) -> dict[int, list[tuple[str, Path]]]:
-    """List the files of a recording's rows by the number of their part."""
-    found: dict[int, list[tuple[str, Path]]] = {}
+    """Return the files of a recording's rows by the number of their part."""
+    files: dict[int, list[tuple[str, Path]]] = {}
     for table in PARSED:
         for path in part_files(tables, table, place.cluster):
             number = own_part(path, place)
             if number is not None:
-                found.setdefault(number, []).append((table, path))
-    return found
+                files.setdefault(number, []).append((table, path))
+    return files
 
 
 def own_part(path: Path, place: Place) -> int | None:
     """Return the number of a recording's part by its file's name; None if it is not its."""
     head = re.escape(f"part-{escaped(place.recording)}-")
-    found = re.fullmatch(rf"{head}(\d{{5,}})\.parquet", path.name)
-    return int(found[1]) if found else None
+    match = re.fullmatch(rf"{head}(\d{{5,}})\.parquet", path.name)
+    return int(match[1]) if match else None
 
 
-def plan(splits: Sequence[Split], known: Earlier) -> list[Group]:
-    """Pack splits into the groups of parts, each with what is known of it."""
+def plan(splits: Sequence[Split], earlier_run: Earlier) -> list[Group]:
+    """Return splits packed into the groups of parts, each with what is known of it."""
     numbers = itertools.count()
     groups = []
     for task in pack(splits):
-        pieces = tuple(Piece(next(numbers), it, known.known.get(_key(it))) for it in task)
-        groups.append(Group(pieces, known.part(task)))
+        pieces = tuple(Piece(next(numbers), it, earlier_run.known.get(_key(it))) for it in task)
+        groups.append(Group(pieces, earlier_run.part(task)))
     return groups
 
 

@@ -86,8 +86,8 @@ class _Field:
 
     def read(self, entry: Entry) -> Any:
         """Return an optional value."""
-        known = [key for key in self.keys if entry.has(key)]
-        return self.kind.read(entry, known[:1])[0] if known else None
+        present = [key for key in self.keys if entry.has(key)]
+        return self.kind.read(entry, present[:1])[0] if present else None
 
     def array(self, things: Sequence[object]) -> pa.Array:
         """Return the column of usual objects."""
@@ -97,8 +97,8 @@ class _Field:
             return pa.array(np.fromiter(columns[0], self.kind.numpy, len(things)))
         if len(columns) == 1:
             return self.kind.array(columns[0])
-        known = ([it for it in values if it is not None] for values in zip(*columns, strict=True))
-        return self.kind.array(next(iter(values), None) for values in known)
+        present = ([it for it in values if it is not None] for values in zip(*columns, strict=True))
+        return self.kind.array(next(iter(values), None) for values in present)
 
 
 class Fields:

@@ -102,31 +102,31 @@ _JSON_FIELDS = {
 
 
 def log_line(text: str) -> LogLine | None:
-    """Take a line apart that begins with a time, in any layout; None if it does not.
+    """Return the parts of a line that begins with a time, in any layout; None if it does not.
 
     The layouts known from the field: with and without date and zone, `T` or a blank, comma
     or point; thread, level and logger in any order and in brackets or not; a viewer's line
     number, a container's or Kubernetes' prefix in front; colours; CSV with doubled quotes;
     a JSON object a line.
     """
-    found = STANDARD.match(text)
-    if found is not None:
-        return standard_line(found)
+    match = STANDARD.match(text)
+    if match is not None:
+        return standard_line(match)
     if text.startswith("{"):
         return _json_line(text)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if text.startswith('"'):
         text = text[1:].removesuffix('"').replace('""', '"')
-    found = STANDARD.match(text)
-    if found is not None:
-        return standard_line(found)
-    found = _TIME.match(text)
-    return None if found is None else _peeled(found)
+    match = STANDARD.match(text)
+    if match is not None:
+        return standard_line(match)
+    match = _TIME.match(text)
+    return None if match is None else _peeled(match)
 
 
 def inner_line(text: str) -> str:
-    r"""Take out the line that a collector has packed into JSON; the text itself if none has.
+    r"""Return the line that a collector has packed into JSON; the text itself if none has.
 
     Docker's files and those of fluentd hold it as `log`, beside where it came from.
 
@@ -144,31 +144,31 @@ def inner_line(text: str) -> str:
     return line.rstrip("\r\n") if is_packed else text
 
 
-def standard_line(found: re.Match[str]) -> LogLine:
-    """Name the groups of a line in the distribution's layout."""
-    day, clock, fraction, zone, thread, level, logger, message = found.groups()
+def standard_line(match: re.Match[str]) -> LogLine:
+    """Return the parts of a line in the distribution's layout."""
+    day, clock, fraction, zone, thread, level, logger, message = match.groups()
     return LogLine(
         day, clock, fraction, zone or "", _thread(thread)[0], level, logger, message.rstrip()
     )
 
 
 def _thread(text: str) -> tuple[str, str]:
-    """Part `thread:Class@415` into thread and class; the class is empty if there is none."""
-    found = _THREAD_AND_CLASS.fullmatch(text) if "@" in text else None
-    return (found[1], found[2]) if found is not None else (text, "")
+    """Return thread and class of `thread:Class@415`; the class is empty if there is none."""
+    match = _THREAD_AND_CLASS.fullmatch(text) if "@" in text else None
+    return (match[1], match[2]) if match is not None else (text, "")
 
 
-def _peeled(found: re.Match[str]) -> LogLine | None:
-    """Take thread, level and logger off what is behind the time, in whatever order.
+def _peeled(match: re.Match[str]) -> LogLine | None:
+    """Return a line's parts, with thread, level and logger in whatever order behind the time.
 
     Peeling ends at the first separator behind a level and one of the other two, so the
     brackets that begin many messages stay with the message.  Nothing is peeled where no
     level is in sight.
     """
-    rest = found["rest"]
+    rest = match["rest"]
     pieces: dict[str, str] = {}
     separated = False
-    while _LEVEL.search(found["rest"][:300]):
+    while _LEVEL.search(match["rest"][:300]):
         separator = _SEPARATOR.match(rest)
         if separator is not None and "level" in pieces and len(pieces) > 1:
             rest = rest[separator.end() :]
@@ -186,10 +186,10 @@ def _peeled(found: re.Match[str]) -> LogLine | None:
     if not separated and _CUT_OFF.fullmatch(message):
         return None
     return LogLine(
-        day=_iso_day(found["day"]),
-        clock=found["clock"],
-        fraction=found["fraction"] or "",
-        zone=found["zone"] or "",
+        day=_iso_day(match["day"]),
+        clock=match["clock"],
+        fraction=match["fraction"] or "",
+        zone=match["zone"] or "",
         thread=pieces.get("thread"),
         level=pieces.get("level"),
         logger=pieces.get("logger", ""),
@@ -198,7 +198,7 @@ def _peeled(found: re.Match[str]) -> LogLine | None:
 
 
 def _iso_day(day: str | None) -> str | None:
-    """Write log4j2's `02 Nov 2026` as `2026-11-02`."""
+    """Return log4j2's `02 Nov 2026` as `2026-11-02`."""
     if day is None or "-" in day:
         return day
     number, month, year = day.split(" ")
@@ -208,24 +208,24 @@ def _iso_day(day: str | None) -> str | None:
 
 
 def _json_line(text: str) -> LogLine | None:
-    """Take a JSON layout's line apart; what is no part of a prefix becomes attributes."""
+    """Return the parts of a JSON layout's line; what is no part of a prefix becomes attributes."""
     try:
         fields = json.loads(text)
         stamp = next(fields.pop(name) for name in _JSON_TIME if name in fields)
-        found = _TIME.match(_json_time(stamp))
+        match = _TIME.match(_json_time(stamp))
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, StopIteration):
         return None
-    if found is None or not isinstance(fields, dict):
+    if match is None or not isinstance(fields, dict):
         return None
     part = {
         part: next((str(fields.pop(name)) for name in names if name in fields), None)
         for part, names in _JSON_FIELDS.items()
     }
     return LogLine(
-        day=_iso_day(found["day"]),
-        clock=found["clock"],
-        fraction=found["fraction"] or "",
-        zone=found["zone"] or "",
+        day=_iso_day(match["day"]),
+        clock=match["clock"],
+        fraction=match["fraction"] or "",
+        zone=match["zone"] or "",
         thread=part["thread"],
         level=part["level"],
         logger=part["logger"] or "",
@@ -235,7 +235,7 @@ def _json_line(text: str) -> LogLine | None:
 
 
 def _json_time(stamp: Any) -> str:
-    """Print a JSON line's time, which may be a text, milliseconds, or seconds and nanoseconds."""
+    """Return a JSON line's time, which may be a text, milliseconds, or seconds and nanoseconds."""
     if isinstance(stamp, str):
         return stamp
     if isinstance(stamp, dict):
@@ -247,7 +247,7 @@ def _json_time(stamp: Any) -> str:
 
 
 def utc(line: LogLine, origin: Origin) -> datetime:
-    """Place a line's time.
+    """Return a line's time in UTC.
 
     A time without zone is in the recording's zone; one without date on the recording's
     day, also past midnight, for a line does not know the lines before it.
@@ -272,7 +272,7 @@ def utc(line: LogLine, origin: Origin) -> datetime:
 
 
 def thread_name(text: str) -> str:
-    """Cut what stands in the brackets of a line in the distribution's layout to the thread.
+    """Return the thread of what stands in the brackets of a line in the distribution's layout.
 
     >>> thread_name("pulsar-1-1:ThresholdShedder@415")
     'pulsar-1-1'
@@ -282,12 +282,12 @@ def thread_name(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _second(text: str, zone: str, default: tzinfo) -> datetime:
-    """Place a whole second; neighbouring lines share it."""
+    """Return a whole second; neighbouring lines share it."""
     return datetime.fromisoformat(text).replace(tzinfo=_zone(zone) or default).astimezone(UTC)
 
 
 def _zone(text: str) -> tzinfo | None:
-    """Read `Z`, `+08`, `+0800` or `+08:00`; None for nothing."""
+    """Return the zone of `Z`, `+08`, `+0800` or `+08:00`; None for nothing."""
     if text in ("Z", "UTC", "GMT"):
         return UTC
     if not text:
@@ -299,7 +299,7 @@ def _zone(text: str) -> tzinfo | None:
 
 @lru_cache(maxsize=4096)
 def simple_class_name(logger: str) -> str:
-    """Cut a logger to its class: full, abbreviated, with method, file or line, or inner.
+    """Return a logger's class: of one full, abbreviated, with method, file or line, or inner.
 
     >>> simple_class_name("o.a.p.b.l.impl.ThresholdShedder")
     'ThresholdShedder'

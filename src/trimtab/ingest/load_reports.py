@@ -24,7 +24,7 @@ from trimtab.ingest.json_fields import (
     moments,
 )
 from trimtab.ingest.outcome import Origin, Outcome
-from trimtab.ingest.sifted import Columns, Sifted
+from trimtab.ingest.sieve import BlockContent, Columns
 from trimtab.ingest.store import write_columns
 
 
@@ -70,7 +70,7 @@ class Report(NamedTuple):
 
 
 def load_report(text: str, origin: Origin) -> Outcome:
-    """Read one answer of a broker that was asked for its load report.
+    """Return the rows of one answer of a broker that was asked for its load report.
 
     Example line: `{"time": "2026-11-21T06:37:25.565Z", "broker": "10.0.0.1:8080",
     "report": {"cpu": {"usage": 23.5, "limit": 80.0}, …}}`
@@ -82,7 +82,7 @@ def load_report(text: str, origin: Origin) -> Outcome:
 
 
 def store_broker(text: str, origin: Origin) -> Outcome:
-    """Read one write of a broker's node: its load report as the leader saw it.
+    """Return the rows of one write of a broker's node: its load report as the leader saw it.
 
     Example line: `{"time": "2026-11-21T06:37:26.786Z", "broker": "10.0.0.1:8080",
     "version": 0, "mtime": 1795243037519, "report": {…}}`
@@ -94,7 +94,7 @@ def store_broker(text: str, origin: Origin) -> Outcome:
 
 
 def report_rows(report: Entry, coming: dict[str, Any]) -> Iterator[Row]:
-    """Give the row of a load report and one row for each bundle in it.
+    """Yield the row of a load report and one row for each bundle in it.
 
     Args:
         report: the report, as the broker writes it.
@@ -139,36 +139,36 @@ def _stored_rows(entry: Entry) -> Iterator[Row]:
 # ------------------------------------------------------------ as usual, at once
 
 
-def answered_reports(block: bytes, before: int) -> Sifted:
+def answered_reports(block: bytes, before: int) -> BlockContent:
     """Return the usual load reports among the answers of brokers.
 
     Properties:
         Whatever the bytes, `load_report` says of each line what is said of it here.
     """
-    numbers, lines, sifted = usual_lines(block, before, partial(_line, _ANSWERED))
+    numbers, lines, content = usual_lines(block, before, partial(_line, _ANSWERED))
     nothing = pa.nulls(len(lines))
     write = {"version": nothing.cast(pa.int32()), "written": nothing.cast(TIME)}
-    sifted.columns = report_columns(
+    content.columns = report_columns(
         [it.report for it in lines], _coming(numbers, lines, "rest") | write
     )
-    return sifted
+    return content
 
 
-def stored_reports(block: bytes, before: int) -> Sifted:
+def stored_reports(block: bytes, before: int) -> BlockContent:
     """Return the usual load reports among the writes of brokers' nodes.
 
     Properties:
         Whatever the bytes, `store_broker` says of each line what is said of it here.
     """
-    numbers, lines, sifted = usual_lines(block, before, partial(_line, _STORED))
+    numbers, lines, content = usual_lines(block, before, partial(_line, _STORED))
     write = {
         "version": pa.array([it.version for it in lines], pa.int32()),
         "written": moments([it.mtime for it in lines]),
     }
-    sifted.columns = report_columns(
+    content.columns = report_columns(
         [it.report for it in lines], _coming(numbers, lines, "store") | write
     )
-    return sifted
+    return content
 
 
 def usual_report(text: bytes) -> Report:

@@ -31,7 +31,7 @@ _NAME_EPOCH = re.compile(r"(?<!\d)(\d{10})(\d{3})?(?!\d)")
 
 
 def prom_line(text: str, origin: Origin) -> Outcome:
-    """Read one line of a scrape in Prometheus' text format.
+    """Return the sample in one line of a scrape in Prometheus' text format.
 
     The time is that of the sample where one is printed, otherwise that of the file's name.
 
@@ -40,10 +40,10 @@ def prom_line(text: str, origin: Origin) -> Outcome:
     """
     if not text.strip() or text.startswith("#"):
         return OTHER
-    found = _SAMPLE.fullmatch(text)
-    if found is None:
+    match = _SAMPLE.fullmatch(text)
+    if match is None:
         return Rejected(f'found {text[:80]!r}, expected a sample such as name{{label="a"}} 1.5')
-    name, labelling, value, printed = found.groups()
+    name, labelling, value, printed = match.groups()
     if _KEPT.match(name) is None:
         return OTHER
     labels = _labels(labelling or "")
@@ -66,8 +66,8 @@ def prom_line(text: str, origin: Origin) -> Outcome:
 def scrape_time(file: str, zone: tzinfo) -> datetime | None:
     """Return the time that a scrape's file name tells; None if it tells none."""
     name = PurePosixPath(file).name
-    if found := _NAME_TIME.search(name):
-        day, hour, minute, second, fraction, offset = found.groups()
+    if match := _NAME_TIME.search(name):
+        day, hour, minute, second, fraction, offset = match.groups()
         offset = "" if offset is None else offset.replace("Z", "+00:00")
         # Behind the sign, `-` stands for the colon that file names cannot have.
         offset = offset[:1] + offset[1:].replace("-", ":")
@@ -77,19 +77,19 @@ def scrape_time(file: str, zone: tzinfo) -> datetime | None:
         except ValueError:
             return None
         return (time if time.tzinfo else time.replace(tzinfo=zone)).astimezone(UTC)
-    if found := _NAME_EPOCH.search(name):
-        return _EPOCH + timedelta(seconds=int(found[1]), milliseconds=int(found[2] or 0))
+    if match := _NAME_EPOCH.search(name):
+        return _EPOCH + timedelta(seconds=int(match[1]), milliseconds=int(match[2] or 0))
     return None
 
 
 def _labels(text: str) -> dict[str, str] | None:
-    """Read what stands between the braces; None if it is not labels."""
+    """Return the labels between the braces; None if there is something else."""
     labels = {}
     place = 0
     while text[place:].strip():
-        found = _LABEL.match(text, place)
-        if found is None:
+        match = _LABEL.match(text, place)
+        if match is None:
             return None
-        labels[found[1]] = _ESCAPE.sub(lambda it: "\n" if it[1] == "n" else it[1], found[2])
-        place = found.end()
+        labels[match[1]] = _ESCAPE.sub(lambda it: "\n" if it[1] == "n" else it[1], match[2])
+        place = match.end()
     return labels

@@ -13,7 +13,7 @@ _CHUNK_SIZE = 1 << 20
 
 
 def is_packed_copy(packed: Path, plain: Path) -> bool:
-    """Say whether all that a packed file holds stands at the beginning of a plain one.
+    """Return whether all that a packed file holds stands at the beginning of a plain one.
 
     The plain one may have grown since.  An empty file, or one that cannot be read to its
     end, is no copy.

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import Part
-from trimtab.ingest.again import Group, moved, run_group
+from trimtab.ingest.pieces import Group, moved, run_group
 from trimtab.ingest.worker import SplitAccount, TableRows
 
 #: Rows that wait: of one split and table in each row, packed.
@@ -110,13 +110,13 @@ def _write_part(place: Place, number: int, group: Group) -> Written:
     part = Part(place.tables, place.cluster, place.part(number))
     accounts: list[SplitAccount] = []
     lines = 0
-    for piece, given in run_group(group):
+    for piece, item in run_group(group):
         before = lines if piece.split.start else 0
-        if isinstance(given, TableRows):
-            _add(part, given, before)
+        if isinstance(item, TableRows):
+            _add(part, item, before)
         else:
-            accounts.append(given)
-            lines = before + given.lines
+            accounts.append(item)
+            lines = before + item.lines
     with _writing():
         part.close()
     return Written(accounts, part.rows)
@@ -131,11 +131,11 @@ def _keep_waiting(place: Place, number: int, group: Group) -> Written:
     with _writing():
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = pa.ipc.new_stream(file := pa.OSFile(str(draft), "wb"), _KEPT)
-    for piece, given in run_group(group):
-        if isinstance(given, SplitAccount):
-            accounts.append(given)
+    for piece, item in run_group(group):
+        if isinstance(item, SplitAccount):
+            accounts.append(item)
             continue
-        row = {"split": piece.number, "table": given.table, "rows": packed(given.rows)}
+        row = {"split": piece.number, "table": item.table, "rows": packed(item.rows)}
         with _writing():
             stream.write_batch(pa.RecordBatch.from_pylist([row], _KEPT))
     with _writing():
@@ -163,10 +163,10 @@ def _kept(place: Place, number: int) -> Path:
     return place.waiting / f"{number:05}.arrow"
 
 
-def _add(part: Part, given: TableRows, lines_before: int) -> None:
-    rows = moved(given.rows, lines_before)
+def _add(part: Part, table_rows: TableRows, lines_before: int) -> None:
+    rows = moved(table_rows.rows, lines_before)
     with _writing():
-        part.add(given.table, rows)
+        part.add(table_rows.table, rows)
 
 
 @cache
@@ -182,7 +182,7 @@ def _seldom_collect() -> None:
 
 @contextmanager
 def _writing() -> Iterator[None]:
-    """Tell what the disk does not take from all else that may fail."""
+    """Raise an error of its own for what the disk does not take."""
     try:
         yield
     except OSError as fault:

@@ -30,7 +30,6 @@ from trimtab.ingest.accounting import (
     meta_account,
     offsets,
 )
-from trimtab.ingest.again import Group
 from trimtab.ingest.columns import table_of
 from trimtab.ingest.fingerprint import is_made_of_lines, last_line_start
 from trimtab.ingest.folder import Rewriting, rewritten
@@ -46,6 +45,7 @@ from trimtab.ingest.history import (
 )
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.parts import Place, Written, write_group, write_waiting
+from trimtab.ingest.pieces import Group
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.splits import Split, cut
@@ -76,8 +76,8 @@ def ingest(spark: SparkContext, recording: Recording, tables: Path) -> Accountin
         SparkError: Spark failed.
     """
     with rewritten(tables) as folder:
-        accounting, told = _bring(spark, recording, folder)
-        write_entries(folder.new, [told])
+        accounting, recording_entry = _bring(spark, recording, folder)
+        write_entries(folder.new, [recording_entry])
     return accounting
 
 
@@ -99,14 +99,14 @@ def ingest_all(
             "give one of them another name in its recording.toml"
         )
     with rewritten(tables) as folder:
-        told = [it for it in entries(folder.now) if (it["cluster"], it["recording"]) not in names]
+        kept = [it for it in entries(folder.now) if (it["cluster"], it["recording"]) not in names]
         _link_others(folder, [Place(folder.new, *name) for name in names])
         accountings = []
         for recording in recordings:
-            accounting, known = _bring(spark, recording, folder)
+            accounting, new_entry = _bring(spark, recording, folder)
             accountings.append(accounting)
-            told.append(known)
-        write_entries(folder.new, told)
+            kept.append(new_entry)
+        write_entries(folder.new, kept)
     return accountings
 
 
@@ -123,14 +123,14 @@ def _link_others(folder: Rewriting, mine: Sequence[Place]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _Result:
     """A recording whose rows are written."""
 
     splits: Sequence[Split]
     groups: Sequence[Group]
     accounts: Sequence[SplitAccount]
     #: Table → rows that the workers say they have written.
-    told: dict[str, int]
+    task_rows: dict[str, int]
     store_files: list[dict[str, Any]]
 
 
@@ -145,46 +145,46 @@ def _bring(
     place = Place(folder.new, recording.cluster, recording.name)
     how = read_as(recording)
     with progress(spark, f"reading {recording.name}"), plain_faults():
-        known = earlier(folder.now, place, how)
-        read = _read(spark, recording, folder, place, known)
-        if read is None:
+        earlier_run = earlier(folder.now, place, how)
+        result = _read(spark, recording, folder, place, earlier_run)
+        if result is None:
             # What was known held line by line, and yet not the numbers of the lines.
             _remove_parts(place)
-            read = _read(spark, recording, folder, place, Earlier())
-    assert read is not None
+            result = _read(spark, recording, folder, place, Earlier())
+    assert result is not None
     _remove_drafts(place)
-    files = (*meta_account(recording), *file_accounts(read.splits, read.accounts))
+    files = (*meta_account(recording), *file_accounts(result.splits, result.accounts))
     check_lines(files)
-    check_bytes(read.splits, read.accounts)
+    check_bytes(result.splits, result.accounts)
     small = {
         "files": [asdict(file) for file in files],
-        "store_files": read.store_files,
+        "store_files": result.store_files,
         "recording": meta_rows(recording),
     }
     _write_small(place, small)
-    written = {table: _row_count(place, table) for table in INGESTED}
-    check_rows(read.accounts, read.told, written)
+    row_counts = {table: _row_count(place, table) for table in INGESTED}
+    check_rows(result.accounts, result.task_rows, row_counts)
     accounting = Accounting(
         recording.name,
         recording.cluster,
         files,
-        written,
+        row_counts,
         _head(place, "rejects"),
         recording.unused,
-        sum(account.bytes_known for account in read.accounts),
-        _damaged(read),
+        sum(account.bytes_known for account in result.accounts),
+        _damaged(result),
     )
-    return accounting, entry(accounting, read.groups, read.accounts, how)
+    return accounting, entry(accounting, result.groups, result.accounts, how)
 
 
-def _damaged(read: _Read) -> tuple[str, ...]:
-    """List the files that cannot be read to their end.
+def _damaged(result: _Result) -> tuple[str, ...]:
+    """Return the files that cannot be read to their end.
 
     The last record of ZooKeeper's log is torn whenever it is copied while it is written.
     """
-    found = zip(read.splits, read.accounts, strict=True)
+    pairs = zip(result.splits, result.accounts, strict=True)
     files = (
-        split.origin.file for split, it in found if it.is_damaged and split.source != ZOOKEEPER
+        split.origin.file for split, it in pairs if it.is_damaged and split.source != ZOOKEEPER
     )
     return tuple(dict.fromkeys(files))
 
@@ -193,15 +193,15 @@ def _damaged(read: _Read) -> tuple[str, ...]:
 
 
 def _read(
-    spark: SparkContext, recording: Recording, folder: Rewriting, place: Place, known: Earlier
-) -> _Read | None:
-    """Parse what is not known, and write the rows that the workers give.
+    spark: SparkContext, recording: Recording, folder: Rewriting, place: Place, earlier_run: Earlier
+) -> _Result | None:
+    """Return the result of parsing what is not known and writing its rows.
 
     Returns:
         None if parts that are known would have to be kept with other numbers of lines.
     """
-    splits, store_files, known = _shared(spark, recording, folder, known)
-    groups = plan(splits, known)
+    splits, store_files, earlier_run = _shared(spark, recording, folder, earlier_run)
+    groups = plan(splits, earlier_run)
     # Logs stand first and are read fastest: last, they leave no core idle at the end.
     backwards = range(len(groups))[::-1]
     done = _run(spark, folder, partial(write_group, place, groups), backwards)[::-1]
@@ -214,15 +214,15 @@ def _read(
     waiting = [number for number, each in enumerate(done) if each.waits]
     if waiting:
         done += _run(spark, folder, partial(write_waiting, place, before), waiting)
-    told = {table: sum(each.rows.get(table, 0) for each in done) for table in PARSED}
+    row_counts = {table: sum(each.rows.get(table, 0) for each in done) for table in PARSED}
     for number, group in enumerate(groups):
         if accounts[group.pieces[0].number].is_linked:
             _link(folder, group, part_name(place.part(number)))
-    return _Read(splits, groups, accounts, told, store_files)
+    return _Result(splits, groups, accounts, row_counts, store_files)
 
 
 def _splits(recording: Recording) -> list[Split]:
-    """Cut the recording's files, in the order in which their rows are to stand."""
+    """Return the splits of the recording's files, in the order in which their rows are to stand."""
     return [
         split
         for source, files in recording.files.items()
@@ -244,7 +244,7 @@ def _splits(recording: Recording) -> list[Split]:
 
 
 def _without_torn_line(split: Split) -> list[Split]:
-    """Part the last line from the others if its end is missing: it may still be written."""
+    """Return a split, its last line apart if its end is missing: it may still be written."""
     place = last_line_start(split) if is_made_of_lines(split) else split.end
     if not split.start < place < split.end:
         return [split]
@@ -252,19 +252,21 @@ def _without_torn_line(split: Split) -> list[Split]:
 
 
 def _shared(
-    spark: SparkContext, recording: Recording, folder: Rewriting, known: Earlier
+    spark: SparkContext, recording: Recording, folder: Rewriting, earlier_run: Earlier
 ) -> tuple[list[Split], list[dict[str, Any]], Earlier]:
-    """Say what of ZooKeeper's files counts, unless an earlier run did for the very same."""
+    """Return what of ZooKeeper's files counts; of files that are known, what an earlier run had."""
     splits = _splits(recording)
     fingerprints = {
-        file: it.fingerprint for (source, file, _), it in known.known.items() if source == ZOOKEEPER
+        file: it.fingerprint
+        for (source, file, _), it in earlier_run.known.items()
+        if source == ZOOKEEPER
     }
     if fingerprints and are_unchanged(spark, splits, fingerprints):
         mine = _own_files(Place(folder.now, recording.cluster, recording.name), "store_files")
         files = [row for path in mine for row in pq.ParquetFile(path).read().to_pylist()]
-        return splits, files, known
+        return splits, files, earlier_run
     splits, store_files = shared_out(spark, splits)
-    return splits, store_files, known.without(ZOOKEEPER)
+    return splits, store_files, earlier_run.without(ZOOKEEPER)
 
 
 def _run(
@@ -288,9 +290,9 @@ def _run(
 
 def _link(folder: Rewriting, group: Group, name: str) -> None:
     """Take over the files of a part, but for those that only show a table's columns."""
-    known = [piece.known for piece in group.pieces if piece.known]
-    for table, path in known[0].parts:
-        if any(it.account.table_rows.get(table) for it in known):
+    earlier_pieces = [piece.known for piece in group.pieces if piece.known]
+    for table, path in earlier_pieces[0].parts:
+        if any(it.account.table_rows.get(table) for it in earlier_pieces):
             folder.link(path, name)
 
 
@@ -316,7 +318,7 @@ def _remove_drafts(place: Place) -> None:
 
 
 def _own_files(place: Place, table: str) -> list[Path]:
-    """List the files of a recording's rows in a table."""
+    """Return the files of a recording's rows in a table."""
     files = part_files(place.tables, table, place.cluster)
     return [path for path in files if own_part(path, place) is not None]
 
@@ -334,5 +336,5 @@ def _head(place: Place, table: str) -> tuple[dict[str, Any], ...]:
 
 def meta_rows(recording: Recording) -> list[dict[str, Any]]:
     """Return the rows of the table `recording`."""
-    known = {"name": recording.name} | recording.meta
-    return [{"key": key, "value": value} for key, value in known.items()]
+    values = {"name": recording.name} | recording.meta
+    return [{"key": key, "value": value} for key, value in values.items()]

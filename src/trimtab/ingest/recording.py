@@ -151,7 +151,7 @@ class Recording:
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[Recording]:
-    """Open a recording: a folder, a .tar.gz, .tgz, .tar or .zip of it, or a single log.
+    """Yield the recording in a folder, in a .tar.gz, .tgz, .tar or .zip of it, or in a single log.
 
     An archive is unpacked into a temporary folder that is removed when the block ends.
 
@@ -182,7 +182,7 @@ def open_recording(path: Path) -> Iterator[Recording]:
 
 
 def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
-    """Unpack an archive, and return what in it is no file."""
+    """Unpack an archive; return what in it is no file."""
     try:
         left_out = unpack(path, folder)
     except ArchiveError as error:
@@ -191,7 +191,7 @@ def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
 
 
 def open_growing(path: Path) -> Recording:
-    """Look through a recording's folder that may have nothing in it yet.
+    """Return the recording in a folder that may have nothing in it yet.
 
     Raises:
         RecordingError: it is not a folder, or recording.toml is wrong.
@@ -210,20 +210,20 @@ def _kind(path: Path) -> str:
     return "a file" if path.exists() else "nothing"
 
 
-def _recording(root: Path, name: str, given: Path) -> Recording:
-    """Look through a recording's folder, which must have something in it."""
-    found = _looked_through(root, name, given)
-    if not set(found.files) - {"recording"}:
-        shown = ", ".join(f"{it.name} ({it.reason})" for it in found.unused[:3]) or "nothing"
+def _recording(root: Path, name: str, named_path: Path) -> Recording:
+    """Return the recording in a folder, which must have something in it."""
+    recording = _looked_through(root, name, named_path)
+    if not set(recording.files) - {"recording"}:
+        shown = ", ".join(f"{it.name} ({it.reason})" for it in recording.unused[:3]) or "nothing"
         raise RecordingError(
-            f"{given}: nothing to read: found {shown}; "
+            f"{named_path}: nothing to read: found {shown}; "
             "expected logs/, load-reports.jsonl, store/, metrics/, conf/ or *.log files"
         )
-    return _without_copies(found)
+    return _without_copies(recording)
 
 
 def _without_copies(recording: Recording) -> Recording:
-    """Leave out what lies packed beside itself: each of its lines would count twice."""
+    """Return it without what lies packed beside itself: each of its lines would count twice."""
     plain = {file.name: file for files in recording.files.values() for file in files}
     copies = {
         file.name: UnusedFile(file.name, f"a packed copy of {beside.name}")
@@ -238,13 +238,13 @@ def _without_copies(recording: Recording) -> Recording:
     return replace(recording, files=files, unused=(*recording.unused, *copies.values()))
 
 
-def _looked_through(root: Path, name: str, given: Path) -> Recording:
-    """Say what each file of a recording's folder is read as.
+def _looked_through(root: Path, name: str, named_path: Path) -> Recording:
+    """Return a recording's folder with what each of its files is read as.
 
     Args:
         root: where its files are.
         name: of the recording, where recording.toml has none.
-        given: what the user named, for what is said of it.
+        named_path: what the user named, for what is said of it.
     """
     files: dict[str, list[RecordedFile]] = {source: [] for source in SOURCES}
     paths, shut = _walk(root)
@@ -257,7 +257,7 @@ def _looked_through(root: Path, name: str, given: Path) -> Recording:
             files[read_as[0]].append(RecordedFile(file, path.absolute(), read_as[1]))
         else:
             unused.append(UnusedFile(file, reason or NOT_IN_LAYOUT))
-    found = {source: tuple(those) for source, those in files.items() if those}
+    sources = {source: tuple(those) for source, those in files.items() if those}
     try:
         meta = _read_meta(root / META)
         zone = zone_of(meta.get("time_zone", "UTC"))
@@ -265,31 +265,31 @@ def _looked_through(root: Path, name: str, given: Path) -> Recording:
             raise _wrong("time_zone", meta["time_zone"], ZONES)
         day = _day(meta, zone)
     except RecordingError as error:
-        raise RecordingError(f"{given / META}: {error}") from None
-    return Recording(root, meta.get("name", name), _flat(meta), zone, day, found, tuple(unused))
+        raise RecordingError(f"{named_path / META}: {error}") from None
+    return Recording(root, meta.get("name", name), _flat(meta), zone, day, sources, tuple(unused))
 
 
 def _walk(root: Path) -> tuple[list[Path], list[Path]]:
-    """List all files below a folder by name, following links but never in a circle.
+    """Return all files below a folder by name, following links but never in a circle.
 
     Returns:
         The files, and the folders that cannot be looked into.
     """
-    found: list[Path] = []
+    paths: list[Path] = []
     shut: list[Path] = []
-    seen = set()
+    visited = set()
 
     def refused(error: OSError) -> None:
         shut.append(Path(error.filename))
 
     for folder, folders, files in os.walk(root, onerror=refused, followlinks=True):
         here = os.path.realpath(folder)
-        if here in seen:
+        if here in visited:
             folders.clear()
             continue
-        seen.add(here)
-        found.extend(Path(folder, name) for name in files)
-    return sorted(found, key=lambda path: path.relative_to(root).as_posix()), sorted(shut)
+        visited.add(here)
+        paths.extend(Path(folder, name) for name in files)
+    return sorted(paths, key=lambda path: path.relative_to(root).as_posix()), sorted(shut)
 
 
 def _inner(folder: Path) -> Path:
@@ -308,8 +308,8 @@ def _source(file: str) -> tuple[str, str] | None:
     """Return what a file is read as, and whose log or conf it is; None if it is not read."""
     plain = file.removesuffix(".gz")
     for pattern, source in _READ:
-        if found := pattern.fullmatch(plain):
-            broker = found.groupdict().get("broker")
+        if match := pattern.fullmatch(plain):
+            broker = match.groupdict().get("broker")
             if broker is None and source == "log":
                 broker = log_stem(PurePosixPath(plain).name)
             return source, broker or ""
@@ -331,7 +331,7 @@ def _shown(name: str) -> str:
 
 
 def _read_meta(path: Path) -> dict[str, Any]:
-    """Read recording.toml, where every key may be absent but none may be of a wrong kind."""
+    """Return recording.toml, where every key may be absent but none may be of a wrong kind."""
     if not path.exists():
         return {}
     try:
@@ -374,18 +374,18 @@ def _day(meta: dict[str, Any], zone: tzinfo) -> date | None:
     return days["from"].date() if "from" in days else None
 
 
-def _moment(key: str, found: Any, zone: tzinfo) -> datetime:
+def _moment(key: str, value: Any, zone: tzinfo) -> datetime:
     try:
-        if isinstance(found, int | float) and not isinstance(found, bool):
-            return datetime.fromtimestamp(found / 1000, zone)
-        moment = datetime.fromisoformat(found if isinstance(found, str) else found.isoformat())
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000, zone)
+        moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
     except (AttributeError, ValueError, OverflowError, OSError):
-        raise _wrong(key, found, "a time in ISO 8601, or epoch milliseconds") from None
+        raise _wrong(key, value, "a time in ISO 8601, or epoch milliseconds") from None
     return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def _wrong(key: str, found: Any, expected: str) -> RecordingError:
-    return RecordingError(f"key {key}: found {found!r}, expected {expected}")
+def _wrong(key: str, value: Any, expected: str) -> RecordingError:
+    return RecordingError(f"key {key}: found {value!r}, expected {expected}")
 
 
 def _flat(table: dict[str, Any], head: str = "") -> dict[str, str]:

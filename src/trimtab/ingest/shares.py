@@ -24,7 +24,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def shared_out(
     spark: SparkContext, splits: Sequence[Split]
 ) -> tuple[list[Split], list[dict[str, Any]]]:
-    """Say what of each file of ZooKeeper's counts.
+    """Return what of each file of ZooKeeper's counts.
 
     Args:
         spark: of `trimtab.spark.session.started`.
@@ -43,46 +43,46 @@ def shared_out(
 
 
 def are_unchanged(
-    spark: SparkContext, splits: Sequence[Split], known: Mapping[str, Fingerprint]
+    spark: SparkContext, splits: Sequence[Split], fingerprints: Mapping[str, Fingerprint]
 ) -> bool:
-    """Say whether the files of ZooKeeper's are those that are known, so that as much counts.
+    """Return whether the files of ZooKeeper's are those that are known, so that as much counts.
 
     Args:
         spark: of `trimtab.spark.session.started`.
         splits: of all files; those of other sources do not matter.
-        known: file → by what its bytes are known.
+        fingerprints: file → by what its bytes are known.
     """
     files = [split for split in splits if split.source == SOURCE]
-    if {split.origin.file for split in files} != set(known):
+    if {split.origin.file for split in files} != set(fingerprints):
         return False
 
     def is_same(number: int) -> bool:
-        return fingerprint(files[number]) == known[files[number].origin.file]
+        return fingerprint(files[number]) == fingerprints[files[number].origin.file]
 
     return all(spark.parallelize(range(len(files)), len(files)).map(is_same).collect())
 
 
 def _surveys(spark: SparkContext, files: Sequence[Split]) -> list[Survey]:
-    """Survey each file, a task a file."""
+    """Return a survey of each file, a task a file."""
 
     def surveyed(number: int) -> Survey:
         return StoreFile(files[number]).survey()
 
-    found: list[Survey] = spark.parallelize(range(len(files)), len(files)).map(surveyed).collect()
-    return found
+    surveys: list[Survey] = spark.parallelize(range(len(files)), len(files)).map(surveyed).collect()
+    return surveys
 
 
-def _row(file: str, found: Survey) -> dict[str, Any]:
-    (first, start), (last, end) = (found.first or (None, None)), (found.last or (None, None))
+def _row(file: str, survey: Survey) -> dict[str, Any]:
+    (first, start), (last, end) = (survey.first or (None, None)), (survey.last or (None, None))
     return {
         "file": file,
-        "kind": "snapshot" if found.is_snapshot else "log",
-        "records": found.count,
+        "kind": "snapshot" if survey.is_snapshot else "log",
+        "records": survey.count,
         "first": first,
         "last": last,
         "start": _time(start),
         "end": _time(end),
-        "fault": found.fault,
+        "fault": survey.fault,
     }
 
 

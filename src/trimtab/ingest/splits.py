@@ -65,7 +65,7 @@ class Split:
 
     @property
     def weight(self) -> int:
-        """What it takes to read it, in bytes of plain text."""
+        """Return what it takes to read it, in bytes of plain text."""
         size = self.end - self.start
         return _FILE_WEIGHT + size * (_GZIP_WEIGHT if self.is_gzip else 1)
 
@@ -74,14 +74,14 @@ class DamagedError(TrimtabError):
     """A file cannot be read on from here; the lines before were given."""
 
     def __init__(self, rest: str, reason: str) -> None:
-        """Take what was read of the broken line, and what broke."""
+        """Keep what was read of the broken line, and what broke."""
         super().__init__(reason)
         self.rest = rest
         self.reason = reason
 
 
 def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> list[Split]:
-    """Cut a file into splits; a packed one, told by its first bytes, cannot be cut.
+    """Return a file's splits; a packed one, known by its first bytes, cannot be cut.
 
     Nor can one that is not made of lines.
     A file that cannot be opened is one split too: whoever reads it accounts for it.
@@ -100,7 +100,7 @@ def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> l
 
 
 def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
-    """Pack splits into tasks of about the same weight, in their order."""
+    """Return splits packed into tasks of about the same weight, in their order."""
     splits = list(splits)
     total = sum(split.weight for split in splits)
     # A power of two, so that a recording that grows is seldom packed anew.
@@ -110,7 +110,7 @@ def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
 
 
 def read_lines(split: Split) -> Iterator[str]:
-    """Give the lines of a split, without their ends.
+    """Yield the lines of a split, without their ends.
 
     Lines end in LF or CRLF; a last line needs no end.  What is not UTF-8 is replaced.
 
@@ -131,7 +131,7 @@ def lines_of(block: bytes) -> list[str]:
 
 
 def count_lines(block: bytes) -> int:
-    r"""Count the lines of a block by their ends; a last one needs none.
+    r"""Return the number of a block's lines by their ends; a last one needs none.
 
     >>> count_lines(b"one\ntwo")
     2
@@ -142,7 +142,7 @@ def count_lines(block: bytes) -> int:
 
 
 def read_blocks(split: Split) -> Iterator[bytes]:
-    """Give a split's bytes in blocks that hold whole lines.
+    """Yield a split's bytes in blocks that hold whole lines.
 
     Raises:
         DamagedError: the file cannot be read on.
@@ -166,7 +166,7 @@ def read_blocks(split: Split) -> Iterator[bytes]:
 
 
 def read_chunks(split: Split) -> Iterator[bytes]:
-    """Give a whole file's bytes, cut anywhere.
+    """Yield a whole file's bytes, cut anywhere.
 
     Raises:
         DamagedError: the file cannot be read on.
@@ -182,7 +182,7 @@ def read_chunks(split: Split) -> Iterator[bytes]:
 
 
 def read_packed(path: Path) -> Iterator[bytes]:
-    """Give what is packed in a gzip file, cut anywhere.
+    """Yield what is packed in a gzip file, cut anywhere.
 
     Raises:
         DamagedError: the file cannot be read on.
@@ -202,7 +202,7 @@ def _why(fault: OSError | _BrokenError) -> str:
 
 
 def _range(split: Split) -> Iterator[bytes]:
-    """Give the bytes from the split's first line start to the end of its last line."""
+    """Yield the bytes from the split's first line start to the end of its last line."""
     with split.path.open("rb", buffering=0) as file:
         place = split.start
         if place:
@@ -222,7 +222,7 @@ def _range(split: Split) -> Iterator[bytes]:
 
 
 def _line_rest(file: FileIO) -> Iterator[bytes]:
-    """Give what is left of the line that the file stands in, its end included."""
+    """Yield what is left of the line that the file stands in, its end included."""
     while chunk := file.read(_LINE_CHUNK_SIZE):
         end = chunk.find(b"\n") + 1
         yield chunk[:end] if end else chunk
@@ -231,14 +231,14 @@ def _line_rest(file: FileIO) -> Iterator[bytes]:
 
 
 def _unpacked(path: Path) -> Iterator[bytes]:
-    """Give the unpacked bytes of a gzip file of one or more members."""
-    given = 0
+    """Yield the unpacked bytes of a gzip file of one or more members."""
+    size = 0
     try:
         for chunk in _inflated(path):
-            given += len(chunk)
+            size += len(chunk)
             yield chunk
     except igzip_lib.IsalError as fault:  # type: ignore[misc]  # its stub says instance, not class
-        yield from _salvaged(path, given)
+        yield from _salvaged(path, size)
         raise _BrokenError(f"damaged gzip data ({fault})") from None
 
 
@@ -257,8 +257,8 @@ def _inflated(path: Path) -> Iterator[bytes]:
             packed = member.unused_data or file.read(_PACKED_SIZE)
 
 
-def _salvaged(path: Path, given: int) -> Iterator[bytes]:
-    """Give what can be unpacked of damaged data behind the `given` bytes.
+def _salvaged(path: Path, skip: int) -> Iterator[bytes]:
+    """Yield what can be unpacked of damaged data behind the first `skip` bytes.
 
     The fast decoder drops up to a chunk with the damage in it; this one, fed byte by
     byte, gives all that stands before.
@@ -272,7 +272,7 @@ def _salvaged(path: Path, given: int) -> Iterator[bytes]:
                 unpacked = member.decompress(byte)
             except zlib.error:
                 return
-            new = unpacked[given:]
-            given -= len(unpacked) - len(new)
+            new = unpacked[skip:]
+            skip -= len(unpacked) - len(new)
             if new:
                 yield new

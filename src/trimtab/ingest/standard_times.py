@@ -22,7 +22,7 @@ _MINUTES_A_DAY = 24 * 60
 def standard_times(
     heads: npt.NDArray[np.uint8],
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Read the times that lines begin with.
+    """Return the times that lines begin with.
 
     Args:
         heads: shape (lines, `LENGTH`), each in the distribution's layout.

@@ -17,7 +17,7 @@ BUNDLE = re.compile(r".+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+")
 
 
 def store_leader(text: str, origin: Origin) -> Outcome:
-    """Read one write of the leader's node.
+    """Return the row of one write of the leader's node.
 
     Example line: `{"time": "2026-11-21T06:37:26.789Z", "version": 0, "mtime":
     1795243037317, "leader": {"brokerId": "10.0.0.1:8080", "serviceUrl": "…"}}`
@@ -29,7 +29,7 @@ def store_leader(text: str, origin: Origin) -> Outcome:
 
 
 def store_ownership(text: str, origin: Origin) -> Outcome:
-    """Read one change of ownership, or one full listing of it.
+    """Return the rows of one change of ownership, or of one full listing of it.
 
     Example line: `{"time": "2026-11-21T06:37:26.862Z", "full": false, "change":
     {"public/default/0x0_0x1": "10.0.0.1:8080"}}`
@@ -73,11 +73,11 @@ def write_columns(entry: Entry) -> dict[str, Any]:
 
 
 def _ownership_rows(entry: Entry) -> Iterator[Row]:
-    seen = {"time": entry.moment("time"), "is_full": entry.flag("full")}
+    common = {"time": entry.moment("time"), "is_full": entry.flag("full")}
     change = entry.entry("change")
     bundles = [name for name in change.values if BUNDLE.fullmatch(name)]
     for bundle in bundles:
         owner = change.text(bundle) if change.values[bundle] else None
-        yield "ownership", seen | {"bundle": bundle, "broker": owner}
-    if seen["is_full"] and not bundles:
-        yield "ownership", seen | {"bundle": None, "broker": None}
+        yield "ownership", common | {"bundle": bundle, "broker": owner}
+    if common["is_full"] and not bundles:
+        yield "ownership", common | {"bundle": None, "broker": None}

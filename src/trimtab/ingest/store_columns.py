@@ -17,14 +17,14 @@ from trimtab.files.tables import TIME
 from trimtab.ingest.averages import KINDS, averages_at
 from trimtab.ingest.columns import ODD, may_hold_endless_number
 from trimtab.ingest.load_reports import Report, report_columns, usual_report
-from trimtab.ingest.sifted import Columns
+from trimtab.ingest.sieve import Columns
 from trimtab.ingest.store import BROKER
 from trimtab.ingest.zookeeper_files.writes import Write
 
 _SESSION_MASK = (1 << 64) - 1
 
 
-class Seen(NamedTuple):
+class TimedWrite(NamedTuple):
     """A write, and where and when it was seen."""
 
     #: Number of its transaction or node.
@@ -39,36 +39,36 @@ class Seen(NamedTuple):
 class Waiting:
     """Writes that wait to be laid out, and what usual values among them hold."""
 
-    writes: list[Seen] = field(default_factory=list)
-    reports: list[tuple[Seen, Report]] = field(default_factory=list)
+    writes: list[TimedWrite] = field(default_factory=list)
+    reports: list[tuple[TimedWrite, Report]] = field(default_factory=list)
     #: Table → writes that give its rows, with what they hold.
-    averages: dict[str, list[tuple[Seen, Any]]] = field(
+    averages: dict[str, list[tuple[TimedWrite, Any]]] = field(
         default_factory=lambda: {kind.table: [] for kind in KINDS}
     )
     #: Rows that all of them give.
     rows: int = 0
 
-    def add(self, seen: Seen) -> None:
-        """Take a write, of whatever kind: it gives a row of `store_writes`."""
-        self.writes.append(seen)
+    def add(self, timed: TimedWrite) -> None:
+        """Add a write, of whatever kind: it gives a row of `store_writes`."""
+        self.writes.append(timed)
         self.rows += 1
 
-    def tell(self, seen: Seen) -> bool:
+    def tell(self, timed: TimedWrite) -> bool:
         """Read what a write says of the load; return whether it is such a one and as usual.
 
         Properties:
             Whatever the value, `zookeeper` says of it row by row what is said of it here.
         """
-        value = seen.write.value
+        value = timed.write.value
         if value is None or may_hold_endless_number(value):
             return False
         try:
-            if seen.path.startswith(BROKER):
+            if timed.path.startswith(BROKER):
                 report = usual_report(value)
-                self.reports.append((seen, report))
+                self.reports.append((timed, report))
                 self.rows += 1 + len(report.bundles)
-            elif kind := averages_at(seen.path):
-                self.averages[kind.table].append((seen, kind.decoder.decode(value)))
+            elif kind := averages_at(timed.path):
+                self.averages[kind.table].append((timed, kind.decoder.decode(value)))
                 self.rows += 1
             else:
                 return False
@@ -78,26 +78,26 @@ class Waiting:
 
     def columns(self) -> dict[str, Columns]:
         """Return all of it, table by table."""
-        seen = [it for it, _ in self.reports]
-        coming = _written(seen, "broker", BROKER) | {
-            "version": pa.array([it.write.version for it in seen], pa.int32()),
-            "origin": pa.repeat(pa.scalar("store", pa.string()), len(seen)),
+        timed = [it for it, _ in self.reports]
+        coming = _written(timed, "broker", BROKER) | {
+            "version": pa.array([it.write.version for it in timed], pa.int32()),
+            "origin": pa.repeat(pa.scalar("store", pa.string()), len(timed)),
         }
         tables = report_columns([report for _, report in self.reports], coming)
         for kind in KINDS:
             those = self.averages[kind.table]
-            written = _written([it for it, _ in those], kind.whose, kind.head)
-            tables[kind.table] = written | kind.fields.arrays([averages for _, averages in those])
+            common = _written([it for it, _ in those], kind.whose, kind.head)
+            tables[kind.table] = common | kind.fields.arrays([averages for _, averages in those])
         return tables | {"store_writes": _store_writes(self.writes)}
 
 
-def _store_writes(seen: Sequence[Seen]) -> Columns:
+def _store_writes(timed: Sequence[TimedWrite]) -> Columns:
     """Return the rows that tell of the writes, whatever they wrote."""
-    writes = [each.write for each in seen]
+    writes = [each.write for each in timed]
     return {
-        "line": [each.line for each in seen],
-        "time": [each.time for each in seen],
-        "path": [each.path for each in seen],
+        "line": [each.line for each in timed],
+        "time": [each.time for each in timed],
+        "path": [each.path for each in timed],
         "zxid": [write.zxid for write in writes],
         "session": [
             f"0x{write.session & _SESSION_MASK:x}" if write.session else None for write in writes
@@ -110,9 +110,9 @@ def _store_writes(seen: Sequence[Seen]) -> Columns:
     }
 
 
-def _written(seen: Sequence[Seen], whose: str, head: str) -> dict[str, pa.Array]:
+def _written(timed: Sequence[TimedWrite], whose: str, head: str) -> dict[str, pa.Array]:
     """Return the columns that say where and when values were written, and of whom they are."""
-    times = pa.array([it.time for it in seen], TIME)
-    lines = pa.array([it.line for it in seen], pa.int64())
-    names = pa.array([it.path[len(head) :] for it in seen], pa.string())
+    times = pa.array([it.time for it in timed], TIME)
+    lines = pa.array([it.line for it in timed], pa.int64())
+    names = pa.array([it.path[len(head) :] for it in timed], pa.string())
     return {"line": lines, "time": times, "written": times, whose: names}

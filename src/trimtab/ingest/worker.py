@@ -30,7 +30,7 @@ from trimtab.ingest.load_reports import (
 )
 from trimtab.ingest.metrics import prom_line
 from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejected, Rows
-from trimtab.ingest.sifted import Columns, Sieve, every_line
+from trimtab.ingest.sieve import Columns, Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
 from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
@@ -110,11 +110,11 @@ class SplitAccount:
 
 
 #: What a split gives: rows, and its accounting last of all.
-Given: TypeAlias = TableRows | SplitAccount
+SplitItem: TypeAlias = TableRows | SplitAccount
 
 
 @dataclass(slots=True)
-class _Found:
+class _SplitResult:
     """What one split has given so far."""
 
     origin: Origin
@@ -130,21 +130,21 @@ class _Found:
     #: Table → rows that wait for a batch as tables.
     tables: dict[str, list[pa.Table]] = field(default_factory=dict)
 
-    def see(self, table: str, rows: pa.Table) -> None:
-        """Take rows of a table that are laid out."""
+    def add_table(self, table: str, rows: pa.Table) -> None:
+        """Add rows of a table that are laid out."""
         if not len(rows):
             return
         self.tables.setdefault(table, []).append(rows)
         self.table_rows[table] = self.table_rows.get(table, 0) + len(rows)
         self.waiting_rows += len(rows)
 
-    def tell(self, columns: Mapping[str, Columns]) -> None:
-        """Take rows of some tables in columns."""
+    def add_columns(self, columns: Mapping[str, Columns]) -> None:
+        """Add rows of some tables in columns."""
         for table, those in columns.items():
-            self.see(table, laid_out(table, those, self.origin.file))
+            self.add_table(table, laid_out(table, those, self.origin.file))
 
     def take(self, outcome: Outcome, text: str, line: int) -> None:
-        """Take what became of a line."""
+        """Add what became of a line."""
         match outcome:
             case Other():
                 self.classes["other"] += 1
@@ -158,7 +158,7 @@ class _Found:
                 self.add(made, line)
 
     def add(self, rows: Iterable[Row], line: int) -> None:
-        """Take rows that came from a line."""
+        """Add rows that came from a line."""
         for table, row in rows:
             # A row of a document brings its own line.
             self.waiting.setdefault(table, []).append(
@@ -168,18 +168,18 @@ class _Found:
             self.waiting_rows += 1
 
     def reject(self, reason: str, text: str, line: int) -> None:
-        """Take a line that could not be read."""
+        """Add a line that could not be read."""
         self.add([("rejects", {"reason": reason, "text": text[:_REJECT_LENGTH]})], line)
 
     def batches(self) -> Iterator[TableRows]:
-        """Give what waits, table by table."""
+        """Yield what waits, table by table."""
         for table in PARSED:
-            made = self.tables.pop(table, [])
-            is_mixed = bool(made) and table in self.waiting
+            tables = self.tables.pop(table, [])
+            is_mixed = bool(tables) and table in self.waiting
             if rows := self.waiting.pop(table, None):
-                made.append(table_of(table, rows))
-            if made:
-                joined = pa.concat_tables(made)
+                tables.append(table_of(table, rows))
+            if tables:
+                joined = pa.concat_tables(tables)
                 # Arrow's sort is stable: rows of one line keep their order.
                 yield TableRows(table, joined.sort_by("line") if is_mixed else joined)
         self.waiting_rows = 0
@@ -191,8 +191,8 @@ class _Found:
         return SplitAccount(is_damaged=self.is_damaged, table_rows=table_rows, **counts)
 
 
-def parse_split(split: Split) -> Iterator[Given]:
-    """Parse one split.
+def parse_split(split: Split) -> Iterator[SplitItem]:
+    """Yield the rows of one split, then its accounting.
 
     Lines are numbered from 1 at the start of the split, and so are transactions.  Where a
     file breaks off, what is left of it counts as one rejected line.
@@ -200,133 +200,133 @@ def parse_split(split: Split) -> Iterator[Given]:
     if split.source != ZOOKEEPER:
         yield from parse_blocks(split.origin, split.source, read_blocks(split))
         return
-    found = _Found(split.origin)
-    yield from _parse_store_file(found, split)
-    yield from found.batches()
-    yield found.account()
+    result = _SplitResult(split.origin)
+    yield from _parse_store_file(result, split)
+    yield from result.batches()
+    yield result.account()
 
 
-def parse_blocks(origin: Origin, source: str, blocks: Iterable[bytes]) -> Iterator[Given]:
-    """Parse blocks of whole lines as `parse_split` does those of a file.
+def parse_blocks(origin: Origin, source: str, blocks: Iterable[bytes]) -> Iterator[SplitItem]:
+    """Yield the rows of blocks of whole lines as `parse_split` does those of a file.
 
     Args:
         origin: where the lines stand.
         source: what kind of file they are read as.
         blocks: bytes; a DamagedError in place of the next one is accounted for.
     """
-    found = _Found(origin)
+    result = _SplitResult(origin)
     if source in DOCUMENT_PARSERS:
-        _parse_document(found, source, blocks)
+        _parse_document(result, source, blocks)
     else:
-        yield from _parse_lines(found, source, blocks)
-    yield from found.batches()
-    yield found.account()
+        yield from _parse_lines(result, source, blocks)
+    yield from result.batches()
+    yield result.account()
 
 
-def _parse_lines(found: _Found, source: str, blocks: Iterable[bytes]) -> Iterator[TableRows]:
-    parser, origin = LINE_PARSERS[source], found.origin
+def _parse_lines(result: _SplitResult, source: str, blocks: Iterable[bytes]) -> Iterator[TableRows]:
+    parser, origin = LINE_PARSERS[source], result.origin
     sieve = SIEVES.get(source, every_line)
     hits = Hits()
     try:
         for block in blocks:
-            sifted = sieve(block, found.lines)
-            found.bytes += len(block)
-            found.lines += sifted.lines
-            found.classes["other"] += sifted.other
-            found.classes["continuation"] += sifted.continuation
-            found.classes["rows"] += sifted.rows
-            found.tell(sifted.columns)
-            hits.add(sifted.hits)
-            for number, text in sifted.left:
-                found.take(_outcome(parser, text, origin), text, number)
-            if found.waiting_rows + len(hits.lines) >= _BATCH_ROWS:
-                _read_hits(found, hits, parser)
+            content = sieve(block, result.lines)
+            result.bytes += len(block)
+            result.lines += content.lines
+            result.classes["other"] += content.other
+            result.classes["continuation"] += content.continuation
+            result.classes["rows"] += content.rows
+            result.add_columns(content.columns)
+            hits.add(content.hits)
+            for number, text in content.left:
+                result.take(_outcome(parser, text, origin), text, number)
+            if result.waiting_rows + len(hits.lines) >= _BATCH_ROWS:
+                _read_hits(result, hits, parser)
                 hits = Hits()
-                yield from found.batches()
+                yield from result.batches()
     except DamagedError as damage:
-        found.lines += 1
-        found.is_damaged = True
-        found.take(Rejected(damage.reason), damage.rest, found.lines)
-    _read_hits(found, hits, parser)
+        result.lines += 1
+        result.is_damaged = True
+        result.take(Rejected(damage.reason), damage.rest, result.lines)
+    _read_hits(result, hits, parser)
 
 
-def _read_hits(found: _Found, hits: Hits, parser: Parser) -> None:
+def _read_hits(result: _SplitResult, hits: Hits, parser: Parser) -> None:
     """Read all lines that may be messages; those that are odd are left to their parser."""
     if not hits.lines:
         return
-    events, left = event_rows(hits, found.origin)
-    found.see("log_events", events)
-    found.classes["rows"] += len(events)
-    for line, written in left:
-        [text] = lines_of(written + b"\n")
-        found.take(_outcome(parser, text, found.origin), text, line)
+    events, left = event_rows(hits, result.origin)
+    result.add_table("log_events", events)
+    result.classes["rows"] += len(events)
+    for line, text_bytes in left:
+        [text] = lines_of(text_bytes + b"\n")
+        result.take(_outcome(parser, text, result.origin), text, line)
     if left:
-        for rows in found.waiting.values():
+        for rows in result.waiting.values():
             rows.sort(key=itemgetter("line"))
 
 
-def _parse_document(found: _Found, source: str, blocks: Iterable[bytes]) -> None:
+def _parse_document(result: _SplitResult, source: str, blocks: Iterable[bytes]) -> None:
     """Parse a file that is one document: its lines are all of one class."""
-    read = []
+    content = []
     outcome: Outcome | None = None
     try:
         for block in blocks:
-            found.bytes += len(block)
-            found.lines += count_lines(block)
-            read.append(block)
+            result.bytes += len(block)
+            result.lines += count_lines(block)
+            content.append(block)
     except DamagedError as damage:
-        found.lines += 1
-        found.is_damaged = True
+        result.lines += 1
+        result.is_damaged = True
         outcome = Rejected(damage.reason)
-    lines = [line for block in read for line in lines_of(block)]
+    lines = [line for block in content for line in lines_of(block)]
     if not any(line.strip() for line in lines) and outcome is None:
         outcome = Other()
     if outcome is None and (sieve := DOCUMENT_SIEVES.get(source)):
-        columns = sieve(b"".join(read), found.origin)
+        columns = sieve(b"".join(content), result.origin)
         if columns:
-            found.classes["rows"] = len(lines)
-            found.tell(columns)
+            result.classes["rows"] = len(lines)
+            result.add_columns(columns)
             return
     parser = DOCUMENT_PARSERS[source]
-    match outcome or _outcome(parser, "\n".join(lines), found.origin):
+    match outcome or _outcome(parser, "\n".join(lines), result.origin):
         case Rows(made):
-            found.classes["rows"] = len(lines)
-            found.add(made, 1)
+            result.classes["rows"] = len(lines)
+            result.add(made, 1)
         case Rejected(reason):
-            found.classes["rejected"] = found.lines
-            found.reject(reason, lines[0] if lines else "", 1)
+            result.classes["rejected"] = result.lines
+            result.reject(reason, lines[0] if lines else "", 1)
         case _:
-            found.classes["other"] = len(lines)
+            result.classes["other"] = len(lines)
 
 
-def _parse_store_file(found: _Found, split: Split) -> Iterator[TableRows]:
-    """Parse a file of ZooKeeper's; its transactions, or nodes, stand in place of lines."""
+def _parse_store_file(result: _SplitResult, split: Split) -> Iterator[TableRows]:
+    """Yield the rows of a file of ZooKeeper's; its transactions, or nodes, stand for lines."""
     file = StoreFile(split)
     rows = rejected = 0
     try:
-        for number, made, reason in file:
-            found.add(made, number)
+        for number, new_rows, reason in file:
+            result.add(new_rows, number)
             if reason is None:
                 rows += 1
             else:
                 rejected += 1
-                found.reject(reason, "", number)
-            if found.waiting_rows + file.waiting_rows >= _BATCH_ROWS:
-                found.tell(file.told())
-                yield from found.batches()
+                result.reject(reason, "", number)
+            if result.waiting_rows + file.waiting_rows >= _BATCH_ROWS:
+                result.add_columns(file.waiting_columns())
+                yield from result.batches()
     except BrokenFileError as fault:
         rejected += 1
-        found.is_damaged = True
-        found.reject(str(fault), "", file.count + 1)
-    found.tell(file.told())
-    found.bytes = file.bytes
-    found.lines = file.count + found.is_damaged
-    other = found.lines - rows - rejected
-    found.classes |= {"rows": rows, "rejected": rejected, "other": other}
+        result.is_damaged = True
+        result.reject(str(fault), "", file.count + 1)
+    result.add_columns(file.waiting_columns())
+    result.bytes = file.bytes
+    result.lines = file.count + result.is_damaged
+    other = result.lines - rows - rejected
+    result.classes |= {"rows": rows, "rejected": rejected, "other": other}
 
 
 def _outcome(parser: Parser, text: str, origin: Origin) -> Outcome:
-    """Parse one line; a parser that fails costs this line, and not the whole recording."""
+    """Return what a line gives; a parser that fails costs this line, not the whole recording."""
     try:
         return parser(text, origin)
     except Exception as error:

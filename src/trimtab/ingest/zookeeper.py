@@ -13,10 +13,10 @@ from typing import Any
 from trimtab.ingest.averages import averages_at
 from trimtab.ingest.entries import Entry, MalformedError, Row, decode
 from trimtab.ingest.load_reports import gone_row, report_rows
-from trimtab.ingest.sifted import Columns
+from trimtab.ingest.sieve import Columns
 from trimtab.ingest.splits import DamagedError, Split, read_chunks
 from trimtab.ingest.store import BROKER, BUNDLE, leader_id, owner_id
-from trimtab.ingest.store_columns import Seen, Waiting
+from trimtab.ingest.store_columns import TimedWrite, Waiting
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError, ByteStream
 from trimtab.ingest.zookeeper_files.snapshot import Snapshot
 from trimtab.ingest.zookeeper_files.transactions import Operation, TransactionLog
@@ -55,38 +55,38 @@ class StoreFile:
 
     @property
     def count(self) -> int:
-        """How many transactions or nodes have been read, whatever they concern."""
+        """Return how many transactions or nodes have been read, whatever they concern."""
         return self._file.count if self._file else 0
 
     @property
     def waiting_rows(self) -> int:
-        """How many rows wait in columns."""
+        """Return how many rows wait in columns."""
         return self._waiting.rows
 
-    def told(self) -> dict[str, Columns]:
-        """Give the rows that wait, once."""
+    def waiting_columns(self) -> dict[str, Columns]:
+        """Return the rows that wait, once."""
         waiting, self._waiting = self._waiting, Waiting()
         return waiting.columns()
 
     def survey(self) -> Survey:
-        """Read it without values, instead of iterating."""
+        """Return its survey, read without values, instead of iterating."""
         return survey(self._stream, _prefixes(self._split))
 
     def __iter__(self) -> Iterator[tuple[int, list[Row], str | None]]:
-        """Read on to the next that counts."""
+        """Yield what counts, in its order."""
         self._file = opened(self._stream, _prefixes(self._split))
-        for number, made in writes(self._file, self._split.share or Share()):
+        for number, node_writes in writes(self._file, self._split.share or Share()):
             rows: list[Row] = []
             reasons = []
-            for write in made:
+            for write in node_writes:
                 try:
                     path = write.path.removeprefix(self._split.origin.store_root)
-                    seen = Seen(number, _time(write), path, write)
-                    self._waiting.add(seen)
+                    timed = TimedWrite(number, _time(write), path, write)
+                    self._waiting.add(timed)
                     # Rows of one transaction come to stand behind those of it that wait, so
                     # what follows a row is not to wait: a table's rows stay in their order.
-                    if rows or not self._waiting.tell(seen):
-                        rows += tuple(_derived(write, path, seen.time))
+                    if rows or not self._waiting.tell(timed):
+                        rows += tuple(_derived(write, path, timed.time))
                 except MalformedError as error:
                     reasons.append(f"{write.path}: {error}")
                 except Exception as error:
@@ -95,15 +95,15 @@ class StoreFile:
             yield number, rows, "; ".join(reasons) or None
 
     def _chunks(self) -> Iterator[bytes]:
-        given = 0
+        size = 0
         try:
             for chunk in read_chunks(self._split):
-                given += len(chunk)
-                self.bytes = given
+                size += len(chunk)
+                self.bytes = size
                 yield chunk
         except DamagedError as damage:
-            found = f"no more bytes ({damage.reason})"
-            raise BrokenFileError(given, found, "the rest of the file") from None
+            fault = f"no more bytes ({damage.reason})"
+            raise BrokenFileError(size, fault, "the rest of the file") from None
 
 
 def _prefixes(split: Split) -> tuple[str, ...]:
@@ -118,28 +118,28 @@ def _time(write: Write) -> datetime:
 
 
 def _derived(write: Write, path: str, time: datetime) -> Iterator[Row]:
-    """Give what a write says of load, leader or owner, as the polled files would."""
+    """Yield what a write says of load, leader or owner, as the polled files would."""
     is_gone = write.operation is Operation.DELETE
-    seen: dict[str, Any] = {"time": time}
-    told = seen | {"version": write.version, "written": None if is_gone else time}
+    at_time: dict[str, Any] = {"time": time}
+    versioned = at_time | {"version": write.version, "written": None if is_gone else time}
     if path.startswith(BROKER):
-        report = told | {"broker": path.removeprefix(BROKER), "origin": "store"}
+        report = versioned | {"broker": path.removeprefix(BROKER), "origin": "store"}
         if is_gone:
             yield gone_row(report)
         else:
             yield from report_rows(_value(write), report)
     elif path == _LEADER:
-        yield "leaders", told | {"broker": None if is_gone else leader_id(_value(write))}
+        yield "leaders", versioned | {"broker": None if is_gone else leader_id(_value(write))}
     elif path.startswith(_OWNER) and BUNDLE.fullmatch(bundle := path.removeprefix(_OWNER)):
         broker = None if is_gone else owner_id(_value(write))
-        yield "ownership", seen | {"is_full": False, "bundle": bundle, "broker": broker}
+        yield "ownership", at_time | {"is_full": False, "bundle": bundle, "broker": broker}
     elif not is_gone and (kind := averages_at(path)):
-        yield kind.row(path, _value(write), seen | {"written": time})
+        yield kind.row(path, _value(write), at_time | {"written": time})
 
 
 def _value(write: Write) -> Entry:
-    """Decode a node's value, which is a JSON object."""
-    found = decode((write.value or b"").decode("utf-8", "replace"))
-    if not isinstance(found, dict):
-        raise MalformedError(f"found {json.dumps(found)[:_SHOWN]}, expected an object")
-    return Entry(found)
+    """Return a node's value, which is a JSON object."""
+    value = decode((write.value or b"").decode("utf-8", "replace"))
+    if not isinstance(value, dict):
+        raise MalformedError(f"found {json.dumps(value)[:_SHOWN]}, expected an object")
+    return Entry(value)

@@ -64,7 +64,7 @@ def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding
 
 
 def _unlike(night: Night) -> list[Finding]:
-    """Compare CPUs by the median of what each reports: its first report may be of the host."""
+    """Return a finding if CPUs differ, by medians: a first report may be of the host."""
     limits = {broker: reports.limit[:, 0] for broker, reports in night.reports.items()}
     cpu = {b: float(np.nanmedian(each)) for b, each in limits.items() if not np.isnan(each).all()}
     cpu = {broker: limit for broker, limit in cpu.items() if limit > 0}

@@ -132,7 +132,7 @@ def replaying(
 
 
 def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Decide one tenure's rounds and placements again.
+    """Yield the rows of one tenure's rounds and placements, decided again.
 
     Args:
         script: what happened.
@@ -167,7 +167,7 @@ def reads_long(leading: Leading) -> bool:
 
 
 def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Take what happened next, and decide if it asks for a decision.
+    """Yield the decision that the next event asks for, if any.
 
     Yields:
         As `replay`; it must be walked to its end.
@@ -248,7 +248,7 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
 def decided(
     now: Replaying, time: datetime, number: int | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Decide a round from what the leader knows by now.
+    """Yield the row of a round, decided from what the leader knows by now.
 
     Yields:
         A row of `replayed_rounds`, its brokers an Arrow array, if the strategy is known and
@@ -296,7 +296,7 @@ def decided(
 
 
 def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Select again, with the candidates that the even-distribution filter leaves.
+    """Yield the row of a selection, made again with the candidates that the filter leaves.
 
     What a lookup selects counts for the selections after it; what a round selects does not.
 

@@ -22,7 +22,7 @@ _STATES = (
 
 
 def _data(state: str, source: str, target: str) -> str:
-    """Print a bundle's record in the channel."""
+    """Return a bundle's record in the channel, as it is printed."""
     return (
         f"ServiceUnitStateData[state={state}, dstBroker={target}, sourceBroker={source}, "
         "splitServiceUnitToDestBroker=null, force=false, timestamp=1795242567546, versionId=3]"
@@ -30,7 +30,7 @@ def _data(state: str, source: str, target: str) -> str:
 
 
 def _shape(state: str) -> str:
-    """Give the template of a bundle's record in the channel."""
+    """Return the template of a bundle's record in the channel."""
     return (
         f"ServiceUnitStateData[state={state}, dstBroker={{target}}, sourceBroker={{broker}}, "
         "splitServiceUnitToDestBroker={*}, force={is_forced}, timestamp={n_timestamp_ms}, "
@@ -38,8 +38,8 @@ def _shape(state: str) -> str:
     )
 
 
-def _seen(state: str, meaning: str) -> Message:
-    """Make the message by which every broker logs a bundle's new state."""
+def _state_change(state: str, meaning: str) -> Message:
+    """Return the message by which every broker logs a bundle's new state."""
     return message(
         f"bundle-{state.lower()}",
         _CLASS,
@@ -57,7 +57,7 @@ def _seen(state: str, meaning: str) -> Message:
 
 
 MESSAGES = (
-    *(_seen(state, meaning) for state, meaning in _STATES),
+    *(_state_change(state, meaning) for state, meaning in _STATES),
     message(
         "bundle-forgotten",
         _CLASS,

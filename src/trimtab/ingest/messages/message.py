@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict, Unpack
 
-from trimtab.ingest.messages.printed import (
+from trimtab.ingest.messages.java_text import (
     ABSENT,
     attributes,
     printed_count,
@@ -45,21 +45,21 @@ class Message:
     is_telling: bool
 
     def read(self, text: str) -> dict[str, Any] | None:
-        """Read the message's columns from the text behind the prefix; None if it is another.
+        """Return the message's columns from the text behind the prefix; None if it is another.
 
         Raises:
             ValueError: the text has the message's form, but a value in it is broken.
         """
-        found = self.pattern.fullmatch(text)
-        if found is None:
+        match = self.pattern.fullmatch(text)
+        if match is None:
             return None
-        groups: Mapping[str, str | None] = found.groupdict()
+        groups: Mapping[str, str | None] = match.groupdict()
         if self.attributes:
-            given = attributes(found["attributes"])
-            missing = [name for name, _ in self.attributes if name not in given]
+            values = attributes(match["attributes"])
+            missing = [name for name, _ in self.attributes if name not in values]
             if missing:
-                raise ValueError(f"no attribute {missing[0]!r} in {found['attributes'].strip()!r}")
-            groups = {group: given[name] for name, group in self.attributes}
+                raise ValueError(f"no attribute {missing[0]!r} in {match['attributes'].strip()!r}")
+            groups = {group: values[name] for name, group in self.attributes}
         return columns(groups)
 
 
@@ -78,7 +78,7 @@ class Details(TypedDict):
 def message(
     kind: str, loggers: str, template: str, example: str, **details: Unpack[Details]
 ) -> Message:
-    """Make a message of its template and an example.
+    """Return a message, made of its template and an example.
 
     Args:
         kind: hyphen-words that grep uniquely.
@@ -107,7 +107,7 @@ def message(
 def line(
     logger: str, text: str, level: str = "INFO", thread: str = "pulsar-load-manager-1-1"
 ) -> str:
-    """Print a full log line in the distribution's layout, for an example.
+    """Return a full log line in the distribution's layout, for an example.
 
     A logger that does not begin with `org.` is one of `org.apache.pulsar`.
     """
@@ -116,7 +116,7 @@ def line(
 
 
 def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:
-    """Turn the groups of a message into the columns of `log_events`.
+    """Return the columns of `log_events` of the groups of a message.
 
     Numbers go to `numbers` under their name without `n_`, true and false as 1 and 0; a map
     to `scores`, a second one to `numbers` with `low:` in front of each key; a list to
@@ -142,7 +142,7 @@ def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:
 
 
 def converters(message: Message) -> dict[str, Callable[[str], Any]] | None:
-    """Give how each group of a message becomes a column, or a number if it begins with `n_`.
+    """Return how each group of a message becomes a column, or a number if it begins with `n_`.
 
     Whoever has many lines of a message calls them instead of `columns`, but for
     `printed_map`: many maps are read all at once.
@@ -150,20 +150,20 @@ def converters(message: Message) -> dict[str, Callable[[str], Any]] | None:
     Returns:
         None for a message some part of which becomes several numbers.
     """
-    found: dict[str, Callable[[str], Any]] = {}
+    by_group: dict[str, Callable[[str], Any]] = {}
     for name in message.pattern.groupindex:
         if name in _SINGLE:
-            column, found[column] = _SINGLE[name]
+            column, by_group[column] = _SINGLE[name]
         elif name.startswith("n_"):
             # The pattern has seen to it that it is one.
-            found[name] = float
+            by_group[name] = float
         else:
             return None
-    return found
+    return by_group
 
 
 def _numbers(name: str, value: str) -> dict[str, float]:
-    """Turn one group into entries of the column `numbers`."""
+    """Return the entries of the column `numbers` of one group."""
     if name == "load":
         return printed_load(value)
     if name == "low":
@@ -172,7 +172,7 @@ def _numbers(name: str, value: str) -> dict[str, float]:
 
 
 def _simple(name: str) -> str:
-    """Cut a class name to its last part."""
+    """Return the last part of a class name."""
     return name.rpartition(".")[2]
 
 

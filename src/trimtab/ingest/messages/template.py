@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from trimtab.ingest.messages.printed import NUMBER
+from trimtab.ingest.messages.java_text import NUMBER
 
 #: A fixed beginning shorter than this also begins other messages of the same class.
 _BEGINNING_LENGTH_MIN = 16
@@ -36,7 +36,7 @@ _PLACEHOLDERS = {
 
 
 def shape(template: str) -> re.Pattern[str]:
-    """Compile a template into an expression.
+    """Return the expression that a template stands for.
 
     Text stands for itself, a blank for one or more (releases differ in double
     blanks).  `{broker}` is a word, `{count}` and `{n_usage_percent}` numbers, `{is_forced}`
@@ -52,7 +52,7 @@ def shape(template: str) -> re.Pattern[str]:
 
 
 def _parts(template: str) -> list[str]:
-    """Turn literals and tokens of a template into expressions, in turn, literals first."""
+    """Return the expressions of a template's literals and tokens, in turn, literals first."""
     parts = []
     position = 0
     for token in _TOKEN.finditer(template):
@@ -62,7 +62,7 @@ def _parts(template: str) -> list[str]:
 
 
 def stumble(template: str, text: str) -> str:
-    """Give the piece of a text that does not fit, from behind the last literal that does.
+    """Return the piece of a text that does not fit, from behind the last literal that does.
 
     >>> stumble("all {count} brokers are overloaded", "all many brokers are overloaded")
     'many brokers are overloaded'
@@ -72,13 +72,13 @@ def stumble(template: str, text: str) -> str:
     for i in range(0, len(parts), 2):
         # Within an optional stretch there is no whole expression to try.
         depth += (parts[i - 1] == "(?:") - (parts[i - 1] == ")?") if i else 0
-        found = re.match("".join(parts[: i + 1]), text, re.DOTALL) if depth == 0 else None
-        end = max(end, found.end() if found is not None else 0)
+        match = re.match("".join(parts[: i + 1]), text, re.DOTALL) if depth == 0 else None
+        end = max(end, match.end() if match is not None else 0)
     return text[end : end + 60]
 
 
 def needle(template: str) -> str:
-    """Choose the literal text by which a line is known to be this message or a broken one.
+    """Return the literal text by which a line is known to be this message or a broken one.
 
     It is the fixed beginning where that is long enough to be telling, else the longest
     literal stretch that is always printed.  A blank at its end is left off, for lines lose it.
@@ -91,12 +91,12 @@ def needle(template: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Quote literal text, a blank standing for one or more."""
+    """Return literal text, quoted, a blank standing for one or more."""
     return " +".join(re.escape(word) for word in re.split(" +", text))
 
 
 def _placeholder(token: str) -> str:
-    """Give the expression of one token of a template."""
+    """Return the expression of one token of a template."""
     if token == "{?":
         return "(?:"
     if token == "?}":

@@ -10,9 +10,9 @@ from trimtab.files.errors import TrimtabError
 class BrokenFileError(TrimtabError, ValueError):
     """A file of ZooKeeper's cannot be read on; says where, what was found, what was expected."""
 
-    def __init__(self, offset: int, found: str, expected: str) -> None:
+    def __init__(self, offset: int, content: str, expected: str) -> None:
         """Keep the place: everything before it has been given."""
-        super().__init__(f"byte {offset}: found {found}, expected {expected}")
+        super().__init__(f"byte {offset}: found {content}, expected {expected}")
         self.offset = offset
 
 
@@ -22,7 +22,7 @@ class ByteStream:
     __slots__ = ("_chunks", "_offset", "buffer", "position")
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
-        """Take the stream; nothing is read yet."""
+        """Keep the stream; nothing is read yet."""
         self._chunks = iter(chunks)
         #: Offset of the buffer's first byte.
         self._offset = 0
@@ -32,11 +32,11 @@ class ByteStream:
 
     @property
     def offset(self) -> int:
-        """How many bytes have been passed."""
+        """Return how many bytes have been passed."""
         return self._offset + self.position
 
     def has(self, size: int) -> bool:
-        """Read on until so many bytes can be looked at; tell whether there are as many."""
+        """Return whether there are so many bytes to look at, reading on if need be."""
         if len(self.buffer) - self.position >= size:
             return True
         pieces = [self.buffer[self.position :]]
@@ -61,7 +61,7 @@ class ByteStream:
         return repr(self.peek(4)) if self.has(1) else "the end of the file"
 
     def pass_zeros(self) -> bool:
-        """Pass all zeros that follow; tell whether nothing else did."""
+        """Pass all zeros that follow; return whether nothing else did."""
         while self.has(1):
             rest = self.buffer[self.position :]
             # At once: a server allocates its log by 64 MiB, and most of them stay empty.

@@ -21,40 +21,40 @@ class Jute:
     __slots__ = ("_base", "_record", "at")
 
     def __init__(self, record: bytes, at: int = 0, base: int = 0) -> None:
-        """Take a record, to be read from `at`; `base` is the file's offset of its byte 0."""
+        """Keep a record, to be read from `at`; `base` is the file's offset of its byte 0."""
         self._record, self.at, self._base = record, at, base
 
     @property
     def offset(self) -> int:
-        """Where in the file the next field stands."""
+        """Return where in the file the next field stands."""
         return self._base + self.at
 
     @property
     def left(self) -> int:
-        """How many bytes are left."""
+        """Return how many bytes are left."""
         return len(self._record) - self.at
 
     def int32(self) -> int:
-        """Read 32 bits."""
+        """Return the next 32 bits."""
         value: int = _INT.unpack(self._take(4))[0]
         return value
 
     def flag(self) -> bool:
-        """Read one byte as true or false."""
+        """Return the next byte as true or false."""
         return self._take(1) != b"\0"
 
     def buffer(self) -> bytes | None:
-        """Read bytes behind their length; a length of -1 stands for none."""
+        """Return the bytes behind their length; a length of -1 stands for none."""
         size = self.int32()
         return None if size < 0 else self._take(size)
 
     def text(self) -> str:
-        """Read text; bytes that are no UTF-8 come out as replacement marks."""
+        """Return text; bytes that are no UTF-8 come out as replacement marks."""
         return (self.buffer() or b"").decode("utf-8", "replace")
 
     def _take(self, size: int) -> bytes:
         if size > self.left:
-            found = f"a record that ends {self.left} bytes on"
-            raise BrokenFileError(self.offset, found, f"{size} bytes more of it")
+            content = f"a record that ends {self.left} bytes on"
+            raise BrokenFileError(self.offset, content, f"{size} bytes more of it")
         self.at += size
         return self._record[self.at - size : self.at]

@@ -60,7 +60,7 @@ class Snapshot:
     """
 
     def __init__(self, stream: ByteStream, prefixes: Collection[str]) -> None:
-        """Take the file.
+        """Keep the file; nothing is read yet.
 
         Args:
             stream: the file's bytes, unpacked, from the first on.
@@ -74,11 +74,11 @@ class Snapshot:
 
     @property
     def offset(self) -> int:
-        """How many bytes have been read."""
+        """Return how many bytes have been read."""
         return self._stream.offset
 
     def __iter__(self) -> Iterator[Node]:
-        """Read on to the next node that is wanted."""
+        """Yield the nodes below the prefixes."""
         if self._stream.peek(4) != MAGIC:
             raise BrokenFileError(0, self._stream.shown(), "a snapshot, which begins with ZKSN")
         self._take(_FILE_HEADER)
@@ -104,16 +104,16 @@ class Snapshot:
                 self._take(4), self._text(), self._text()
 
     def _take(self, size: int) -> bytes:
-        """Read so many bytes, and add them to the checksum."""
+        """Return the next bytes, and add them to the checksum."""
         stream = self._stream
         if not 0 <= size <= MAX_SIZE:
             raise BrokenFileError(stream.offset, f"a length of {size}", f"up to {MAX_SIZE}")
-        taken = stream.peek(size)
-        if len(taken) < size:
+        content = stream.peek(size)
+        if len(content) < size:
             raise BrokenFileError(stream.offset, "the end of the file", f"{size} bytes more")
         stream.position += size
-        self._sum = adler32(taken, self._sum)
-        return taken
+        self._sum = adler32(content, self._sum)
+        return content
 
     def _int32(self) -> int:
         value: int = _INT.unpack(self._take(4))[0]

@@ -97,7 +97,7 @@ class TransactionLog:
     """
 
     def __init__(self, stream: ByteStream, prefixes: Collection[str]) -> None:
-        """Take the file.
+        """Keep the file; nothing is read yet.
 
         Args:
             stream: the file's bytes, unpacked, from the first on.
@@ -111,7 +111,7 @@ class TransactionLog:
 
     @property
     def offset(self) -> int:
-        """Where the next record begins."""
+        """Return where the next record begins."""
         return self._stream.offset
 
     @property
@@ -125,8 +125,8 @@ class TransactionLog:
         return _stamp(self._last)
 
     def __iter__(self) -> Iterator[Transaction]:
-        """Read on to the next transaction that is wanted."""
-        stream, wanted = self._stream, self._wanted
+        """Yield the transactions below the prefixes."""
+        stream, prefixes = self._stream, self._wanted
         if stream.peek(4) != MAGIC:
             raise BrokenFileError(0, stream.shown(), "a transaction log, which begins with ZKLG")
         if not stream.has(_FILE_HEADER):
@@ -139,9 +139,9 @@ class TransactionLog:
             # A path stands right behind the header and its own length; only a multi and
             # the end of a session hide several.
             kind = record[_KIND_AT : _KIND_AT + 4]
-            if not record.startswith(wanted, _PATH_AT) and (
+            if not record.startswith(prefixes, _PATH_AT) and (
                 kind not in (_MULTI_KIND, _CLOSE_SESSION_KIND)
-                or (kind == _MULTI_KIND and not any(prefix in record for prefix in wanted))
+                or (kind == _MULTI_KIND and not any(prefix in record for prefix in prefixes))
             ):
                 continue
             transaction = self._decoded(record)
@@ -152,12 +152,12 @@ class TransactionLog:
         session, _, zxid, time_ms, kind = _HEADER.unpack_from(record)
         fields = Jute(record, _HEADER.size, self.offset - len(record) - 1)
         if kind == _CLOSE_SESSION:
-            found = _ended(fields)
-            ends_session = found is None
+            changes_made = _ended(fields)
+            ends_session = changes_made is None
         else:
-            found = tuple(_changes(kind, fields))
+            changes_made = tuple(_changes(kind, fields))
             ends_session = False
-        changes = tuple(change for change in found or () if self._is_wanted(change.path))
+        changes = tuple(change for change in changes_made or () if self._is_wanted(change.path))
         return Transaction(self.count, zxid, session, time_ms, changes, ends_session)
 
     def _is_wanted(self, path: str) -> bool:
@@ -165,7 +165,7 @@ class TransactionLog:
 
 
 def is_below(path: str, prefixes: Iterable[bytes]) -> bool:
-    """Tell whether a path is one of some paths, or below one."""
+    """Return whether a path is one of some paths, or below one."""
     encoded = path.encode("utf-8", "replace")
     return any(encoded == prefix or encoded.startswith(prefix + b"/") for prefix in prefixes)
 
@@ -178,7 +178,7 @@ def _stamp(record: bytes) -> tuple[int, int] | None:
 
 
 def _next_record(stream: ByteStream) -> bytes | None:
-    """Read one record; None at the end of the log."""
+    """Return the next record; None at the end of the log."""
     if not stream.has(_FRAME.size):
         _end(stream)
         return None
@@ -206,12 +206,12 @@ def _next_record(stream: ByteStream) -> bytes | None:
 def _end(stream: ByteStream) -> None:
     """Pass the zeros behind the last record."""
     if not stream.pass_zeros():
-        found = f"{stream.shown()} behind the log's end"
-        raise BrokenFileError(stream.offset, found, "zeros or a record")
+        content = f"{stream.shown()} behind the log's end"
+        raise BrokenFileError(stream.offset, content, "zeros or a record")
 
 
 def _changes(kind: int, fields: Jute) -> Iterator[Change]:
-    """Decode what a transaction of a type does; types that change no value give nothing."""
+    """Yield what a transaction of a type does; types that change no value give nothing."""
     if kind in _CREATES:
         path, value = fields.text(), fields.buffer()
         for _ in range(fields.int32()):  # its access rights
@@ -227,20 +227,20 @@ def _changes(kind: int, fields: Jute) -> Iterator[Change]:
 
 
 def _of_multi(fields: Jute) -> list[Change]:
-    """Decode what a multi-transaction does: all of it or, with an error in it, nothing."""
-    found: list[Change] = []
+    """Return what a multi-transaction does: all of it or, with an error in it, nothing."""
+    changes: list[Change] = []
     for _ in range(fields.int32()):
         kind, body = fields.int32(), fields.buffer() or b""
         if kind == _ERROR:
             return []
         if kind == _MULTI:
             raise BrokenFileError(fields.offset, "a multi in a multi", "plain operations")
-        found += _changes(kind, Jute(body, base=fields.offset - len(body)))
-    return found
+        changes += _changes(kind, Jute(body, base=fields.offset - len(body)))
+    return changes
 
 
 def _ended(fields: Jute) -> tuple[Change, ...] | None:
-    """Decode the nodes that end with a session; None where the release does not list them.
+    """Return the nodes that end with a session; None where the release does not list them.
 
     What stands there may be the tree's digest and nothing else, which is no list of paths.
     """

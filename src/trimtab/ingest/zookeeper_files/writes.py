@@ -76,7 +76,7 @@ class Survey:
 
     @property
     def counts(self) -> bool:
-        """Whether what was read can be trusted: a snapshot is whole or it is nothing."""
+        """Return whether what was read can be trusted: a snapshot is whole or it is nothing."""
         return not (self.is_snapshot and self.fault)
 
 
@@ -92,13 +92,13 @@ class Share:
 
 
 def opened(stream: ByteStream, prefixes: Collection[str]) -> TransactionLog | Snapshot:
-    """Open a file as what its first bytes say it is; what is neither fails as a log."""
+    """Return a file opened as what its first bytes say; what is neither fails as a log."""
     kind = Snapshot if stream.peek(4) == SNAPSHOT_MAGIC else TransactionLog
     return kind(stream, prefixes)
 
 
 def survey(stream: ByteStream, prefixes: Collection[str]) -> Survey:
-    """Read a file without its values.
+    """Return the survey of a file, read without its values.
 
     Args:
         stream: the file's bytes, unpacked, from the first on.
@@ -130,7 +130,7 @@ def survey(stream: ByteStream, prefixes: Collection[str]) -> Survey:
 
 
 def shares(surveys: Sequence[Survey]) -> tuple[Share, ...]:
-    """Say what of each file counts.
+    """Return what of each file counts.
 
     A transaction counts in the first log that has it.  A node of a snapshot counts if no
     log has the transaction that wrote it, in the first snapshot that has it.  Nodes end with
@@ -139,23 +139,23 @@ def shares(surveys: Sequence[Survey]) -> tuple[Share, ...]:
     Args:
         surveys: of all files of one ensemble; the first that has something gives it.
     """
-    kept = [np.zeros(len(each.keys), np.bool_) for each in surveys]
+    masks = [np.zeros(len(each.keys), np.bool_) for each in surveys]
     logs = [i for i, each in enumerate(surveys) if not each.is_snapshot]
     snapshots = [i for i, each in enumerate(surveys) if each.is_snapshot and each.counts]
-    logged = _keep_first([surveys[i].keys for i in logs], [kept[i] for i in logs])
-    _keep_first([surveys[i].keys for i in snapshots], [kept[i] for i in snapshots])
+    logged = _keep_first([surveys[i].keys for i in logs], [masks[i] for i in logs])
+    _keep_first([surveys[i].keys for i in snapshots], [masks[i] for i in snapshots])
     for i in snapshots:
-        kept[i] &= ~np.isin(surveys[i].keys["zxid"], logged["zxid"])
+        masks[i] &= ~np.isin(surveys[i].keys["zxid"], logged["zxid"])
     ended = _ended(surveys)
     return tuple(
-        Share(np.packbits(bits).tobytes(), ends) for bits, ends in zip(kept, ended, strict=True)
+        Share(np.packbits(bits).tobytes(), ends) for bits, ends in zip(masks, ended, strict=True)
     )
 
 
 def writes(
     file: TransactionLog | Snapshot, share: Share
 ) -> Iterator[tuple[int, tuple[Write, ...]]]:
-    """Give what counts of a file, in its order: in a log, in order of zxid.
+    """Yield what counts of a file, in its order: in a log, in order of zxid.
 
     Args:
         file: what `opened` gave.
@@ -191,7 +191,7 @@ def _writes(item: Transaction | Node, ended: Mapping[int, tuple[str, ...]]) -> t
             ),
         )
     who = (item.zxid, item.time_ms, item.session)
-    told = [
+    writes_of_changes = [
         Write(*who, each.operation, each.path, each.value, each.version, each.is_ephemeral)
         for each in item.changes
     ]
@@ -199,11 +199,11 @@ def _writes(item: Transaction | Node, ended: Mapping[int, tuple[str, ...]]) -> t
         Write(*who, Operation.DELETE, path, None, None, is_ephemeral=True)
         for path in ended.get(item.number, ())
     ]
-    return (*told, *gone)
+    return (*writes_of_changes, *gone)
 
 
 def _lives(item: Transaction | Node) -> Iterator[Life]:
-    """Give what matters for the nodes that end with a session."""
+    """Yield what matters for the nodes that end with a session."""
     if isinstance(item, Node):
         if item.owner:
             yield Life(item.zxid, item.number, item.owner, item.path, begins=True)
@@ -217,12 +217,12 @@ def _lives(item: Transaction | Node) -> Iterator[Life]:
 
 
 def _ended(surveys: Sequence[Survey]) -> list[dict[int, tuple[str, ...]]]:
-    """Find the nodes that end with sessions whose end does not list them."""
+    """Return the nodes that end with sessions whose end does not list them."""
     ended: list[dict[int, tuple[str, ...]]] = [{} for _ in surveys]
     owners: dict[str, int] = {}
     owned: dict[int, set[str]] = {}
-    told = ((life, i) for i, each in enumerate(surveys) if each.counts for life in each.lives)
-    for life, i in sorted(told, key=lambda it: (it[0].zxid, it[1], it[0].number)):
+    lives = ((life, i) for i, each in enumerate(surveys) if each.counts for life in each.lives)
+    for life, i in sorted(lives, key=lambda it: (it[0].zxid, it[1], it[0].number)):
         if life.path is None:
             if paths := owned.pop(life.session, None):
                 ended[i][life.number] = tuple(sorted(paths))
@@ -235,7 +235,7 @@ def _ended(surveys: Sequence[Survey]) -> list[dict[int, tuple[str, ...]]]:
 
 
 def _keep_first(
-    keys: Sequence[npt.NDArray[np.void]], kept: Sequence[npt.NDArray[np.bool_]]
+    keys: Sequence[npt.NDArray[np.void]], masks: Sequence[npt.NDArray[np.bool_]]
 ) -> npt.NDArray[np.void]:
     """Mark each key in the first file that has it, and return all keys once."""
     together = np.concatenate([np.empty(0, _KEY), *keys])
@@ -246,7 +246,7 @@ def _keep_first(
     marks = np.zeros(len(together), np.bool_)
     marks[order[is_first]] = True
     ends = np.cumsum([0, *map(len, keys)])
-    for mine, start, end in zip(kept, ends, ends[1:], strict=False):
+    for mine, start, end in zip(masks, ends, ends[1:], strict=False):
         mine[:] = marks[start:end]
     return in_order[is_first]
 

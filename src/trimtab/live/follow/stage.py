@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 from pyspark import TaskContext
 
 from trimtab.files.packing import unpacked
-from trimtab.ingest.again import moved
 from trimtab.ingest.folder import BOOKS
+from trimtab.ingest.pieces import moved
 from trimtab.live.follow.broker_totals import LINES
 from trimtab.live.follow.facts import FACTS, facts_of
 from trimtab.live.follow.places import FACTS_FOLDER, part_name, placed

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
 from trimtab.ingest.splits import Split
-from trimtab.ingest.worker import CLASSES, Given, SplitAccount, TableRows, parse_split
+from trimtab.ingest.worker import CLASSES, SplitAccount, SplitItem, TableRows, parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 
 
@@ -28,7 +28,7 @@ class ChangedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class EarlierPiece:
     """What an earlier run has written of a split."""
 
     account: SplitAccount
@@ -49,7 +49,7 @@ class Piece:
 
     number: int
     split: Split
-    known: Known | None = None
+    known: EarlierPiece | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Comparison:
     """A split as it is now."""
 
     piece: Piece
@@ -72,23 +72,23 @@ class _Seen:
     is_longer: bool
 
 
-def run_group(group: Group) -> Iterator[tuple[Piece, Given]]:
-    """Give the rows of a group's splits, and after those of each its accounting.
+def run_group(group: Group) -> Iterator[tuple[Piece, SplitItem]]:
+    """Yield the rows of a group's splits, and after those of each its accounting.
 
     Of a group whose part can be kept only the accounting is given.
     """
-    seen = [_look(piece) for piece in group.pieces]
-    is_linked = group.known_as is not None and all(each.is_same for each in seen)
-    for each in seen:
+    comparisons = [_look(piece) for piece in group.pieces]
+    is_linked = group.known_as is not None and all(each.is_same for each in comparisons)
+    for each in comparisons:
         if is_linked and each.piece.known:
             account = each.piece.known.account
             yield each.piece, replace(account, bytes_known=account.bytes, is_linked=True)
             continue
-        for given in _given(each):
-            if isinstance(given, TableRows):
-                yield each.piece, given
+        for item in _items(each):
+            if isinstance(item, TableRows):
+                yield each.piece, item
             else:
-                yield each.piece, replace(given, end=each.now.end, digest=each.now.digest)
+                yield each.piece, replace(item, end=each.now.end, digest=each.now.digest)
 
 
 def moved(rows: pa.Table, lines: int) -> pa.Table:
@@ -100,8 +100,8 @@ def moved(rows: pa.Table, lines: int) -> pa.Table:
     return rows.set_column(column, rows.schema.field(column), numbers)
 
 
-def _look(piece: Piece) -> _Seen:
-    """Compare a split with what is known of it."""
+def _look(piece: Piece) -> _Comparison:
+    """Return a split, compared with what is known of it."""
     now = fingerprint(piece.split)
     known = piece.known.fingerprint if piece.known else None
     is_same = known is not None and known == now and bool(now.digest)
@@ -118,41 +118,41 @@ def _look(piece: Piece) -> _Seen:
         # What of it counts was decided for files that were the same.
         file = piece.split.origin.file
         raise ChangedError(f"{file}: it changed while it was read; ingest again")
-    return _Seen(piece, now, is_same, is_longer)
+    return _Comparison(piece, now, is_same, is_longer)
 
 
-def _given(seen: _Seen) -> Iterator[Given]:
-    """Give the rows of a split and its accounting, parsed as far as they are not known."""
-    known = seen.piece.known
-    if known is None or not (seen.is_same or seen.is_longer):
-        yield from parse_split(seen.piece.split)
+def _items(comparison: _Comparison) -> Iterator[SplitItem]:
+    """Yield the rows of a split and its accounting, parsed as far as they are not known."""
+    known = comparison.piece.known
+    if known is None or not (comparison.is_same or comparison.is_longer):
+        yield from parse_split(comparison.piece.split)
         return
-    yield from _known_rows(known, seen.piece.split.origin.file)
-    if seen.is_same:
+    yield from _known_rows(known, comparison.piece.split.origin.file)
+    if comparison.is_same:
         yield replace(known.account, bytes_known=known.account.bytes)
         return
-    for given in parse_split(replace(seen.piece.split, start=known.account.end)):
-        if isinstance(given, TableRows):
-            yield TableRows(given.table, moved(given.rows, known.account.lines))
+    for item in parse_split(replace(comparison.piece.split, start=known.account.end)):
+        if isinstance(item, TableRows):
+            yield TableRows(item.table, moved(item.rows, known.account.lines))
         else:
-            yield _sum(known.account, given)
+            yield _sum(known.account, item)
 
 
-def _known_rows(known: Known, file: str) -> Iterator[TableRows]:
-    """Give the rows of a split that an earlier run has written, by their lines in the split."""
-    before, account = known.lines_before, known.account
+def _known_rows(earlier: EarlierPiece, file: str) -> Iterator[TableRows]:
+    """Yield the rows of a split that an earlier run has written, by their lines in the split."""
+    before, account = earlier.lines_before, earlier.account
     mine = [("file", "=", file), ("line", ">", before), ("line", "<=", before + account.lines)]
-    for table, path in known.parts:
+    for table, path in earlier.parts:
         if account.table_rows.get(table):
             rows = pq.read_table(path, filters=mine, partitioning=None)
             # The cast gives the schema's metadata the order that parsed rows have.
             yield TableRows(table, moved(rows.cast(INGESTED[table]), -before))
 
 
-def _sum(known: SplitAccount, new: SplitAccount) -> SplitAccount:
+def _sum(earlier: SplitAccount, new: SplitAccount) -> SplitAccount:
     """Return the accounting of a split that has grown."""
     sums = {
-        name: getattr(known, name) + getattr(new, name) for name in ("bytes", "lines", *CLASSES)
+        name: getattr(earlier, name) + getattr(new, name) for name in ("bytes", "lines", *CLASSES)
     }
-    table_rows = Counter(known.table_rows) + Counter(new.table_rows)
-    return replace(new, **sums, table_rows=table_rows, bytes_known=known.bytes)
+    table_rows = Counter(earlier.table_rows) + Counter(new.table_rows)
+    return replace(new, **sums, table_rows=table_rows, bytes_known=earlier.bytes)

@@ -32,21 +32,21 @@ _USUAL_MAP = re.compile(rf"{_USUAL_ENTRY}(?:, {_USUAL_ENTRY})*+")
 
 
 def printed_number(text: str) -> float:
-    """Read a number as Java prints it."""
+    """Return a number from text as Java prints it."""
     if not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not a number")
     return float(text)
 
 
 def printed_count(text: str) -> int:
-    """Read a count that fits a table's 64 bits."""
+    """Return a count that fits a table's 64 bits."""
     if not (text.isascii() and text.isdigit() and len(text) <= 18):
         raise ValueError(f"{text!r} is not a count")
     return int(text)
 
 
 def printed_map(text: str) -> dict[str, float]:
-    """Read the inside of Java's printed map: `b0:8080=0.1, b1:8080=0.2`.
+    """Return the map in the inside of Java's printed one: `b0:8080=0.1, b1:8080=0.2`.
 
     Raises:
         ValueError: a part is not `key=number`.
@@ -61,7 +61,7 @@ def is_usual_map(text: str) -> bool:
 
 
 def usual_maps(texts: Sequence[str]) -> tuple[list[int], list[str], list[str]]:
-    """Part the insides of printed maps, one behind the other.
+    """Return the insides of printed maps in parts, one behind the other.
 
     Args:
         texts: all of them usual maps.
@@ -82,12 +82,12 @@ def usual_maps(texts: Sequence[str]) -> tuple[list[int], list[str], list[str]]:
 
 
 def printed_list(text: str) -> list[str]:
-    """Read the inside of Java's printed list: `b0:8080, b1:8080`."""
+    """Return the list in the inside of Java's printed one: `b0:8080, b1:8080`."""
     return [item for item in text.strip("[] ").split(", ") if item]
 
 
 def printed_load(text: str) -> dict[str, float]:
-    """Read a load report of the extensible manager: `cpu= 0.00%, msgRateIn= 180.29`."""
+    """Return a load report of the extensible manager: `cpu= 0.00%, msgRateIn= 180.29`."""
     return {
         _snake(part) + "_percent" * bool(sign): float(number)
         for part, number, sign in _LOAD_PART.findall(text)
@@ -96,12 +96,12 @@ def printed_load(text: str) -> dict[str, float]:
 
 @lru_cache(maxsize=256)
 def _snake(name: str) -> str:
-    """Write `msgRateIn` as `msg_rate_in`."""
+    """Return `msgRateIn` as `msg_rate_in`."""
     return _CAPITAL.sub("_", name).lower()
 
 
 def attributes(text: str) -> dict[str, str]:
-    """Read what stands behind a constant message: `k=v, k=v`, `{k=v}`, or a JSON object."""
+    """Return the attributes behind a constant message: `k=v, k=v`, `{k=v}`, or a JSON object."""
     text = text.strip(" \t:,;")
     if text.startswith('{"'):
         try:
@@ -112,7 +112,7 @@ def attributes(text: str) -> dict[str, str]:
 
 
 def _plain(value: Any) -> str:
-    """Print a JSON value as Java would."""
+    """Return a JSON value as Java would print it."""
     if isinstance(value, dict):
         return ", ".join(f"{key}={_plain(item)}" for key, item in value.items())
     if isinstance(value, list):

@@ -17,7 +17,7 @@ Columns: TypeAlias = Mapping[str, Sequence[Any] | npt.NDArray[Any] | pa.Array]
 
 
 @dataclass(slots=True)
-class Sifted:
+class BlockContent:
     """What is known of a block's lines; what is none of it stands in `left`."""
 
     #: Counted by their ends.
@@ -34,9 +34,9 @@ class Sifted:
 
 
 #: Tells what it can of the lines of a block, before which stand so many others.
-Sieve: TypeAlias = Callable[[bytes, int], Sifted]
+Sieve: TypeAlias = Callable[[bytes, int], BlockContent]
 
 
-def every_line(block: bytes, before: int) -> Sifted:
-    """Leave all lines to the parser of lines."""
-    return Sifted(count_lines(block), left=enumerate(lines_of(block), before + 1))
+def every_line(block: bytes, before: int) -> BlockContent:
+    """Return a block with all lines left to the parser of lines."""
+    return BlockContent(count_lines(block), left=enumerate(lines_of(block), before + 1))
