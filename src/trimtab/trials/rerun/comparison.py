@@ -36,7 +36,7 @@ def compared(
     free: Sequence[Freed],
     stretch: Stretch,
 ) -> dict[str, Any]:
-    """Put the leaders side by side.
+    """Return the leaders side by side.
 
     Returns:
         A document of plain values: `fit`, `held` and `free`; what is not known is None.
@@ -138,7 +138,7 @@ def _by_round(
     free: Sequence[Freed],
     stretch: Stretch,
 ) -> list[dict[str, Any]]:
-    """Say for each round of the real leader what simulated ones did at about that time.
+    """Return for each round of the real leader what simulated ones did at about that time.
 
     A simulated round belongs to the real one that is nearest, within an interval.
     """
@@ -184,7 +184,7 @@ def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, 
 
 
 def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
-    """Percent of the busiest resource that brokers told, (n_ticks, n_brokers)."""
+    """Return percent of the busiest resource in brokers' reports, (n_ticks, n_brokers)."""
     by_resource = rebuilt.used.told
     busiest = np.where(np.isnan(by_resource), -np.inf, by_resource).max(axis=0)
     return np.where(np.isinf(busiest), np.nan, busiest).astype(np.float32)
@@ -200,7 +200,7 @@ def real_rate(rebuilt: Rebuilt, free: Sequence[Freed]) -> Floats:
 def _spreads(
     rebuilt: Rebuilt, free: Sequence[Freed], stretch: Stretch
 ) -> dict[str, dict[str, Any] | None]:
-    """Put the spread over brokers beside the real one, over time, seed by seed."""
+    """Return the spread over brokers beside the real one, over time, seed by seed."""
     tick_s = rebuilt.grid.tick_s
     part = slice(math.ceil(stretch.from_s / tick_s), int(stretch.to_s // tick_s))
     spreads: dict[str, dict[str, Any] | None] = {}
@@ -214,7 +214,7 @@ def _spreads(
 
 
 def _pair(real: Floats | NDArray[np.float32], simulated: Floats | NDArray[np.float32]) -> Floats:
-    """Take both spreads where both are known, (2, n_ticks)."""
+    """Return both spreads where both are known, (2, n_ticks)."""
     # Where a broker has told nothing yet, it is left out of both.
     unknown = np.isnan(real) | np.isnan(simulated)
     both = [np.where(unknown, np.nan, each).astype(np.float32) for each in (real, simulated)]
@@ -223,7 +223,7 @@ def _pair(real: Floats | NDArray[np.float32], simulated: Floats | NDArray[np.flo
 
 
 def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
-    """Average and correlate spreads; None if not one is known."""
+    """Return the means and the correlation of spreads; None if not one is known."""
     if not pairs:
         return None
     means = np.array([pair.mean(axis=1) for pair in pairs])
@@ -239,7 +239,7 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
 
 
 def _correlation(ours: Floats, theirs: Floats) -> float:
-    """Correlate two spreads; NaN if one of them never changes."""
+    """Return the correlation of two spreads; NaN if one of them never changes."""
     if ours.size < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
         return math.nan
     return float(np.corrcoef(ours, theirs)[0, 1])
