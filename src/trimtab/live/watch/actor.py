@@ -43,29 +43,29 @@ class Actor(Protocol):
     """Who may carry out what is decided."""
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
+        """Return what was done: the newest decided round is carried out if nothing else is on."""
 
     def unloaded(self) -> list[tuple[datetime, str]]:
         """Return what was unloaded since the last call."""
 
     def end(self) -> list[Acted]:
-        """Wait until what is in flight has landed, and say what was done."""
+        """Return what was done, once what is in flight has landed."""
 
 
 class Onlooker:
     """Does nothing."""
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Carry out nothing."""
+        """Return nothing: nothing is carried out."""
         del decided, settings
         return []
 
     def unloaded(self) -> list[tuple[datetime, str]]:
-        """Say that nothing was unloaded."""
+        """Return nothing: nothing was unloaded."""
         return []
 
     def end(self) -> list[Acted]:
-        """Have nothing to wait for."""
+        """Return nothing: there is nothing to wait for."""
         return []
 
 
@@ -87,7 +87,7 @@ class LiveActor:
         self._unloaded: list[tuple[datetime, str]] = []
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
+        """Return what was done: the newest decided round is carried out if nothing else is on."""
         acts = self._finished()
         if not decided:
             return acts
@@ -109,7 +109,7 @@ class LiveActor:
         return unloads
 
     def end(self) -> list[Acted]:
-        """Wait until what is in flight has landed, and say what was done."""
+        """Return what was done, once what is in flight has landed."""
         if self._running is not None:
             self._running[0].join()
         return self._finished()
