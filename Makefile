@@ -15,6 +15,11 @@ READY := .venv/complete
 LISTED := src/trimtab/diagnose/findings/__init__.py
 
 export PYTHON
+# The tests start a hundred processes, and none of them should compile all that it imports again.
+export PYTHONDONTWRITEBYTECODE :=
+
+# Who is done takes from who is not.
+SPREAD := -n auto --maxprocesses 4 --dist worksteal
 
 $(READY): requirements/build.lock requirements/dev.lock requirements/java.lock pyproject.toml tools/environment.py
 	@[ -n "$(STARTER)" ] || { echo "setup: there is no python3 on PATH; install Python 3.11 or newer"; exit 1; }
@@ -33,7 +38,7 @@ demo: $(READY) ## explain a recorded night: prints the headline and where the re
 
 .PHONY: test
 test: $(READY) ## every test that needs no Pulsar
-	@$(RUN) pytest -m "not pulsar" -n auto --maxprocesses 4 --dist loadfile
+	@$(RUN) pytest -m "not pulsar" $(SPREAD)
 
 .PHONY: setup
 setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interpreter)
@@ -41,8 +46,8 @@ setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interp
 ##@ While working
 
 .PHONY: quick
-quick: $(READY) ## the tests that need neither a JVM nor a browser
-	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow"
+quick: $(READY) ## the tests that need neither a JVM nor a browser, in two minutes
+	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow" $(SPREAD)
 
 .PHONY: near
 near: $(READY) ## the tests that FILE=src/trimtab/... can break, as the imports have it

@@ -6,6 +6,7 @@ import json
 import lzma
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,13 +68,17 @@ def read_vector(vector: Mapping[str, Any], release: str) -> Vector:
 
 def whole_vectors(strategy: str, release: str) -> Iterator[Mapping[str, Any]]:
     """Yield every vector as it was recorded, the input in place."""
-    inputs: Mapping[str, Mapping[str, Any]] | None = None
     for line in _lines(strategy, release):
         if "rounds" in line:
             yield line
-            continue
-        inputs = inputs or {given["id"]: given for given in _lines(strategy, FULL)}
-        yield {**_with_input(line, inputs[line["id"]]), "version": release}
+        else:
+            given = _inputs(strategy)[line["id"]]
+            yield {**_with_input(line, given), "version": release}
+
+
+@lru_cache(maxsize=1)  # the releases of a class follow one another
+def _inputs(strategy: str) -> Mapping[str, Mapping[str, Any]]:
+    return {given["id"]: given for given in _lines(strategy, FULL)}
 
 
 def packed_lines(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tests.plain_leader.served_bundles import group_namespaces, namespace_bundles
-from trimtab.pulsar.candidates import Asked, Brokers, IsolationPolicy
+from trimtab.pulsar.candidates import Brokers, IsolationPolicy, Request
 from trimtab.pulsar.leader.report_gate import Measured
 from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Ints
 from trimtab.pulsar.settings import candidate_settings
@@ -29,7 +29,7 @@ def recorded(kind: str) -> Iterator[dict[str, Any]]:
             yield question
 
 
-def asked(question: Mapping[str, Any]) -> Asked:
+def asked(question: Mapping[str, Any]) -> Request:
     """Put a question about a selection as we ask it; brokers that report stand first."""
     rows = sorted(question["brokers"], key=lambda row: not row["reported"])
     conf = {key: str(value).lower() for key, value in question["conf"].items()}
@@ -48,7 +48,7 @@ def asked(question: Mapping[str, Any]) -> Asked:
     )
     bundle, groups = question["bundle"], question["groups"]
     counts, members = _counted(rows, bundle.rpartition("/")[0], groups)
-    return Asked(
+    return Request(
         bundle=bundle,
         brokers=brokers,
         settings=candidate_settings(conf, RELEASE),

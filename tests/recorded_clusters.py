@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Round, Stop, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Round, Stop
 
 STATS_S = 15.0
 HOST_S = 60.0
@@ -39,7 +39,7 @@ class Recorder:
     def owner(self, bundle: int, time_s: float) -> int:
         return [w for t, b, w in self.owned if b == bundle and t <= time_s][-1]
 
-    def told(self) -> Told:
+    def told(self) -> Evidence:
         times = np.arange(STATS_S, self.until_s + 1, STATS_S)
         reports, lines = [], []
         for broker in range(self.n_brokers):
@@ -53,7 +53,7 @@ class Recorder:
                 reports.append((to_s, broker, True, np.nan, 0.0))
         reports.sort()
         lines.sort()
-        return Told(
+        return Evidence(
             brokers=tuple(f"b{i}:8080" for i in range(self.n_brokers)),
             bundles=tuple(f"t/n/0x{i:08x}_0x{i + 1:08x}" for i in range(self.n_bundles)),
             reports=_reports(reports),

@@ -445,6 +445,7 @@ def killed(desk: Desk, plan: Plan, when: Callable[[], Any]) -> bool:
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_any_step_goes_on(tmp_path: Path, is_exhaustive: bool) -> None:
     n_killed = 0
     n_moves = 2 if is_exhaustive else 1

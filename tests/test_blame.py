@@ -19,7 +19,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 import datadriven
 from report_nights import HOSTILE, night, renamed_night
 from trimtab.cli import main
-from trimtab.explanation.blame import BlameError, Question, document, lines
+from trimtab.explanation.blame import BlameError, BlameOptions, document, lines
 from trimtab.explanation.blame.command import story
 from trimtab.files.visible import visible, visible_name
 
@@ -34,13 +34,13 @@ class Bench:
     """The commands of the stories."""
 
     def bundle(self, name: str) -> str:
-        return told(Question(name, None))
+        return told(BlameOptions(name, None))
 
     def broker(self, name: str) -> str:
-        return told(Question(None, name.replace("\\x1b", "\x1b")))
+        return told(BlameOptions(None, name.replace("\\x1b", "\x1b")))
 
 
-def told(question: Question) -> str:
+def told(question: BlameOptions) -> str:
     try:
         return "\n".join(lines(story(FINDINGS, question, NO_TABLES), ""))
     except BlameError as error:
@@ -59,7 +59,7 @@ def test_stories(file_regression: FileRegressionFixture) -> None:
 @example(HOSTILE[7], HOSTILE[7])
 def test_any_name_has_a_story_of_printable_lines(bundle: str, broker: str) -> None:
     findings, _ = renamed_night(bundle, broker)
-    for question in (Question(bundle, None), Question(None, broker)):
+    for question in (BlameOptions(bundle, None), BlameOptions(None, broker)):
         found = story(findings, question, NO_TABLES)
         assert found.name == visible_name(question.name, 240)
         for line in lines(found, ""):
@@ -71,7 +71,7 @@ def test_any_name_has_a_story_of_printable_lines(bundle: str, broker: str) -> No
 @given(NAMES)
 def test_a_name_that_nobody_has_is_one_printable_message(name: str) -> None:
     known = {*(each["bundle"] for each in FINDINGS["unloads"]), *FINDINGS["brokers"]}
-    for question in (Question(name, None), Question(None, name)):
+    for question in (BlameOptions(name, None), BlameOptions(None, name)):
         try:
             found = story(FINDINGS, question, NO_TABLES)
         except BlameError as error:
@@ -96,12 +96,12 @@ def test_what_every_bundle_and_every_broker_tells_adds_up_to_the_moves() -> None
     bundles = {each["bundle"] for each in findings["unloads"]}
     assert len(bundles) > 100
     assert sum(
-        story(findings, Question(each, None), NO_TABLES).moves for each in sorted(bundles)[:40]
+        story(findings, BlameOptions(each, None), NO_TABLES).moves for each in sorted(bundles)[:40]
     ) == sum(each["bundle"] in sorted(bundles)[:40] for each in findings["unloads"])
     # A move is told at both of its ends, and once where they are the same.
     ends = [len({each["source"], each["target"]}) for each in findings["unloads"]]
     told_by_brokers = [
-        story(findings, Question(None, each), NO_TABLES).moves for each in findings["brokers"]
+        story(findings, BlameOptions(None, each), NO_TABLES).moves for each in findings["brokers"]
     ]
     assert sum(told_by_brokers) == sum(ends)
 

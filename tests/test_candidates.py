@@ -20,11 +20,11 @@ from tests.test_properties import ANY, FEW
 from trimtab.pulsar import candidates
 from trimtab.pulsar.candidates import (
     CHAINS,
-    Asked,
     BrokerFilterError,
     Brokers,
     IsolationPolicy,
     LostSelectionError,
+    Request,
     chain,
     chosen_again,
     considered,
@@ -168,7 +168,7 @@ class Bench:
         why = what_forbids_unload(applied, asked, position)
         return "may leave" if why is None else f"stays: {why}"
 
-    def _asked(self, release: str, bundle: str, topics: str) -> Asked:
+    def _asked(self, release: str, bundle: str, topics: str) -> Request:
         rows = self.rows
         brokers = Brokers(
             # A name that has a colon is a whole one, and so is one in brackets.
@@ -182,7 +182,7 @@ class Bench:
             domains=tuple(row.get("domain") for row in rows),
         )
         group = _numbers(row.get("group", 0) for row in rows)
-        return Asked(
+        return Request(
             bundle=bundle,
             brokers=brokers,
             settings=candidate_settings(self.keys, release),
@@ -286,7 +286,7 @@ POLICY = st.builds(IsolationPolicy, st.just(("t/n",)), PATTERNS, PATTERNS, st.in
 
 
 @st.composite
-def questions(draw: st.DrawFn) -> tuple[Asked, Any]:
+def questions(draw: st.DrawFn) -> tuple[Request, Any]:
     rows = draw(st.lists(ROW, max_size=6))
     columns = list(zip(*rows, strict=True)) if rows else [()] * 9
     is_even, is_later, is_domains, is_grouped = draw(st.tuples(*[st.booleans()] * 4))
@@ -296,7 +296,7 @@ def questions(draw: st.DrawFn) -> tuple[Asked, Any]:
         "preferLaterVersions": str(is_later),
         "failureDomainsEnabled": str(is_domains),
     }
-    asked = Asked(
+    asked = Request(
         bundle=draw(st.sampled_from(["t/n/0x0", "t/m/0x0", "pulsar/system/0x0"])),
         brokers=Brokers(
             tuple(f"b{i}:8080" for i in range(len(rows))),

@@ -26,13 +26,13 @@ NIGHT = ROOT / "recordings" / "threshold"
 ALONE = """
 import sys
 from pathlib import Path
-from trimtab.diagnose import held
+from trimtab.diagnose import cluster_tables
 from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.spark.session import opened_spark
 
 # Each file of a table is a share of its own, so that the workers are asked.
-held._SHARE_BYTES = 1
+cluster_tables._SHARE_BYTES = 1
 master, night, output = sys.argv[1], *map(Path, sys.argv[2:])
 with opened_spark("alone", cores=1, master=master) as spark:
     with open_recording(night) as recording:

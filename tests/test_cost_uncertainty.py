@@ -51,7 +51,7 @@ def test_whatever_it_costs_who_carries_what_it_carried_uses_what_it_used(
     )
     run = run_of(other, NOTHING_SHED, again.world.duration_s)
     for span, broker in again.used.spans:
-        told = np.max(again.used.told[:, span.start, broker])
+        told = np.max(again.used.usage[:, span.start, broker])
         # Traffic doubles within a window, in which not one resource is the busiest all along.
         assert np.mean(run.usage[span, broker]) == pytest.approx(told, abs=1.5)
 
@@ -66,10 +66,10 @@ def test_what_moves_otherwise_costs_what_it_is_said_to_cost(again: Rebuilt) -> N
 
 def test_draws_are_the_same_for_the_same_seed_and_spread_around_the_fit() -> None:
     busy = rebuilt(replace(two_brokers(), rate=noisy, until_s=1500.0).told(), MEASURED, seed=0)
-    told = replace(busy.used, told=busy.used.told.copy())
+    told = replace(busy.used, usage=busy.used.usage.copy())
     random = np.random.default_rng(4)
     for span, broker in busy.used.spans:
-        told.told[0, span, broker] += random.normal(0.0, 3.0)
+        told.usage[0, span, broker] += random.normal(0.0, 3.0)
     busy = replace(busy, used=told)
 
     drawn = drawn_costs(busy, 40)
@@ -100,9 +100,9 @@ def test_what_the_costs_miss_is_said_of_each_broker(again: Rebuilt) -> None:
     assert max(each.error_points for each in found) < 1.0
     assert usage_error(again) < 1.0
 
-    told = again.used.told.copy()
+    told = again.used.usage.copy()
     told[0, :, 1] += 20.0
-    off = missed(replace(again, used=replace(again.used, told=told)))
+    off = missed(replace(again, used=replace(again.used, usage=told)))
     assert off[1].bias_points == pytest.approx(found[1].bias_points + 20.0, abs=1e-6)
     assert off[0] == found[0]
 

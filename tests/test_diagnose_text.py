@@ -17,15 +17,15 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.datadriven import run
 from trimtab.diagnose.advice import changes
 from trimtab.diagnose.arithmetic import checked_against_print
-from trimtab.diagnose.decided import decided
-from trimtab.diagnose.findings import FINDINGS, found
-from trimtab.diagnose.logged import acquired
+from trimtab.diagnose.decisions import decisions
+from trimtab.diagnose.findings import FINDINGS, all_findings
+from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
-from trimtab.diagnose.reported import broker_reports, bundle_reports
+from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.reports import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
-from trimtab.diagnose.watched import WATCHED
 from trimtab.explanation.lint import RULES
 from trimtab.files.tables import DIAGNOSED, INGESTED
 from trimtab.ingest.broker_log import broker_log
@@ -95,7 +95,7 @@ class Diagnose:
         logged = [
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
-        watched = [event for event in self.events if event.kind in WATCHED]
+        watched = [event for event in self.events if event.kind in OTHER_KINDS]
         watched.sort(key=lambda event: (event.time, event.file, event.line))
         names = {**self.night.names, broker: f"{broker}:8080"}
         taken = [event for event in self.events if event.kind == "ownership-acquired"]
@@ -104,7 +104,7 @@ class Diagnose:
             rounds=tuple(logged),
             events=tuple(watched),
             names=names,
-            acquired=acquired(taken, names),
+            acquired=acquisitions(taken, names),
         )
         moves = sum(len(each.moves) for each in logged)
         return f"{len(logged)} rounds, {moves} unloads"
@@ -175,7 +175,7 @@ class Diagnose:
         table = pa.Table.from_pylist(
             [_decided(day, line) for line in lines], schema=DIAGNOSED["replayed_rounds"]
         )
-        self.night = replace(self.night, decided=decided(table))
+        self.night = replace(self.night, decisions=decisions(table))
         return f"{table.num_rows} rounds"
 
     def usage(self, lines: tuple[str, ...], *, day: str) -> str:
@@ -229,7 +229,7 @@ class Diagnose:
 
     def verdicts(self) -> str:
         """Name every move's verdict."""
-        given = verdicts(self.night, found(self.night))
+        given = verdicts(self.night, all_findings(self.night))
         moves = [move for each in self.night.rounds for move in each.moves]
         return "\n".join(
             f"{move.id} {move.source} → {move.target}: {given[move.id].code}"
@@ -241,7 +241,7 @@ class Diagnose:
         """Propose what to change."""
         return "\n".join(
             f"{change.title}\n  {change.why}\n  {change.effect}"
-            for change in changes(self.night, found(self.night), {})
+            for change in changes(self.night, all_findings(self.night), {})
         )
 
     def recomputed(self) -> str:

@@ -163,6 +163,7 @@ def test_targets_that_the_text_names_exist() -> None:
     assert named <= targets
 
 
+@pytest.mark.slow
 def test_generated_pages_are_what_the_code_says_now() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tools.pages", "--check"],

@@ -106,6 +106,7 @@ def test_a_file_that_grows_while_it_is_read_is_read_as_far_as_it_was(
 # -------------------------------------------------------------------------- disk
 
 
+@pytest.mark.spark
 def test_a_full_disk_is_said_by_the_driver_and_by_workers(tmp_path: Path) -> None:
     """No file may be longer than 20 kB, which Python gives the same kind of error."""
 

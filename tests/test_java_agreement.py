@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from oracle.agreement import agreement, is_known
 
-from tests.golden_vectors import recorded_classes, vectors, whole_vectors
+from tests.golden_vectors import FULL, recorded_classes, vectors, whole_vectors
 from trimtab.pulsar.model import MEBIBYTE, ClusterLoad, Decision, Reason
 from trimtab.pulsar.releases import release_order
 from trimtab.pulsar.shed import shedder
@@ -57,7 +57,11 @@ def tally(strategy: str, release: str) -> Tally:
     return found
 
 
-@pytest.mark.parametrize(("strategy", "release"), recorded_classes())
+@pytest.mark.parametrize(
+    ("strategy", "release"),
+    # What decides in other releases is mostly the same code.
+    [pytest.param(*of, marks=[pytest.mark.slow] * (of[1] != FULL)) for of in recorded_classes()],
+)
 def test_class_decides_as_the_java_does(
     strategy: str, release: str, record_property: pytest.RecordProperty
 ) -> None:
@@ -69,6 +73,7 @@ def test_class_decides_as_the_java_does(
     assert found.shed + found.selected > found.sequences > 0
 
 
+@pytest.mark.slow
 def test_the_counts_are_on_record(request: pytest.FixtureRequest) -> None:
     """A file of vectors that was lost or cut short must not pass."""
     page = PAGE.read_text(encoding="utf-8")

@@ -18,7 +18,7 @@ from trimtab.cli import main
 from trimtab.explanation.conf_files import read_conf
 from trimtab.explanation.lint import RULES, Conf, lint
 from trimtab.explanation.lint.sarif import sarif
-from trimtab.explanation.lint.text import told
+from trimtab.explanation.lint.text import finding_lines
 
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "recordings"
@@ -116,7 +116,7 @@ def test_defaults_spelt_out_are_judged_as_defaults(release: str) -> None:
 def test_a_broker_that_tells_its_defaults_is_judged_alike(release: str) -> None:
     told = json.dumps({key: str(value) for key, value in defaults(release).items()}, indent=1)
     conf = read_conf("broker.json", told.encode())
-    conf = Conf(conf.source, release, conf.written, is_told=True)
+    conf = Conf(conf.source, release, conf.written, is_runtime=True)
 
     assert sorted(it.code for it in lint([conf])) == sorted(codes_of("", release))
 
@@ -463,7 +463,7 @@ def test_a_place_of_ten_kilobytes_does_not_fill_the_screen(output_format: str) -
     findings = lint([conf])
     assert findings
     if output_format == "plain":
-        lines = list(told(findings, lambda text, _: text, explains=False))
+        lines = list(finding_lines(findings, lambda text, _: text, explains=False))
         assert all(line.isprintable() and len(line) < 1000 for line in lines)
         assert any("(10,244 characters)" in line for line in lines)
     else:

@@ -115,6 +115,7 @@ def test_half_a_character_is_hashed_as_javas() -> None:
     assert string_hash("\ud800") == 0xD800
 
 
+@pytest.mark.slow
 def test_every_recorded_order_is_computed() -> None:
     """The orders of all maps that the recorded rounds went through, from their contents alone."""
     same: Counter[str] = Counter()

@@ -10,7 +10,7 @@ import pytest
 from recorded_clusters import HOST_S, STATS_S, ZERO_S, Recorder
 from trimtab.lab.reconstruct import cluster
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.lab.reconstruct.evidence import Stop, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Stop
 from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.reconstruct.splits import Split, splits
 from trimtab.lab.simulate.balancer import Balancer
@@ -27,7 +27,7 @@ def steady(bundle: int, time_s: float) -> float:
     return 20.0 + 10.0 * bundle
 
 
-def moved_once(**changes: object) -> Told:
+def moved_once(**changes: object) -> Evidence:
     """Two brokers; bundle 0 goes from the first to the second at 330 s."""
     owned = [(0.0, 0, 0), (0.0, 1, 0), (0.0, 2, 0), (0.0, 3, 1), (MOVED_S, 0, 1)]
     return replace(Recorder(2, 4, steady, owned), **changes).told()

@@ -14,7 +14,7 @@ import pytest
 
 from trimtab.files.tables import DIAGNOSED, INGESTED
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
-from trimtab.lab.reconstruct.evidence import Told
+from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.pulsar.settings import load_manager_settings
 from trimtab.trials.recorded_cluster import recorded, refuse_unrecorded
 from trimtab.trials.recorded_cluster.reading import read
@@ -88,7 +88,7 @@ def owned(file: str, line: int, second: float, broker: str | None) -> dict[str, 
     return {"time": at(second + late)} | place
 
 
-def told(folder: Path, tables: Tables, conf: Mapping[str, str], **more: Any) -> Told:
+def told(folder: Path, tables: Tables, conf: Mapping[str, str], **more: Any) -> Evidence:
     return read(write(folder, tables), FINDINGS | more, load_manager_settings(conf, "4.0.8"))
 
 

@@ -16,7 +16,7 @@ from trimtab.lab.reconstruct.cluster import (
     rebuilt,
 )
 from trimtab.lab.reconstruct.costs import WINDOWS_MIN, fitted
-from trimtab.lab.reconstruct.evidence import Lines, Round, Stop, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Round, Stop
 from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.reconstruct.rates import traffic
 from trimtab.lab.simulate.balancer import Balancer
@@ -51,7 +51,7 @@ def two_brokers(**changes: object) -> Recorder:
     return replace(Recorder(2, 4, stepped, owned), **changes)
 
 
-def rates_of(told: Told, at_s: Floats) -> Floats:
+def rates_of(told: Evidence, at_s: Floats) -> Floats:
     alive = lives(told.reports, HOST_S, STATS_S)
     return traffic(told.lines, told.owners, alive, STATS_S, ZERO_S + at_s).rates
 

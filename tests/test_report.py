@@ -401,6 +401,7 @@ def test_charts_are_made_by_the_pinned_version() -> None:
 # ------------------------------------------------------------------------ any size
 
 
+@pytest.mark.slow
 def test_a_thousand_brokers_and_five_thousand_moves_make_a_page_that_opens() -> None:
     findings, picture = night(1000, 1440, 5000)
     text = render(findings, picture)

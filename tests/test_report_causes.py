@@ -14,6 +14,7 @@ from tools.precision.recorded import judged
 SEED = 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_cause_of_a_night_stands_on_its_page(family: str, tmp_path: Path) -> None:
     findings = judged(case(family, SEED), tmp_path / "night").explained.document

@@ -63,6 +63,7 @@ def test_the_truth_stands_beside_the_recording(nights: dict[str, Path]) -> None:
         assert code in {row["code"] for row in rows if not row["is_marginal"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_recording_without_a_file_admits_what_it_cannot_tell(
     kind: str, nights: dict[str, Path], documents: dict[str, dict[str, Any]], tmp_path: Path
@@ -103,6 +104,7 @@ def test_every_unload_has_one_verdict(documents: dict[str, dict[str, Any]]) -> N
     assert len({unload["verdict"] for unload in unloads}) > 3
 
 
+@pytest.mark.slow
 def test_explaining_here_is_explaining_on_spark(
     spark: Any, nights: dict[str, Path], documents: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:

@@ -30,6 +30,8 @@ from trimtab.lab.simulate.world import Run, World
 
 #: Worlds, and how many a test looks at, so that a failure names a few seeds.
 WORLDS, AT_A_TIME = 1000, 50
+#: How many `make quick` looks at.
+FEW = 100
 
 
 @pytest.fixture
@@ -116,7 +118,13 @@ def check_end(simulation: Simulation, run: Run) -> None:
     assert (run.rounds.moved <= run.rounds.planned).all()
 
 
-@pytest.mark.parametrize("first", range(0, WORLDS, AT_A_TIME))
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=[pytest.mark.slow] * (first >= FEW))
+        for first in range(0, WORLDS, AT_A_TIME)
+    ],
+)
 def test_nothing_is_created_or_lost_in_drawn_worlds(first: int, seen: list[Simulation]) -> None:
     moved = 0
     for seed in range(first, first + AT_A_TIME):

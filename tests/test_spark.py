@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from pyspark import SparkContext
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import trimtab.spark.java
@@ -245,6 +246,18 @@ def test_wrong_query_is_one_line(spark: SparkContext) -> None:
 
     assert "nowhere" in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_a_stream_that_ended_says_why_and_not_in_which_state() -> None:
+    text = (
+        "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Timed out while "
+        "waiting for the Python worker to connect back SQLSTATE: XXKST\n"
+        "=== Streaming Query ===\nCurrent State: ACTIVE\nThread State: RUNNABLE\n"
+    )
+    with pytest.raises(SparkError) as error, plain_faults():
+        raise PySparkException(text)
+
+    assert "Timed out while waiting for the Python worker to connect back" == str(error.value)
 
 
 def work(spark: SparkContext, tasks: int) -> None:

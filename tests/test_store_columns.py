@@ -156,6 +156,7 @@ OPERATIONS = WHOLE | WHOLE | ODD_ONES | SURROUNDED | st.sampled_from(OTHERS)
 NAN = written(1, json.dumps(USUAL[1][1] | {"msgRateIn": "NaN"}))
 
 
+@pytest.mark.slow
 @given(
     st.lists(OPERATIONS | st.lists(OPERATIONS, max_size=5).map(lambda it: multi(*it)), max_size=12),
     st.sampled_from([1, 10, 4096]),

@@ -383,6 +383,7 @@ def test_how_the_bytes_are_cut_changes_nothing(sizes: list[int], is_log: bool) -
     assert cut.offset == len(content)
 
 
+@pytest.mark.slow
 def test_a_long_log_is_read_in_the_memory_of_a_short_one() -> None:
     """100 MB of reports with 2 kB each; what is held is a chunk, a record and the keys."""
     block = b"".join(

@@ -20,7 +20,7 @@ from pyspark import SparkContext
 from trimtab.diagnose.diagnosis import diagnose
 from trimtab.diagnose.replay.busy_leader import looks, unloading
 from trimtab.diagnose.replay.lookups import answer, is_lookup, owners
-from trimtab.diagnose.store_source import best_told, covered, is_logged
+from trimtab.diagnose.store_source import best_rows, covered, is_logged
 from trimtab.ingest import ingest, open_recording
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.leader.view import LeaderView, Report
@@ -83,15 +83,15 @@ def test_polled_rows_count_where_no_log_has_them() -> None:
     ]
     left_out = [row(POLLED, 12, 1), row(POLLED, 14, 2), row(POLLED, 15, None)]
 
-    assert best_told([*kept, *left_out], spans) == kept
-    assert best_told(left_out, ()) == left_out
+    assert best_rows([*kept, *left_out], spans) == kept
+    assert best_rows(left_out, ()) == left_out
 
 
 def test_a_node_in_a_snapshot_and_polled_counts_once() -> None:
     """Its write came before the first log; the broker's next one is not in any."""
     taken, seen = row("store/zookeeper/snapshot.5", 3, 7), row(POLLED, 3, 7)
 
-    assert best_told([taken, seen, row(POLLED, 4, 8)], ()) == [taken, row(POLLED, 4, 8)]
+    assert best_rows([taken, seen, row(POLLED, 4, 8)], ()) == [taken, row(POLLED, 4, 8)]
     assert is_logged(taken)
     assert not is_logged(seen)
 

@@ -89,7 +89,7 @@ class Imports:
         """Read the packages, cached, and every file of tests/."""
         sys.path[:0] = [str(ROOT / place) for place in dict.fromkeys(PACKAGES.values())]
         self.graph = grimp.build_graph(*PACKAGES, cache_dir=str(ROOT / ".import_linter_cache"))
-        self.sources = {path.stem: Source(path) for path in sorted(TESTS.glob("*.py"))}
+        self.sources = {named(path): Source(path) for path in sorted(TESTS.rglob("*.py"))}
         self.commands = {
             child.rpartition(".")[2].replace("_", "-"): child
             for child in self.graph.find_children(COMMANDS)
@@ -149,10 +149,9 @@ class Imports:
         if source.starts_trimtab:
             names.add("trimtab.__main__")
         for name in names:
-            of_tests = f"tests.{name.removeprefix('tests.').partition('.')[0]}"
-            if (
-                found := of_tests if of_tests in self.graph.modules else self._longest(name)
-            ) is None:
+            # A helper may be imported from tests, or by its own name.
+            found = self._longest(f"tests.{name.removeprefix('tests.')}") or self._longest(name)
+            if found is None:
                 continue
             yield found
             if found in (COMMANDS, "trimtab.__main__"):
@@ -175,6 +174,11 @@ class Imports:
         firsts = {word.split()[0] for word in source.words if word.split()}
         found = [module for command, module in self.commands.items() if command in firsts]
         yield from found or self.commands.values()
+
+
+def named(path: Path) -> str:
+    """Return the name of a file under tests/ as a module of it."""
+    return ".".join(path.relative_to(TESTS).with_suffix("").parts)
 
 
 def has_examples(path: Path) -> bool:

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.assembled import HEAVIEST, Beside, assembled
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
 from trimtab.diagnose.course import OF_LEADERS, Basis, course
@@ -24,28 +23,29 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document
-from trimtab.diagnose.findings import found
-from trimtab.diagnose.logged import acquired, logged
+from trimtab.diagnose.findings import all_findings
+from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Event, Heavy, Night
+from trimtab.diagnose.other_events import OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners
 from trimtab.diagnose.replay.replay import replay
+from trimtab.diagnose.replay.result_tables import in_order, result_tables
 from trimtab.diagnose.replay.script import script
-from trimtab.diagnose.replay.tabled import in_order, tabled
 from trimtab.diagnose.replay.tenures import Tenure
-from trimtab.diagnose.reported import broker_reports, bundle_reports, of_origin
+from trimtab.diagnose.reports import broker_reports, bundle_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.store_source import (
     ZOOKEEPER,
     Span,
-    best_told,
-    best_told_table,
+    best_rows,
+    best_table,
     covered,
 )
 from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
-from trimtab.diagnose.watched import WATCHED
+from trimtab.diagnose.whole_night import HEAVIEST, Beside, whole_night
 from trimtab.files.partitions import cluster_folder
 from trimtab.files.tables import INGESTED
 
@@ -93,10 +93,10 @@ def explained(folder: Path, cluster: str) -> Explained:
     meta = {row["key"]: row["value"] for row in tables.rows("recording")}
     names = broker_ids(meta)
     spans = covered(tables.rows("store_files"))
-    reports = best_told_table(_reports(tables), spans)
+    reports = best_table(_reports(tables), spans)
     ahead = _clocks(tables, reports, names).ahead_of_logs(names)
-    lines = logged(tables.rows("log_events"), ahead)
-    leaders = best_told(tables.rows("leaders"), spans)
+    lines = log_lines(tables.rows("log_events"), ahead)
+    leaders = best_rows(tables.rows("leaders"), spans)
     events = with_elections([line for line in lines if _is_of_leaders(line)], leaders, names)
     ran = _deployment(tables, meta, reports, lines, events)
     basis = Basis(
@@ -110,8 +110,8 @@ def explained(folder: Path, cluster: str) -> Explained:
     )
     led = course(basis)
     beside = _beside(tables, basis, led.moved(), spans, lines)
-    night = assembled(basis, led, beside, _replayed((folder, cluster), led.asked, spans))
-    causes = found(night)
+    night = whole_night(basis, led, beside, _replayed((folder, cluster), led.replays, spans))
+    causes = all_findings(night)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
@@ -167,13 +167,13 @@ def _beside(
     owned = [row for row in tables.rows("ownership") if row["bundle"] in moved]
     taken = [e for e in lines if e.kind == "ownership-acquired" and e.bundle in moved]
     return Beside(
-        events=tuple(line for line in lines if line.kind in WATCHED),
+        events=tuple(line for line in lines if line.kind in OTHER_KINDS),
         reports=broker_reports(of_origin(basis.reports, "store")),
         bundles=bundle_reports(
             told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
         ),
-        owners=owners(best_told(owned, spans)),
-        acquired=acquired(taken, basis.names),
+        owners=owners(best_rows(owned, spans)),
+        acquired=acquisitions(taken, basis.names),
         heaviest=_heaviest(told),
         logs=frozenset(line.log_broker for line in lines),
     )
@@ -199,4 +199,4 @@ def _heaviest(told: pa.Table) -> tuple[Heavy, ...]:
 def _replayed(
     held: tuple[Path, str], asked: Sequence[Tenure], spans: Sequence[Span]
 ) -> dict[str, pa.Table]:
-    return in_order([tabled(replay(script(held, tenure, spans))) for tenure in asked])
+    return in_order([result_tables(replay(script(held, tenure, spans))) for tenure in asked])

@@ -43,14 +43,14 @@ def blame(
       trimtab blame explained/threshold --broker 10.213.0.12
       trimtab blame explained/threshold --bundle lb/ns1/0x18 --json | jq .steps[].text
     """
-    from trimtab.explanation.blame import Question, document, lines
+    from trimtab.explanation.blame import BlameOptions, document, lines
     from trimtab.explanation.blame import blame as blamed
 
     if (bundle is None) == (broker is None):
         options = "neither" if bundle is None else "both --bundle and --broker"
         complain(f"trimtab: found {options}, expected either --bundle or --broker")
         sys.exit(2)
-    story, where = blamed(recording, Question(bundle, broker, cores, master))
+    story, where = blamed(recording, BlameOptions(bundle, broker, cores, master))
     if as_json:
         click.echo(json.dumps(document(story), indent=1))
         return

@@ -12,7 +12,7 @@ import click
 from trimtab.files.version import __version__
 
 if TYPE_CHECKING:
-    from trimtab.explanation.conf_files import Looked
+    from trimtab.explanation.conf_files import LintResult
     from trimtab.explanation.lint import Finding, Severity
 
 _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
@@ -86,18 +86,18 @@ def lint(
         sys.exit(1)
 
 
-def _tell(findings: Sequence[Finding], looked: Looked, before: str, is_explained: bool) -> None:
+def _tell(findings: Sequence[Finding], looked: LintResult, before: str, is_explained: bool) -> None:
     """Print findings for people, and a line that sums them up."""
     from trimtab.explanation.lint.conf import shown
-    from trimtab.explanation.lint.text import counted, told
+    from trimtab.explanation.lint.text import counts_text, finding_lines
 
-    for line in told(findings, _paint, explains=is_explained):
+    for line in finding_lines(findings, _paint, explains=is_explained):
         click.echo(line)
     release = f"from {before} to {looked.release}" if before else f"release {looked.release}"
     (first, *others) = looked.files
     files = f"{len(looked.files)} files" if others else shown(first, 200)
     hint = "" if is_explained or not findings else "; --explain says why"
-    click.echo(f"{files}, {release}: {counted(findings)}{hint}")
+    click.echo(f"{files}, {release}: {counts_text(findings)}{hint}")
 
 
 def _paint(text: str, severity: Severity | None) -> str:
@@ -107,7 +107,7 @@ def _paint(text: str, severity: Severity | None) -> str:
 
 
 def _laid_out(
-    findings: Sequence[Finding], looked: Looked, before: str, output_format: str
+    findings: Sequence[Finding], looked: LintResult, before: str, output_format: str
 ) -> dict[str, object]:
     """Return findings for programs."""
     from trimtab.explanation.lint import RULES

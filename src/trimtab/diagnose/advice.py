@@ -19,29 +19,29 @@ _CURES = sorted(
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
 
 
-def headline(night: Night, given: Mapping[str, Verdict]) -> tuple[str, str]:
-    """Say in two sentences what the balancer did and what it was worth."""
+def headline(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
+    """Return two sentences: what the balancer did, and what it was worth."""
     moves = [move for logged in night.rounds for move in logged.moves]
     if not moves:
         return _nothing(night)
     active = sum(bool(logged.moves) for logged in night.rounds)
     text = f"{many(len(moves), 'bundle was', 'bundles were')} moved in {many(active, 'round')}."
-    causes = Counter(given[move.id].code for move in moves if given[move.id].is_useless)
+    causes = Counter(verdicts[move.id].code for move in moves if verdicts[move.id].is_useless)
     useless = sum(causes.values())
     if not useless:
-        unknown = sum(given[move.id].code == "not-decidable" for move in moves)
+        unknown = sum(verdicts[move.id].code == "not-decidable" for move in moves)
         if unknown == len(moves):
             return text, "What the moves were worth cannot be told from this recording."
-        return text, f"None of the moves was found useless.{_luck(night, given)}"
+        return text, f"None of the moves was found useless.{_luck(night, verdicts)}"
     which = "; ".join(f"{n} {USELESS[code].saying}" for code, n in causes.most_common())
     if len(causes) == 1:
         which = USELESS[next(iter(causes))].saying
     how_many = "All" if useless == len(moves) else f"{useless} of the {len(moves)}"
-    return text, f"{how_many} did no good: {which}.{_luck(night, given)}"
+    return text, f"{how_many} did no good: {which}.{_luck(night, verdicts)}"
 
 
 def _nothing(night: Night) -> tuple[str, str]:
-    """Say that nothing was moved, if that can be known: it is the leader that tells of moves."""
+    """Return the two sentences where nothing was moved: only the leader logs moves."""
     if night.logs is None:
         return "The balancer moved nothing.", ""
     if who := leaders_without_log(night):
@@ -51,24 +51,24 @@ def _nothing(night: Night) -> tuple[str, str]:
     return "The balancer moved nothing.", ""
 
 
-def _luck(night: Night, given: Mapping[str, Verdict]) -> str:
-    """Mention the draws that fell well: nothing but luck spoke for them."""
+def _luck(night: Night, verdicts: Mapping[str, Verdict]) -> str:
+    """Return a sentence about the draws that fell well: nothing but luck spoke for them."""
     lucky = sum(
         move.draw is not None
         and move.draw.is_fallback
         and (move.draw.count or 2) > 1
-        and not given[move.id].is_useless
+        and not verdicts[move.id].is_useless
         for logged in night.rounds
         for move in logged.moves
     )
     if not lucky:
         return ""
-    more = " more" if any(verdict.is_useless for verdict in given.values()) else ""
+    more = " more" if any(verdict.is_useless for verdict in verdicts.values()) else ""
     return f" {lucky}{more} {'was' if lucky == 1 else 'were'} drawn by lot and fell well."
 
 
 def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]) -> list[Change]:
-    """Propose at most five changes, most moves concerned first.
+    """Return at most five changes, most moves concerned first.
 
     Args:
         night: what happened.

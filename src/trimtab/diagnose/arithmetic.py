@@ -21,7 +21,7 @@ _MARGIN = 0.05
 
 
 def checked_against_print(logged: Round) -> Round:
-    """Recompute a round from the numbers that its own lines print.
+    """Return a round, recomputed from the numbers that its own lines print.
 
     Returns:
         The round with the numbers found, and `equal` where every printed number follows
@@ -97,16 +97,16 @@ def _states(raw: Event | None, smoothed: Event | None, logged: Round) -> dict[st
     unsmoothed: Mapping[str, float] = raw.scores if raw else {}
     after: Mapping[str, float] = smoothed.scores if smoothed else {}
     attempt = _last(logged, "shed-attempt")
-    known = (
+    printed = (
         {attempt.broker: attempt.numbers["usage_percent"] / 100}
         if attempt and attempt.broker
         else {}
     )
-    brokers = dict.fromkeys([*unsmoothed, *after, *known])
+    brokers = dict.fromkeys([*unsmoothed, *after, *printed])
     return {
         broker: BrokerState(
             usage=unsmoothed.get(broker),
-            smoothed=after.get(broker, known.get(broker)),
+            smoothed=after.get(broker, printed.get(broker)),
         )
         for broker in brokers
     }
@@ -114,19 +114,21 @@ def _states(raw: Event | None, smoothed: Event | None, logged: Round) -> dict[st
 
 def _checked_move(move: Move, shedder: Mapping[str, Any], differences: list[str]) -> Move:
     numbers = dict(shedder)
-    found = list(differences)
+    contradictions = list(differences)
     draw = move.draw
     if draw is not None and draw.scores and draw.average is not None and draw.margin is not None:
         average = mean_in_order(np.array(list(draw.scores.values())))
         best = [b for b, score in draw.scores.items() if score + draw.margin <= average]
-        _compare(found, "placer_average", draw.average, average)
+        _compare(contradictions, "placer_average", draw.average, average)
         if bool(best) == draw.is_fallback:
-            found.append(f"placer's best brokers recomputed: {best or 'none'}")
+            contradictions.append(f"placer's best brokers recomputed: {best or 'none'}")
         allowed = best or list(draw.scores)
         if move.target not in allowed:
-            found.append(f"{move.target} was chosen, recomputed it is not among {allowed}")
+            contradictions.append(f"{move.target} was chosen, recomputed it is not among {allowed}")
         numbers |= {"placer_scores": dict(draw.scores), "placer_average": average}
-        draw = replace(draw, equal=len(found) == len(differences))
+        draw = replace(draw, equal=len(contradictions) == len(differences))
         numbers["placement_equal"] = draw.equal
-    why = "; ".join(found) or "every printed number follows from the others, digit for digit"
-    return replace(move, draw=draw, recomputed=Recomputed(not found, why, numbers))
+    why = (
+        "; ".join(contradictions) or "every printed number follows from the others, digit for digit"
+    )
+    return replace(move, draw=draw, recomputed=Recomputed(not contradictions, why, numbers))

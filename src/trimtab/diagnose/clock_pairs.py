@@ -44,7 +44,7 @@ class _Line(NamedTuple):
 def pairs_of(
     lines: Iterable[Row], ownership: Iterable[Row], reports: pa.Table, names: Mapping[str, str]
 ) -> Iterator[Pair]:
-    """Give everything of a recording whose order is known.
+    """Yield everything of a recording whose order is known.
 
     A broker tries to acquire a bundle before the store has it as the owner, and says that it
     acquired it after; the same for giving one up.  The leader says that it unloads a bundle
@@ -61,45 +61,45 @@ def pairs_of(
         The n-th line is taken to be of the n-th write, whatever their times: so only bundles
         count of which a broker's log and the store tell equally often.
     """
-    told = _by_kind(lines, names)
-    taken, freed = _owned(ownership)
-    yield from _around(told["ownership-tried"], taken, told["ownership-acquired"])
-    yield from _around(told["ownership-disabled"], freed, told["bundle-lock-released"])
-    yield from _unloads(told)
+    by_kind = _by_kind(lines, names)
+    acquisitions, releases = _owned(ownership)
+    yield from _around(by_kind["ownership-tried"], acquisitions, by_kind["ownership-acquired"])
+    yield from _around(by_kind["ownership-disabled"], releases, by_kind["bundle-lock-released"])
+    yield from _unloads(by_kind)
     yield from _stamped(reports)
 
 
 def _stamped(reports: pa.Table) -> Iterator[Pair]:
     """Pair the stamps of reports with their writes: of each broker's the tightest, for all."""
-    is_told = pc.and_(pc.is_valid(reports["updated"]), pc.is_valid(reports["written"]))
-    told = reports.filter(is_told)
-    late = stamps(told["written"]) - stamps(told["updated"])
-    brokers = words(told["broker"])
+    has_both = pc.and_(pc.is_valid(reports["updated"]), pc.is_valid(reports["written"]))
+    stamped = reports.filter(has_both)
+    late = stamps(stamped["written"]) - stamps(stamped["updated"])
+    brokers = words(stamped["broker"])
     # Broker by broker; equal ones stay in the order of their lines.
     order = np.lexsort((late, brokers.codes))
     first = np.flatnonzero(np.diff(brokers.codes[order], prepend=-1))
     pairs = np.diff(first, append=len(order))
-    rows = told.take(pa.array(order[first])).to_pylist()
+    rows = stamped.take(pa.array(order[first])).to_pylist()
     for row, many in zip(rows, pairs.tolist(), strict=True):
         yield Pair(row["broker"], row["updated"], STORE, row["written"], many)
 
 
 def _by_kind(lines: Iterable[Row], names: Mapping[str, str]) -> dict[str, list[_Line]]:
-    """Sort lines by kind, each kind by broker and time."""
-    found: dict[str, list[_Line]] = {kind: [] for kind in KINDS}
+    """Return lines by kind, each kind by broker and time."""
+    by_kind: dict[str, list[_Line]] = {kind: [] for kind in KINDS}
     for row in lines:
         broker = names.get(row["log_broker"])
         if broker is not None and row["bundle"] is not None and row["time"] is not None:
-            found[row["kind"]].append(_Line(broker, row["time"], row["bundle"], row["broker"]))
-    return {kind: sorted(mine, key=lambda it: it[:2]) for kind, mine in found.items()}
+            by_kind[row["kind"]].append(_Line(broker, row["time"], row["bundle"], row["broker"]))
+    return {kind: sorted(mine, key=lambda it: it[:2]) for kind, mine in by_kind.items()}
 
 
 def _owned(
     ownership: Iterable[Row],
 ) -> tuple[dict[tuple[str, str], list[datetime]], dict[tuple[str, str], list[datetime]]]:
-    """Say when each broker was written down as a bundle's owner, and when no more."""
-    taken: dict[tuple[str, str], list[datetime]] = {}
-    freed: dict[tuple[str, str], list[datetime]] = {}
+    """Return when each broker was written down as a bundle's owner, and when no more."""
+    acquisitions: dict[tuple[str, str], list[datetime]] = {}
+    releases: dict[tuple[str, str], list[datetime]] = {}
     owners: dict[str, str] = {}
     for row in sorted(ownership, key=lambda row: row["time"]):
         bundle, broker = row["bundle"], row["broker"]
@@ -107,11 +107,11 @@ def _owned(
             continue
         before = owners.pop(bundle, None)
         if before is not None:
-            freed.setdefault((before, bundle), []).append(row["time"])
+            releases.setdefault((before, bundle), []).append(row["time"])
         if broker is not None:
             owners[bundle] = broker
-            taken.setdefault((broker, bundle), []).append(row["time"])
-    return taken, freed
+            acquisitions.setdefault((broker, bundle), []).append(row["time"])
+    return acquisitions, releases
 
 
 def _around(
@@ -136,21 +136,21 @@ def _around(
             last = end
 
 
-def _unloads(told: Mapping[str, Sequence[_Line]]) -> Iterator[Pair]:
+def _unloads(by_kind: Mapping[str, Sequence[_Line]]) -> Iterator[Pair]:
     """Pair the leader's lines with the source's."""
-    begun, done = _times(told["ownership-disabled"]), _times(told["bundle-unloaded"])
-    asked: dict[tuple[str, str, str], list[datetime]] = {}
+    begun, done = _times(by_kind["ownership-disabled"]), _times(by_kind["bundle-unloaded"])
+    unloads: dict[tuple[str, str, str], list[datetime]] = {}
     following: dict[tuple[str, datetime], datetime] = {}
-    for line in told["unload"]:
+    for line in by_kind["unload"]:
         if line.source is not None:
-            asked.setdefault((line.broker, line.source, line.bundle), []).append(line.time)
-    for one, other in pairwise(told["unload"]):
+            unloads.setdefault((line.broker, line.source, line.bundle), []).append(line.time)
+    for one, other in pairwise(by_kind["unload"]):
         if one.broker == other.broker and other.time - one.time < _ONE_ROUND:
             following[one.broker, one.time] = other.time
     leaders: dict[tuple[str, str], int] = {}
-    for _, source, bundle in asked:
+    for _, source, bundle in unloads:
         leaders[source, bundle] = leaders.get((source, bundle), 0) + 1
-    for (leader, source, bundle), times in asked.items():
+    for (leader, source, bundle), times in unloads.items():
         who = source, bundle
         counts = len(begun.get(who, ())), len(done.get(who, ()))
         if leaders[who] > 1 or counts != (len(times), len(times)):
@@ -162,7 +162,7 @@ def _unloads(told: Mapping[str, Sequence[_Line]]) -> Iterator[Pair]:
 
 
 def _times(lines: Iterable[_Line]) -> dict[tuple[str, str], list[datetime]]:
-    found: dict[tuple[str, str], list[datetime]] = {}
+    times: dict[tuple[str, str], list[datetime]] = {}
     for line in lines:
-        found.setdefault((line.broker, line.bundle), []).append(line.time)
-    return found
+        times.setdefault((line.broker, line.bundle), []).append(line.time)
+    return times

@@ -55,7 +55,7 @@ class Skew:
 
     @property
     def is_off(self) -> bool:
-        """Say whether it is ahead or behind beyond doubt."""
+        """Return whether it is ahead or behind beyond doubt."""
         return (
             self.ahead_s is not None
             and self.bound_s is not None
@@ -96,15 +96,15 @@ class _Bounds:
     bound_s: Floats
 
     def from_clock(self, clock: str) -> Floats | None:
-        """Bound how far each clock is ahead of one; None if the bounds contradict each other."""
-        found = np.full(len(self.clocks), np.inf)
-        found[self.clocks.index(clock)] = 0.0
+        """Return how far each clock is ahead of one at most; None if the bounds contradict."""
+        distances = np.full(len(self.clocks), np.inf)
+        distances[self.clocks.index(clock)] = 0.0
         for _ in self.clocks:
-            longer = found.copy()
-            np.minimum.at(longer, self.later, found[self.earlier] + self.bound_s)
-            if np.array_equal(longer, found):
-                return found
-            found = longer
+            longer = distances.copy()
+            np.minimum.at(longer, self.later, distances[self.earlier] + self.bound_s)
+            if np.array_equal(longer, distances):
+                return distances
+            distances = longer
         return None
 
     def turned(self) -> _Bounds:
@@ -126,15 +126,15 @@ def measured(pairs: Iterable[Pair]) -> Clocks:
         If no clock jumped, the truth is within the bound of what is returned.
         More pairs never make a bound wider.
     """
-    known = list(pairs)
+    every_pair = list(pairs)
     counts: Counter[str] = Counter()
-    for it in known:
+    for it in every_pair:
         counts.update(dict.fromkeys((it.earlier, it.later), it.pairs))
-    tightest = _tightest(known)
+    tightest = _tightest(every_pair)
     jumped = _jumped(tightest)
     still = [it for it in tightest if not {it.earlier, it.later} & jumped.keys()]
     reference = _reference(still, counts, set(jumped))
-    jumps = [_told(broker, *jumped[broker]) for broker in sorted(jumped)]
+    jumps = [_jump(broker, *jumped[broker]) for broker in sorted(jumped)]
     between = _between(still, reference)
     if between is None:
         brokers = sorted({clock for it in still for clock in (it.earlier, it.later)} - {STORE})
@@ -154,7 +154,7 @@ def measured(pairs: Iterable[Pair]) -> Clocks:
 
 
 def _between(pairs: Sequence[Pair], reference: str) -> dict[str, tuple[float, float]] | None:
-    """Bound how far each clock is ahead of one; None if the pairs contradict each other."""
+    """Return how far each clock is ahead of one; None if the pairs contradict each other."""
     for slack_s in _SLACKS_S:
         bounds = _bounds(pairs, slack_s)
         if reference not in bounds.clocks:
@@ -167,7 +167,7 @@ def _between(pairs: Sequence[Pair], reference: str) -> dict[str, tuple[float, fl
 
 
 def _reference(pairs: Sequence[Pair], counts: Counter[str], jumped: set[str]) -> str:
-    """Choose the clock that the others are held against."""
+    """Return the clock that the others are compared with."""
     if any(it.earlier == STORE for it in pairs):
         return STORE
     brokers = sorted(counts.keys() - jumped - {STORE})
@@ -175,7 +175,7 @@ def _reference(pairs: Sequence[Pair], counts: Counter[str], jumped: set[str]) ->
 
 
 def _tightest(pairs: Iterable[Pair]) -> list[Pair]:
-    """Keep of each two clocks, in each order, the pair that bounds them best."""
+    """Return of each two clocks, in each order, the pair that bounds them best."""
     best: dict[tuple[str, str], Pair] = {}
     for it in pairs:
         two = it.earlier, it.later
@@ -185,9 +185,13 @@ def _tightest(pairs: Iterable[Pair]) -> list[Pair]:
 
 
 def _jumped(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, Pair]]:
-    """Find brokers whose own times contradict those of the store, and two pairs that show it."""
-    taken = {it.later: it for it in pairs if it.earlier == STORE}
-    both = ((it, taken[it.earlier]) for it in pairs if it.later == STORE and it.earlier in taken)
+    """Return brokers whose own times contradict those of the store, and two pairs that show it."""
+    from_store = {it.later: it for it in pairs if it.earlier == STORE}
+    both = (
+        (it, from_store[it.earlier])
+        for it in pairs
+        if it.later == STORE and it.earlier in from_store
+    )
     return {
         one.earlier: (one, other)
         for one, other in both
@@ -195,8 +199,8 @@ def _jumped(pairs: Sequence[Pair]) -> dict[str, tuple[Pair, Pair]]:
     }
 
 
-def _told(broker: str, one: Pair, other: Pair) -> str:
-    """Say between when a clock jumped."""
+def _jump(broker: str, one: Pair, other: Pair) -> str:
+    """Return a sentence about a clock that jumped: between which times."""
     return (
         f"the clock of {broker} jumped: it was ahead of that of {STORE} by at least "
         f"{-one.bound_s:.3f} s at {_clock(one.later_time)}, and by at most {other.bound_s:.3f} s "

@@ -19,7 +19,7 @@ _KEPT_S = 1.0
 def clock_warnings(
     spans: Mapping[str, tuple[datetime, datetime]], usages: Sequence[Usage]
 ) -> list[str]:
-    """Find logs whose times do not overlap the reports' and lie quarters of an hour off.
+    """Return a warning for each log whose times lie quarters of an hour off those of the reports.
 
     Such a log was written in another zone than the recording says, and none of its
     rounds would meet the reports that it was decided on.
@@ -31,7 +31,7 @@ def clock_warnings(
     if not usages:
         return []
     first, last = usages[0].time, usages[-1].time
-    found = []
+    warnings = []
     for file, (start, end) in sorted(spans.items()):
         gap = start - last if start > last else end - first
         quarters = round(gap / _QUARTER)
@@ -39,15 +39,15 @@ def clock_warnings(
             continue
         way = "after" if start > last else "before"
         hours = abs(round((start - first) / _QUARTER)) / 4
-        found.append(
+        warnings.append(
             f"{file}: its times lie about {hours:g} h {way} the load reports; expected the same "
             "clock: set time_zone in recording.toml to the zone that the log was written in"
         )
-    return found
+    return warnings
 
 
 def backward_warnings(events: Iterable[Event]) -> list[str]:
-    """Find logs in which times go back from one line to the next, by more than threads mix lines.
+    """Return a warning for each log whose times go back by more than threads mix lines.
 
     Args:
         events: lines of the logs, in any order.
@@ -55,7 +55,7 @@ def backward_warnings(events: Iterable[Event]) -> list[str]:
     by_file: dict[str, list[Event]] = {}
     for event in events:
         by_file.setdefault(event.file, []).append(event)
-    found = []
+    warnings = []
     for file, mine in sorted(by_file.items()):
         mine.sort(key=lambda event: event.line)
         steps = [
@@ -65,29 +65,29 @@ def backward_warnings(events: Iterable[Event]) -> list[str]:
         if back:
             back_s, line = max(back)
             times = "once" if len(back) == 1 else f"{len(back)} times, most"
-            found.append(
+            warnings.append(
                 f"{file}: its times go back {times} by {back_s:.3f} s, at line {line}: its clock "
                 "was set, or the file was put together out of order; lines are ordered by time"
             )
-    return found
+    return warnings
 
 
 def skew_warnings(clocks: Clocks) -> list[str]:
-    """Name the clocks that were not kept, and what was made of their times."""
-    found = list(clocks.jumps)
+    """Return a warning for each clock that was not kept: what was made of its times."""
+    warnings = list(clocks.jumps)
     for skew in clocks.skews:
         if skew.is_off and skew.ahead_s is not None and abs(skew.ahead_s) >= _KEPT_S:
             way = "ahead of" if skew.ahead_s > 0 else "behind"
-            found.append(
+            warnings.append(
                 f"the clock of {skew.broker} is {abs(skew.ahead_s):.3f} s (± {skew.bound_s:.3f} s) "
                 f"{way} that of {clocks.reference}; its lines were ordered by the time without it: "
                 "have NTP keep the clocks"
             )
-    return found
+    return warnings
 
 
 def clocks_document(clocks: Clocks) -> dict[str, Any]:
-    """Lay out how clocks stood to one another, as findings.json has it."""
+    """Return how clocks stood to one another, as findings.json has it."""
     return {
         "reference": clocks.reference,
         "brokers": [

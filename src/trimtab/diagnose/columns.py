@@ -34,7 +34,7 @@ def beside(table: pa.Table, names: Sequence[str], absent: float) -> Floats:
     return values
 
 
-def heard(table: pa.Table) -> pa.ChunkedArray:
+def write_times(table: pa.Table) -> pa.ChunkedArray:
     """Return when each write was made, or where that is not told, seen."""
     return pc.coalesce(table["written"], table["time"])
 
@@ -83,11 +83,11 @@ class Numbers:
 
 
 def words(column: pa.Array | pa.ChunkedArray) -> Words:
-    """Take the texts of a column."""
+    """Return the texts of a column, each one object."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     encoded = whole.dictionary_encode()
-    known = np.array([*encoded.dictionary.to_pylist(), None], np.object_)
-    return Words(known, pc.fill_null(encoded.indices, len(known) - 1).to_numpy())
+    different = np.array([*encoded.dictionary.to_pylist(), None], np.object_)
+    return Words(different, pc.fill_null(encoded.indices, len(different) - 1).to_numpy())
 
 
 def columns(structs: pa.StructArray) -> dict[str, list[Any]]:
@@ -106,7 +106,7 @@ class Lists:
 
 
 def lists(column: pa.ChunkedArray) -> Lists:
-    """Lay a column of lists of structs end to end."""
+    """Return a column of lists of structs, laid end to end."""
     whole = column.combine_chunks()
     counts = pc.fill_null(pc.list_value_length(whole), 0).to_numpy()
     structs = pc.list_flatten(whole)

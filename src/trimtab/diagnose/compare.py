@@ -8,7 +8,7 @@ from itertools import repeat
 from typing import Any
 
 from trimtab.diagnose.night import BrokerState, Draw, Event, Move, Recomputed, Round
-from trimtab.diagnose.printed import printed_differences, told_of
+from trimtab.diagnose.printed_differences import printed_differences, state_of
 
 #: Lines that name a bundle which the shedder chose, whatever became of it.
 _CHOSEN_KINDS = frozenset({"unload", "no-broker-available", "same-destination", "unload-failed"})
@@ -19,7 +19,7 @@ Row = Mapping[str, Any]
 def compared(
     logged: Round, replayed: Row, placements: Mapping[tuple[str, int], Row], threshold: float
 ) -> Round:
-    """Put a logged round beside its recomputation, number by number.
+    """Return a logged round beside its recomputation, number by number.
 
     Args:
         logged: the round as logged.
@@ -47,7 +47,7 @@ def compared(
 
 
 def _chosen_differences(logged: Round, replayed: Row) -> dict[str, str]:
-    """Compare the bundles chosen of each broker, as sets."""
+    """Return by broker where the chosen bundles differ, as sets."""
     was: dict[str, set[str]] = {}
     for event in logged.events:
         if event.kind in _CHOSEN_KINDS and event.broker and event.bundle:
@@ -87,7 +87,7 @@ def _compared_move(
     differences: Mapping[str, str],
     placements: Mapping[tuple[str, int], Row],
 ) -> Move:
-    state = told_of(replayed, move.source)
+    state = state_of(replayed, move.source)
     throughput = next(
         (
             row["throughput"]
@@ -126,7 +126,7 @@ def _compared_draw(
     target: str | None,
     placements: Mapping[tuple[str, int], Row],
 ) -> Draw | None:
-    """Put the placer's logged draw beside the recomputed one."""
+    """Return the placer's logged draw beside the recomputed one."""
     if draw is None or draw.scores:
         return draw
     row = next((placements[at] for at in _lines(draw.evidence) if at in placements), None)
@@ -155,8 +155,8 @@ def _lines(events: Sequence[Event]) -> list[tuple[str, int]]:
 
 
 def _states(replayed: Row) -> dict[str, BrokerState]:
-    told = replayed["brokers"]
-    smoothed = told["score"] if replayed["is_smoothed"] else repeat(None)
-    others = (told[name] for name in ("throughput", "offload", "bundles", "reason"))
-    states = map(BrokerState, told["usage"], smoothed, *others)
-    return dict(zip(told["broker"], states, strict=True))
+    states_by_column = replayed["brokers"]
+    smoothed = states_by_column["score"] if replayed["is_smoothed"] else repeat(None)
+    others = (states_by_column[name] for name in ("throughput", "offload", "bundles", "reason"))
+    states = map(BrokerState, states_by_column["usage"], smoothed, *others)
+    return dict(zip(states_by_column["broker"], states, strict=True))

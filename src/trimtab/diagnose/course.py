@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Event, Round, Undecidable, Usage
 from trimtab.diagnose.replay.tenures import Tenure, tenures
-from trimtab.diagnose.reported import of_origin
+from trimtab.diagnose.reports import of_origin
 from trimtab.diagnose.rounds import UNLOADING, rounds
 from trimtab.diagnose.terms import IDLE, Term, terms
 from trimtab.pulsar.releases import release_line
@@ -53,10 +53,10 @@ class Course:
     #: Why no round can be decided again; None if they can.
     open_question: Undecidable | None
     #: Tenures to replay.
-    asked: Sequence[Tenure]
+    replays: Sequence[Tenure]
 
     def rounds(self) -> list[Round]:
-        """List the logged rounds of all tenures."""
+        """Return the logged rounds of all tenures."""
         return [each for term in self.terms for each in term.rounds]
 
     def moved(self) -> frozenset[str]:
@@ -65,18 +65,18 @@ class Course:
 
 
 def course(basis: Basis) -> Course:
-    """Cut a night into tenures, and say which of them are to be replayed."""
+    """Return a night's tenures, and which of them are to be replayed."""
     ran, events = basis.ran, basis.events
     times = [event.time for event in events] + [usage.time for usage in basis.usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
-    found = terms(rounds(events, ran.manager.shedding_interval_s), events, end)
+    all_terms = terms(rounds(events, ran.manager.shedding_interval_s), events, end)
     open_question = _not_covered(ran, basis.reports)
-    asked = tenures(found, ran, basis.names, basis.ahead) if open_question is None else []
-    return Course(end, found, open_question, asked)
+    replays = tenures(all_terms, ran, basis.names, basis.ahead) if open_question is None else []
+    return Course(end, all_terms, open_question, replays)
 
 
 def _not_covered(ran: Deployment, reports: pa.Table) -> Undecidable | None:
-    """Say why no round can be recomputed; None if they can."""
+    """Return why no round can be recomputed; None if they can."""
     what, line = "recomputation of the rounds", release_line(ran.release)
     if ran.shedder not in _COMPARED or shedder(ran.shedder, ran.release) is None:
         why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"

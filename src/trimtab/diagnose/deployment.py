@@ -62,15 +62,15 @@ def deployment(
     meta: Mapping[str, str],
     settings: Sequence[Mapping[str, Any]],
     releases: Iterable[str],
-    named: tuple[Iterable[str], Iterable[str]],
+    strategies: tuple[Iterable[str], Iterable[str]],
 ) -> Deployment:
-    """Put together what ran.
+    """Return what ran: release, strategies and settings.
 
     Args:
         meta: keys of recording.toml.
         settings: rows of `settings`.
         releases: releases that load reports or start-up lines name.
-        named: shedders that unload lines name, placers that logged; what a log says wins over
+        strategies: shedders that unload lines name, placers that logged; what a log says wins over
             the settings, which may have been changed since or not be there.
     """
     warnings: list[str] = []
@@ -84,7 +84,7 @@ def deployment(
     shedder, placer = (
         Counter(names).most_common(1)[0][0] if names else configured
         for names, configured in zip(
-            (list(names) for names in named),
+            (list(names) for names in strategies),
             (manager.shedding_strategy, manager.placement_strategy),
             strict=True,
         )
@@ -131,7 +131,7 @@ def logged_settings(events: Iterable[Event]) -> list[dict[str, Any]]:
 def logged_releases(events: Iterable[Event]) -> list[str]:
     """Return the releases that brokers name when they start."""
     lines = (_VERSION.search(event.text) for event in events if event.kind == "broker-starting")
-    return [found[1] for found in lines if found]
+    return [matches[1] for matches in lines if matches]
 
 
 def logged_strategies(events: Sequence[Event]) -> tuple[list[str], list[str]]:
@@ -143,7 +143,7 @@ def logged_strategies(events: Sequence[Event]) -> tuple[list[str], list[str]]:
 
 
 def broker_ids(meta: Mapping[str, str]) -> dict[str, str]:
-    """Read which broker's log lies in which folder.
+    """Return which broker's log lies in which folder.
 
     >>> broker_ids({"name": "night", "brokers.10.0.0.1_8080.id": "10.0.0.1:8080"})
     {'10.0.0.1_8080': '10.0.0.1:8080'}
@@ -159,9 +159,12 @@ def broker_ids(meta: Mapping[str, str]) -> dict[str, str]:
 def _release(
     meta: Mapping[str, str], releases: Iterable[str], warnings: list[str]
 ) -> tuple[str, str]:
-    said = meta.get("pulsar")
-    seen = Counter(releases).most_common(1)
-    for release, basis in ((said, "recording.toml"), (seen[0][0] if seen else None, "the brokers")):
+    recording_release = meta.get("pulsar")
+    commonest = Counter(releases).most_common(1)
+    for release, basis in (
+        (recording_release, "recording.toml"),
+        (commonest[0][0] if commonest else None, "the brokers"),
+    ):
         if release is None:
             continue
         try:
@@ -199,20 +202,20 @@ def _conf(
         conf.update(mine)
     for key, by_broker in values.items():
         if key.startswith("loadBalanc") and len(set(by_broker.values())) > 1:
-            found = ", ".join(f"{broker} {value!r}" for broker, value in by_broker.items())
-            warnings.append(f"{key} differs between brokers: {found}")
+            by_value = ", ".join(f"{broker} {value!r}" for broker, value in by_broker.items())
+            warnings.append(f"{key} differs between brokers: {by_value}")
     return conf, places
 
 
 def _plain(value: str) -> str:
-    """Undo how Java prints an optional: Optional[0.01] is 0.01, Optional.empty is blank."""
+    """Return text without how Java prints an optional: Optional[0.01] is 0.01, empty is blank."""
     if value.startswith("Optional[") and value.endswith("]"):
         return value[len("Optional[") : -1]
     return "" if value in ("null", "Optional.empty") else value
 
 
 def _of_placer(conf: Mapping[str, str], release: str) -> LeastResourceUsageWithWeightSettings:
-    """Read the placer's settings; a release that has no such class cannot have drawn by it."""
+    """Return the placer's settings; a release that has no such class cannot have drawn by it."""
     has_it = KEYS[_MARGIN].default(release) is not None
     return least_resource_usage_with_weight_settings(conf, release if has_it else _FIRST)
 
@@ -220,22 +223,22 @@ def _of_placer(conf: Mapping[str, str], release: str) -> LeastResourceUsageWithW
 def _without_bad_values(
     conf: Mapping[str, str], places: Mapping[str, str], release: str, warnings: list[str]
 ) -> dict[str, str]:
-    """Drop values that cannot be read, so that the default stands for each, with a warning."""
-    kept = dict(conf)
+    """Return a conf without values that cannot be read; the default stands for each."""
+    good = dict(conf)
     readers = (
         load_manager_settings,
         check_intervals,
         threshold_shedder_settings,
         _of_placer,
     )
-    for read in readers:
-        for _ in range(len(kept)):
+    for reader in readers:
+        for _ in range(len(good)):
             try:
-                read(kept, release)
+                reader(good, release)
                 break
             except SettingError as error:
-                if error.key not in kept:
+                if error.key not in good:
                     raise
                 warnings.append(f"{places[error.key]}: {error}; the default is taken")
-                del kept[error.key]
-    return kept
+                del good[error.key]
+    return good

@@ -13,13 +13,22 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark import SparkContext
 
-from trimtab.diagnose.assembled import Beside, assembled
 from trimtab.diagnose.clock_skew import Clocks
 from trimtab.diagnose.clocks import (
     backward_warnings,
     clock_warnings,
     clocks_document,
     skew_warnings,
+)
+from trimtab.diagnose.cluster_tables import (
+    ClusterTables,
+    among,
+    clocks_of,
+    heaviest,
+    log_events,
+    log_spans,
+    releases_of,
+    reports_of,
 )
 from trimtab.diagnose.course import OF_LEADERS, Basis, course
 from trimtab.diagnose.deployment import (
@@ -31,29 +40,20 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
-from trimtab.diagnose.findings import found
-from trimtab.diagnose.held import (
-    Held,
-    among,
-    clocks_of,
-    heaviest,
-    log_events,
-    log_spans,
-    releases_of,
-    reports_of,
-)
-from trimtab.diagnose.logged import acquired
+from trimtab.diagnose.findings import all_findings
+from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import Event, Usage
+from trimtab.diagnose.other_events import OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners
 from trimtab.diagnose.replay.recompute import recompute
-from trimtab.diagnose.reported import broker_reports, of_origin
+from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
-from trimtab.diagnose.store_source import Span, best_told, best_told_table, covered
+from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
 from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
-from trimtab.diagnose.watched import WATCHED
+from trimtab.diagnose.whole_night import Beside, whole_night
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
 from trimtab.spark.session import second_thread
@@ -82,44 +82,44 @@ class Diagnosis:
 
 
 def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
-    """Explain a night from its tables.
+    """Return the diagnosis of a night, from its tables.
 
     Args:
         spark: of `trimtab.spark.session.started`.
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
         cluster: whose rows to read: those of one recording.
     """
-    held = Held(spark, tables, cluster)
-    meta = {row["key"]: row["value"] for row in held.rows("recording")}
+    cluster_tables = ClusterTables(spark, tables, cluster)
+    meta = {row["key"]: row["value"] for row in cluster_tables.rows("recording")}
     names = broker_ids(meta)
-    spans = covered(held.rows("store_files"))
-    reports = best_told_table(_reports(held), spans)
-    clocks = clocks_of(held, names, reports)
-    held = replace(held, ahead=clocks.ahead_of_logs(names))
-    lines = log_events(held, among("logger", SHEDDER_LOGGERS) | among("kind", OF_LEADERS))
-    leaders = best_told(held.rows("leaders"), spans)
+    spans = covered(cluster_tables.rows("store_files"))
+    reports = best_table(_reports(cluster_tables), spans)
+    clocks = clocks_of(cluster_tables, names, reports)
+    cluster_tables = replace(cluster_tables, ahead=clocks.ahead_of_logs(names))
+    lines = log_events(cluster_tables, among("logger", SHEDDER_LOGGERS) | among("kind", OF_LEADERS))
+    leaders = best_rows(cluster_tables.rows("leaders"), spans)
     events = with_elections(lines, leaders, names)
-    ran = _deployment(held, meta, events)
+    ran = _deployment(cluster_tables, meta, events)
     basis = Basis(
         names=names,
-        ahead=held.ahead,
+        ahead=cluster_tables.ahead,
         leaders=leaders,
         events=events,
         reports=reports,
         ran=ran,
-        usages=_usages(held, reports, names, ran),
+        usages=_usages(cluster_tables, reports, names, ran),
     )
     led = course(basis)
     # A replay is one task that nothing else waits for: whatever does not need it is done beside.
     with second_thread(spark) as pool:
-        playing = pool.submit(recompute, spark, (tables, cluster), led.asked, spans)
-        (spans_of_logs, logs), actions = log_spans(held), held.rows("actions")
-        beside = _beside(held, basis, led.moved(), spans, logs)
+        playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
+        (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
+        beside = _beside(cluster_tables, basis, led.moved(), spans, logs)
         reported = reported_series(basis.usages)
         replayed = playing.result()
         writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", replayed)
-        night = assembled(basis, led, beside, replayed)
-        causes = found(night)
+        night = whole_night(basis, led, beside, replayed)
+        causes = all_findings(night)
         writing.result()
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
@@ -134,12 +134,12 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
 
 def _of_clocks(
     warnings: list[str],
-    seen: tuple[Mapping[str, tuple[datetime, datetime]], Sequence[Usage]],
+    times: tuple[Mapping[str, tuple[datetime, datetime]], Sequence[Usage]],
     clocks: Clocks,
     logged: Sequence[Event],
 ) -> dict[str, Any]:
-    """Add to the warnings what is odd about the clocks, and lay the clocks out."""
-    odd = [*clock_warnings(*seen), *skew_warnings(clocks), *backward_warnings(logged)]
+    """Return the warnings, with what is odd about the clocks added, and the clocks."""
+    odd = [*clock_warnings(*times), *skew_warnings(clocks), *backward_warnings(logged)]
     return {"warnings": [*warnings, *odd], "clocks": clocks_document(clocks)}
 
 
@@ -148,53 +148,55 @@ def _named(meta: Mapping[str, str]) -> dict[str, str]:
 
 
 def _beside(
-    held: Held,
+    tables: ClusterTables,
     basis: Basis,
     moved: frozenset[str],
     spans: Sequence[Span],
     logs: frozenset[str],
 ) -> Beside:
-    """Read the lines of no round, and what brokers and the store said."""
+    """Return the lines of no round, and what brokers and the store reported."""
     mine = among("bundle", moved)
     own = ds.field("kind") == "ownership-acquired"
-    stored = held.rows("ownership", mine) if moved else []
-    lines = log_events(held, own & mine) if moved else []
+    stored = tables.rows("ownership", mine) if moved else []
+    lines = log_events(tables, own & mine) if moved else []
     return Beside(
-        events=tuple(log_events(held, among("kind", WATCHED))),
+        events=tuple(log_events(tables, among("kind", OTHER_KINDS))),
         reports=broker_reports(of_origin(basis.reports, "store")),
-        bundles=reports_of(held, moved),
-        owners=owners(best_told(stored, spans)),
-        acquired=acquired(lines, basis.names),
-        heaviest=heaviest(held),
+        bundles=reports_of(tables, moved),
+        owners=owners(best_rows(stored, spans)),
+        acquired=acquisitions(lines, basis.names),
+        heaviest=heaviest(tables),
         logs=logs,
     )
 
 
-def _reports(held: Held) -> pa.Table:
-    """Read what is asked of every report, as columns."""
+def _reports(tables: ClusterTables) -> pa.Table:
+    """Return the columns of every report that the diagnosis needs."""
     columns = {name: ds.field(name) for name in _REPORTED}
     columns["bundle_count"] = pc.list_value_length(ds.field("bundles"))
-    found = held.table("load_reports", columns)
-    return found.sort_by([("file", "ascending"), ("line", "ascending")])
+    reports = tables.table("load_reports", columns)
+    return reports.sort_by([("file", "ascending"), ("line", "ascending")])
 
 
-def _deployment(held: Held, meta: Mapping[str, str], events: Sequence[Event]) -> Deployment:
-    settings = held.rows("settings") or logged_settings(
-        log_events(held, ds.field("kind") == "broker-ready")
+def _deployment(
+    tables: ClusterTables, meta: Mapping[str, str], events: Sequence[Event]
+) -> Deployment:
+    settings = tables.rows("settings") or logged_settings(
+        log_events(tables, ds.field("kind") == "broker-ready")
     )
     return deployment(
         meta,
         settings,
-        releases_of(held) or logged_releases(events),
+        releases_of(tables) or logged_releases(events),
         logged_strategies(events),
     )
 
 
 def _usages(
-    held: Held, reports: pa.Table, names: Mapping[str, str], ran: Deployment
+    tables: ClusterTables, reports: pa.Table, names: Mapping[str, str], ran: Deployment
 ) -> tuple[Usage, ...]:
     def samples() -> list[dict[str, Any]]:
-        return held.rows("metrics", among("name", METRICS))
+        return tables.rows("metrics", among("name", METRICS))
 
     return usages(reports, samples, names, ran.threshold_shedder.weights)
 

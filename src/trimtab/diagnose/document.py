@@ -37,12 +37,12 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 def findings_document(
     night: Night,
     findings: Sequence[Finding],
-    given: Mapping[str, Verdict],
+    verdict_of: Mapping[str, Verdict],
     open_questions: Sequence[Undecidable],
     ran: Deployment,
 ) -> dict[str, Any]:
-    """Lay out what was found, as findings.json has it; the accounting is added by the caller."""
-    text, sting = headline(night, given)
+    """Return findings.json but for the accounting, which the caller adds."""
+    text, sting = headline(night, verdict_of)
     brokers = dict.fromkeys(usage.broker for usage in night.usages)
     brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
     brokers |= dict.fromkeys(
@@ -64,7 +64,7 @@ def findings_document(
         "rounds": len(night.rounds),
         "round_list": [_round(logged) for logged in night.rounds],
         "unloads": [
-            _unload(logged, i, given[logged.moves[i].id])
+            _unload(logged, i, verdict_of[logged.moves[i].id])
             for logged in night.rounds
             for i in range(len(logged.moves))
         ],
@@ -76,7 +76,7 @@ def findings_document(
 
 
 def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
-    """Lay out what brokers reported, as the picture's `usage`: it needs no replay."""
+    """Return what brokers reported, as the picture's `usage`: it needs no replay."""
     return [
         {"time": iso_time(time), "broker": broker, "usage": _plain(usage), "kind": "raw"}
         for time, broker, usage in usages
@@ -86,7 +86,7 @@ def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
 def picture(
     night: Night, replayed: pa.Table, actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Lay out the series that the report draws, but for `usage`.
+    """Return the series that the report draws, but for `usage`.
 
     Args:
         night: the night.
@@ -122,14 +122,14 @@ def picture(
             for logged in night.rounds
             for move in logged.moves
         ],
-        "actions": [{"time": row["time"], "text": _said(row)} for row in actions],
+        "actions": [{"time": row["time"], "text": _label(row)} for row in actions],
     }
     plain: dict[str, Any] = _plain(series)
     return plain
 
 
 def _smoothed(replayed: pa.Table) -> list[dict[str, Any]]:
-    """Give every broker's smoothed usage in every round that was decided again."""
+    """Return every broker's smoothed usage in every round that was decided again."""
     lists = replayed["brokers"].combine_chunks()
     states = pc.list_flatten(lists)
     times = replayed["time"].take(pc.list_parent_indices(lists))
@@ -140,13 +140,13 @@ def _smoothed(replayed: pa.Table) -> list[dict[str, Any]]:
     ]
 
 
-def _said(action: Mapping[str, Any]) -> str:
+def _label(action: Mapping[str, Any]) -> str:
     broker = f" {action['broker']}" if action["broker"] else ""
     return f"{action['event'].replace('_', ' ')}{broker}"
 
 
-def _kept(scores: Mapping[str, float | None], concerned: Iterable[str | None]) -> set[str]:
-    """Choose brokers to tell of: all, or in a large cluster who is concerned and the extremes."""
+def _shown(scores: Mapping[str, float | None], concerned: Iterable[str | None]) -> set[str]:
+    """Return the brokers to show: all, or in a large cluster those concerned and the extremes."""
     if len(scores) <= _BROKERS_MAX:
         return set(scores)
     values = np.array([score or 0.0 for score in scores.values()])
@@ -160,7 +160,7 @@ def _kept(scores: Mapping[str, float | None], concerned: Iterable[str | None]) -
 def _round(logged: Round) -> dict[str, Any]:
     usage = {broker: state.usage for broker, state in logged.brokers.items()}
     moved = [broker for move in logged.moves for broker in (move.source, move.target)]
-    kept = _kept(usage, moved)
+    shown = _shown(usage, moved)
     return {
         "round": logged.number,
         "time": logged.time,
@@ -184,10 +184,10 @@ def _round(logged: Round) -> dict[str, Any]:
                     and state.smoothed >= logged.average + logged.threshold
                 ),
             }
-            for broker, state in sorted((name, logged.brokers[name]) for name in kept)
+            for broker, state in sorted((name, logged.brokers[name]) for name in shown)
         ],
         "story": [event.text for event in logged.events],
-        **({"brokers_left_out": len(usage) - len(kept)} if len(kept) < len(usage) else {}),
+        **({"brokers_left_out": len(usage) - len(shown)} if len(shown) < len(usage) else {}),
     }
 
 
@@ -214,19 +214,19 @@ def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
 
 
 def _shortened(move: Move) -> Recomputed:
-    """Leave out scores of most brokers in a large cluster."""
+    """Return what was recomputed of a move, in a large cluster without most brokers' scores."""
     numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
     return replace(move.recomputed, numbers=numbers)
 
 
 def _fewer(numbers: Mapping[str, Any], concerned: Sequence[str | None]) -> dict[str, Any]:
-    """Leave out most brokers of what is told of each of very many."""
+    """Return numbers without most brokers, where there are very many."""
     few = dict(numbers)
     for name in ("placer_scores", "usage"):
-        told = numbers.get(name)
-        if isinstance(told, Mapping) and len(told) > _BROKERS_MAX:
-            kept = _kept(told, concerned)
-            few[name] = {broker: value for broker, value in told.items() if broker in kept}
+        by_broker = numbers.get(name)
+        if isinstance(by_broker, Mapping) and len(by_broker) > _BROKERS_MAX:
+            shown = _shown(by_broker, concerned)
+            few[name] = {broker: value for broker, value in by_broker.items() if broker in shown}
     return few
 
 
@@ -267,13 +267,13 @@ def _evidence(events: Sequence[Event]) -> list[dict[str, Any]]:
 
 
 def iso_time(time: datetime) -> str:
-    """Print a time as findings.json has it: ISO 8601 in UTC, to the millisecond."""
+    """Return a time as findings.json has it: ISO 8601 in UTC, to the millisecond."""
     utc = time if time.tzinfo is UTC else time.astimezone(UTC)
     return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _plain(value: Any) -> Any:
-    """Turn a tree into what JSON knows; a number that is none (NaN, infinite) into null."""
+    """Return a tree as JSON has it; a number that is none (NaN, infinite) is null."""
     # Leaves are most of a tree, and to ask each whether it is a mapping most of the time.
     if type(value) in _PLAIN:
         return value

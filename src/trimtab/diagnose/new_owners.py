@@ -12,7 +12,7 @@ _TAKEN = timedelta(minutes=5)
 
 
 def new_owners(night: Night) -> dict[str, str]:
-    """Find the broker that took each moved bundle first after its unload.
+    """Return the broker that took each moved bundle first after its unload.
 
     The brokers' own logs are asked first.  The store is asked second, and there the source is
     passed over: whoever polls it may still see the bundle where it was.
@@ -25,15 +25,15 @@ def new_owners(night: Night) -> dict[str, str]:
     for logged in night.rounds:
         for move in logged.moves:
             by_bundle.setdefault(move.bundle, []).append(move)
-    found = {}
+    takers = {}
     for moves in by_bundle.values():
         moves.sort(key=lambda move: move.time)
         ends = [later.time for _, later in pairwise(moves)]
         for move, end in zip(moves, [*ends, moves[-1].time + _TAKEN], strict=True):
             broker = _taker(night, move, min(end, move.time + _TAKEN))
             if broker is not None:
-                found[move.id] = broker
-    return found
+                takers[move.id] = broker
+    return takers
 
 
 def _taker(night: Night, move: Move, until: datetime) -> str | None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trimtab.diagnose.reported import BrokerReports, BundleReports
+from trimtab.diagnose.reports import BrokerReports, BundleReports
 from trimtab.pulsar.model import Floats, Ints
 
 
@@ -134,7 +134,7 @@ class Usage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class Decisions:
     """All rounds that were decided again, silent ones included, as columns."""
 
     #: (n_rounds,) in order of tenure and time.
@@ -183,7 +183,7 @@ class Night:
     elected: Mapping[int, datetime] = field(default_factory=dict)
     #: How much the past weighs in the smoothed usage, 0 to 1.
     history_share: float = 0.9
-    #: Lines that are of no round, in order of time; see `watched.py` for the kinds.
+    #: Lines that are of no round, in order of time; see `other_events.py` for the kinds.
     events: tuple[Event, ...] = ()
     #: Broker → what it reported to the store.
     reports: Mapping[str, BrokerReports] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class Night:
     names: Mapping[str, str] = field(default_factory=dict)
     #: Bundles with the most traffic, heaviest first.
     heaviest: tuple[Heavy, ...] = ()
-    decided: Decided = field(default_factory=Decided)
+    decisions: Decisions = field(default_factory=Decisions)
     release: str = "4.0.8"
     shedder: str = "ThresholdShedder"
     placer: str = "LeastResourceUsageWithWeight"

@@ -36,7 +36,7 @@ UNLOADING = frozenset(
 
 
 def rounds(events: Iterable[Event], interval_s: float) -> tuple[Round, ...]:
-    """Cut the leader's log into rounds.
+    """Return the rounds in the leader's log.
 
     A round is a run of lines of the shedding task: first the shedder's, then those of
     the unloads.  The next round starts with a shedder's line after an unload, or after
@@ -66,7 +66,7 @@ def _position(event: Event) -> tuple[str, int]:
 
 
 def is_of_a_round(event: Event) -> bool:
-    """Tell whether a line is the shedding task's."""
+    """Return whether a line is the shedding task's."""
     if event.kind not in UNLOADING and not _is_deciding(event):
         return False
     return (
@@ -97,7 +97,7 @@ def _groups(log: Sequence[Event], silence: timedelta) -> list[list[Event]]:
 
 
 def _round(number: int, moves_before: int, group: Sequence[Event]) -> Round:
-    """Make a round of its lines; the numbers come later."""
+    """Return a round of its lines; the numbers come later."""
     strategies = [event.strategy for event in group if event.kind == "unload" and event.strategy]
     loggers = [e.logger for e in group if _is_deciding(e) and e.logger]
     strategy = (strategies or loggers or ["unknown"])[0]
@@ -147,7 +147,7 @@ def _moves(number: int, before: int, strategy: str, group: Sequence[Event]) -> t
             placing.lines.append(event)
         if event.kind != "unload" or event.bundle is None or event.broker is None:
             continue
-        told = [
+        attempts = [
             line for line in group if line.kind == "shed-attempt" and line.broker == event.broker
         ]
         moves.append(
@@ -159,7 +159,7 @@ def _moves(number: int, before: int, strategy: str, group: Sequence[Event]) -> t
                 source=event.broker,
                 target=event.target,
                 strategy=event.strategy or strategy,
-                evidence=(*told[:1], *placing.lines, event),
+                evidence=(*attempts[:1], *placing.lines, event),
                 draw=placing.draw(),
                 recomputed=Recomputed(None, ""),
             )

@@ -26,12 +26,12 @@ _COUNTER = (1 << 32) - 1
 
 
 def is_logged(row: Row) -> bool:
-    """Tell whether a row is from ZooKeeper's own files, so that its time is exact."""
+    """Return whether a row is from ZooKeeper's own files, so that its time is exact."""
     return str(row.get("file")).startswith(ZOOKEEPER)
 
 
 def covered(files: Iterable[Row]) -> tuple[Span, ...]:
-    """Say from when to when every write is in ZooKeeper's logs.
+    """Return from when to when every write is in ZooKeeper's logs.
 
     Args:
         files: rows of `store_files`.
@@ -39,14 +39,14 @@ def covered(files: Iterable[Row]) -> tuple[Span, ...]:
     Returns:
         In order; logs that follow on each other without a gap are one span.
     """
-    known = sorted(
+    complete = sorted(
         (row["first"], row["last"], row["start"], row["end"])
         for row in files
         if None not in (row["first"], row["last"], row["start"], row["end"])
     )
     spans: list[Span] = []
     reached = 0
-    for first, last, start, end in known:
+    for first, last, start, end in complete:
         # ZooKeeper's leaders count on by one, and from 1 under a new one.
         if spans and (first <= reached + 1 or first & _COUNTER == 1):
             spans[-1] = spans[-1][0], max(spans[-1][1], end)
@@ -56,8 +56,8 @@ def covered(files: Iterable[Row]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def best_told(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dict[str, Any]]:
-    """Leave out what was polled of writes that ZooKeeper's logs have.
+def best_rows(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dict[str, Any]]:
+    """Return rows without what was polled of writes that ZooKeeper's logs have.
 
     Args:
         rows: of one table; those from other files than the store's are kept.
@@ -76,22 +76,22 @@ def best_told(rows: Sequence[dict[str, Any]], spans: Sequence[Span]) -> list[dic
     ]
 
 
-def best_told_table(table: pa.Table, spans: Sequence[Span]) -> pa.Table:
-    """Leave out of a table what `best_told` leaves out of its rows."""
-    kept = best_told_places(table, spans)
-    return table if kept.size == table.num_rows else table.take(pa.array(kept))
+def best_table(table: pa.Table, spans: Sequence[Span]) -> pa.Table:
+    """Return a table without what `best_rows` leaves out of its rows."""
+    positions = best_positions(table, spans)
+    return table if positions.size == table.num_rows else table.take(pa.array(positions))
 
 
-def best_told_places(table: pa.Table, spans: Sequence[Span]) -> Ints:
-    """Say which rows of a table `best_told` keeps, as their positions."""
+def best_positions(table: pa.Table, spans: Sequence[Span]) -> Ints:
+    """Return the positions of the rows of a table that `best_rows` keeps."""
     files = pc.unique(table["file"]).to_pylist()
     if not spans and not any(is_logged({"file": file}) for file in files):
         return np.arange(table.num_rows)
-    asked = [name for name in ("time", "file", *_WRITE) if name in table.column_names]
-    rows = table.select(asked).to_pylist()
+    columns = [name for name in ("time", "file", *_WRITE) if name in table.column_names]
+    rows = table.select(columns).to_pylist()
     for at, row in enumerate(rows):
         row["at"] = at
-    return np.array([row["at"] for row in best_told(rows, spans)], np.int64)
+    return np.array([row["at"] for row in best_rows(rows, spans)], np.int64)
 
 
 def _write(row: Row) -> tuple[Any, ...]:

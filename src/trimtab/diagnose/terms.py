@@ -19,7 +19,7 @@ _SAME_ELECTION = timedelta(seconds=30)
 def with_elections(
     events: Sequence[Event], leaders: Iterable[Mapping[str, Any]], names: Mapping[str, str]
 ) -> list[Event]:
-    """Add the elections that the metadata store knows and no log tells of.
+    """Return events with the elections added that the metadata store has and no log.
 
     Args:
         events: rows of `log_events`.
@@ -27,13 +27,13 @@ def with_elections(
         names: log folder → broker id.
     """
     logs = {broker: log for log, broker in names.items()}
-    told = [event for event in events if event.kind == "elected-leader"]
+    logged = [event for event in events if event.kind == "elected-leader"]
     added = []
     for row in leaders:
         log = logs.get(row["broker"] or "")
         time = row["written"] or row["time"]
         if log is None or any(
-            event.log_broker == log and abs(event.time - time) < _SAME_ELECTION for event in told
+            event.log_broker == log and abs(event.time - time) < _SAME_ELECTION for event in logged
         ):
             continue
         text = f"{row['broker']} is the leader, says the metadata store"
@@ -55,14 +55,14 @@ class Term:
     idle: tuple[datetime, ...]
 
 
-def terms(found: Sequence[Round], events: Sequence[Event], end: datetime) -> tuple[Term, ...]:
-    """Split the rounds into tenures of leadership.
+def terms(rounds: Sequence[Round], events: Sequence[Event], end: datetime) -> tuple[Term, ...]:
+    """Return the tenures of leadership, each with its rounds.
 
     A tenure is bounded by the line in which a broker says that it was elected, or by a
     round in another broker's log.
 
     Args:
-        found: the rounds, in order.
+        rounds: the rounds, in order.
         events: rows of `log_events`; those of election and of idle rounds are used.
         end: when the recording ends.
     """
@@ -71,7 +71,7 @@ def terms(found: Sequence[Round], events: Sequence[Event], end: datetime) -> tup
         for event in events
         if event.kind == "elected-leader"
     ]
-    marks += [(r.time, 1, r.log_broker, r) for r in found]
+    marks += [(r.time, 1, r.log_broker, r) for r in rounds]
     marks.sort(key=lambda mark: mark[:3])
     drafts: list[tuple[str, datetime | None, list[Round]]] = []
     for time, _, log_broker, this in marks:
@@ -101,7 +101,7 @@ def terms(found: Sequence[Round], events: Sequence[Event], end: datetime) -> tup
 
 
 def ticks(term: Term, interval_s: float) -> tuple[tuple[datetime, int | None], ...]:
-    """Say when the shedding task asked the shedder: logged rounds and silent ones between.
+    """Return when the shedding task asked the shedder: logged rounds and silent ones between.
 
     The task waits an interval after the end of each run, and a round in which nobody
     passes the bar leaves no line, so rounds are missing from the log but not from the
@@ -111,20 +111,20 @@ def ticks(term: Term, interval_s: float) -> tuple[tuple[datetime, int | None], .
         (time, round number or None for a silent round), in order.
     """
     interval = timedelta(seconds=interval_s)
-    known = [(r.time, r.end, r.number) for r in term.rounds]
-    known += [(time, time, 0) for time in term.idle]
-    known.sort()
+    runs = [(r.time, r.end, r.number) for r in term.rounds]
+    runs += [(time, time, 0) for time in term.idle]
+    runs.sort()
     last = term.elected
-    found: list[tuple[datetime, int | None]] = []
-    for time, end, number in known:
+    times: list[tuple[datetime, int | None]] = []
+    for time, end, number in runs:
         if last is not None:
             silent = round((time - last) / interval) - 1
             step = (time - last) / (silent + 1) if silent > 0 else interval
-            found += [(last + step * (i + 1), None) for i in range(silent)]
+            times += [(last + step * (i + 1), None) for i in range(silent)]
         if number:
-            found.append((time, number))
+            times.append((time, number))
         last = end
     while last is not None and last + interval <= term.end:
         last += interval
-        found.append((last, None))
-    return tuple(found)
+        times.append((last, None))
+    return tuple(times)

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import math
 
+from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.night import Night, Round, Undecidable
-from trimtab.diagnose.standing import standing
 
 #: Brokers whose names are told where very many have no log.
 _NAMED_MAX = 10
 
 
 def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
-    """List the questions that had to stay open.
+    """Return the questions that had to stay open.
 
     Args:
         night: what happened.
         covered: why no round was replayed; None if they were.
     """
-    found = [*_of_logs(night), *_of_settings(night), *_of_sources(night)]
+    questions = [*_of_logs(night), *_of_settings(night), *_of_sources(night)]
     is_open = any(logged.recomputed.equal is None for logged in night.rounds)
     if covered is not None and is_open:
-        found.append(covered)
+        questions.append(covered)
     for logged in night.rounds:
         if covered is None and logged.recomputed.equal is None:
-            found.append(_round(logged, "recomputation", logged.recomputed.why))
-        found += _of_usage(night, logged)
-        found += _of_draws(logged)
-    return found
+            questions.append(_round(logged, "recomputation", logged.recomputed.why))
+        questions += _of_usage(night, logged)
+        questions += _of_draws(logged)
+    return questions
 
 
 def leaders_without_log(night: Night) -> str:
-    """Name those who led and of whom there is no log; empty if there is none, as far as known."""
+    """Return the leaders of which there is no log, as text; empty if none is known."""
     if night.logs is None:
         return ""
     absent = ", ".join(sorted(_led(night) - _logged(night)))
@@ -41,7 +41,7 @@ def leaders_without_log(night: Night) -> str:
 
 
 def is_leader_known(night: Night) -> bool:
-    """Say whether it is known that a log is one of a broker that led."""
+    """Return whether it is known that a log is one of a broker that led."""
     return bool(night.rounds or night.elected or _led(night) & _logged(night))
 
 
@@ -68,23 +68,23 @@ def _gravity(entry: FindingEntry) -> float:
 
 
 def _logged(night: Night) -> set[str]:
-    """Give the brokers of which there is a log."""
+    """Return the brokers of which there is a log."""
     return {night.names.get(log, log) for log in night.logs or ()}
 
 
 def _led(night: Night) -> set[str]:
-    """Give the brokers that led, as the store says."""
+    """Return the brokers that led, by the store."""
     return {broker for _, broker in night.leaders if broker is not None}
 
 
 def _of_logs(night: Night) -> list[Undecidable]:
-    """List what was not looked for because logs are absent: the leader's, or others'."""
+    """Return what was not looked for because logs are absent: the leader's, or others'."""
     if night.logs is None:
         return []
     ids, led = _logged(night), _led(night)
-    found = []
+    questions = []
     if who := leaders_without_log(night):
-        found.append(
+        questions.append(
             Undecidable(
                 ", ".join(entry.code for entry in _needing(Need.LEADER_LOGS)),
                 f"the log of {who} is not in the recording, so its rounds are not known",
@@ -94,14 +94,14 @@ def _of_logs(night: Night) -> list[Undecidable]:
     others = set(night.names.values()) - ids - led
     if others:
         who = ", ".join(sorted(others)[:_NAMED_MAX])
-        found.append(
+        questions.append(
             Undecidable(
                 _missed(Need.OTHER_LOGS),
                 f"logs of {len(others)} broker(s) are not in the recording: {who}",
                 "logs/ of all brokers",
             )
         )
-    return found
+    return questions
 
 
 def _of_settings(night: Night) -> list[Undecidable]:
@@ -118,7 +118,7 @@ def _of_settings(night: Night) -> list[Undecidable]:
 
 
 def _of_sources(night: Night) -> list[Undecidable]:
-    """List what was not looked for because a whole source is absent, once a night."""
+    """Return what was not looked for because a whole source is absent, once a night."""
     moved = any(logged.moves for logged in night.rounds)
     elections = any(event.kind == "elected-leader" for event in night.events)
     reports = "store/zookeeper/ or store/brokers.jsonl"
@@ -154,7 +154,7 @@ def _of_sources(night: Night) -> list[Undecidable]:
             f"{reports}, load-reports.jsonl or metrics/",
         ),
         (
-            not night.decided.times,
+            not night.decisions.times,
             Need.ROUNDS_DECIDED_AGAIN,
             "no round was decided again",
             reports,
@@ -182,8 +182,8 @@ def _round(
 def _of_usage(night: Night, logged: Round) -> list[Undecidable]:
     if not logged.moves:
         return []
-    stood = standing(night, logged)
-    if stood is not None and stood.is_reported:
+    loads = broker_loads(night, logged)
+    if loads is not None and loads.is_reported:
         return []
     return [
         _round(
@@ -198,11 +198,11 @@ def _of_usage(night: Night, logged: Round) -> list[Undecidable]:
 
 
 def _of_draws(logged: Round) -> list[Undecidable]:
-    found = []
+    questions = []
     for move in logged.moves:
         draw = move.draw
         if draw is not None and draw.is_fallback and (draw.count or 2) > 1 and not draw.scores:
-            found.append(
+            questions.append(
                 _round(
                     logged,
                     _missed(Need.PLACER_SCORES),
@@ -210,4 +210,4 @@ def _of_draws(logged: Round) -> list[Undecidable]:
                     "the placer's scores: reports of all brokers since the leader's election",
                 )
             )
-    return found
+    return questions

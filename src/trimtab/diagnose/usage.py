@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.diagnose.columns import heard, moments, stamps, words
+from trimtab.diagnose.columns import moments, stamps, words, write_times
 from trimtab.diagnose.night import Usage
-from trimtab.diagnose.reported import of_origin, usage_and_limit
+from trimtab.diagnose.reports import of_origin, usage_and_limit
 from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Floats
 from trimtab.pulsar.scores import weighted_usage
 from trimtab.pulsar.settings import ResourceWeights
@@ -38,7 +38,7 @@ def usages(
     names: Mapping[str, str],
     weights: ResourceWeights,
 ) -> tuple[Usage, ...]:
-    """Take the store's reports, else those asked for over REST, else the metrics.
+    """Return usages from the store's reports, else from those over REST, else from the metrics.
 
     Args:
         reports: rows of `load_reports`.
@@ -47,16 +47,16 @@ def usages(
         weights: of the shedder.
     """
     for origin in ("store", "rest"):
-        found = usages_from_reports(of_origin(reports, origin), weights)
-        if any(usage.usage is not None for usage in found):
-            return found
+        reported = usages_from_reports(of_origin(reports, origin), weights)
+        if any(usage.usage is not None for usage in reported):
+            return reported
     # Of two samples of one time the later counts: those of an export, which name no log.
-    told = sorted(samples(), key=lambda row: row["log_broker"] is None)
-    return usages_from_metrics(told, names, weights)
+    rows = sorted(samples(), key=lambda row: row["log_broker"] is None)
+    return usages_from_metrics(rows, names, weights)
 
 
 def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Usage, ...]:
-    """Weigh every report.
+    """Return the weighted usage in every report.
 
     Args:
         reports: rows of `load_reports`; a row without a CPU is passed over (the extensible
@@ -68,24 +68,28 @@ def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Us
     """
     is_gone = pc.fill_null(reports["is_gone"], False)
     gone = reports.filter(is_gone)
-    known = reports.filter(pc.and_(pc.invert(is_gone), pc.is_valid(reports["cpu_usage"])))
+    with_cpu = reports.filter(pc.and_(pc.invert(is_gone), pc.is_valid(reports["cpu_usage"])))
     # One that is absent is -1, as in the Java.
-    usage, limit = usage_and_limit(known, -1.0)
+    usage, limit = usage_and_limit(with_cpu, -1.0)
     parts = (
-        (heard(known), known["broker"], pa.array(_weighed(usage, limit, weights), pa.float64())),
+        (
+            write_times(with_cpu),
+            with_cpu["broker"],
+            pa.array(_weighed(usage, limit, weights), pa.float64()),
+        ),
         (gone["time"], gone["broker"], pa.nulls(len(gone), pa.float64())),
     )
-    told = pa.concat_tables(
+    table = pa.concat_tables(
         pa.table(dict(zip(("time", "broker", "usage"), part, strict=True))) for part in parts
     ).sort_by([("time", "ascending"), ("broker", "ascending")])
-    times, brokers = moments(stamps(told["time"])), words(told["broker"]).part(0, len(told))
-    return tuple(map(Usage, times, brokers, told["usage"].to_pylist()))
+    times, brokers = moments(stamps(table["time"])), words(table["broker"]).part(0, len(table))
+    return tuple(map(Usage, times, brokers, table["usage"].to_pylist()))
 
 
 def usages_from_metrics(
     samples: Sequence[Mapping[str, Any]], names: Mapping[str, str], weights: ResourceWeights
 ) -> tuple[Usage, ...]:
-    """Weigh every scrape of the load balancer's own gauges.
+    """Return the weighted usage in every scrape of the load balancer's own gauges.
 
     Args:
         samples: rows of `metrics`.
@@ -108,20 +112,20 @@ def usages_from_metrics(
             scrapes.setdefault((row["time"], broker), [0.0] * 5)[position] = row["value"]
     usage = np.array(list(scrapes.values()), np.float64).reshape(-1, 5)
     weighed = _weighed(usage, np.full(usage.shape, 100.0), weights)
-    found = [
+    scraped = [
         Usage(time, broker, value) for (time, broker), value in zip(scrapes, weighed, strict=True)
     ]
-    return tuple(sorted(found, key=lambda usage: (usage.time, usage.broker)))
+    return tuple(sorted(scraped, key=lambda usage: (usage.time, usage.broker)))
 
 
 def _labelled(row: Mapping[str, Any], alone: Mapping[str, str]) -> str:
-    """Say which broker an exported sample is of."""
+    """Return which broker an exported sample is of."""
     labels = dict(row["labels"] or ())
-    said = [labels[name] for name in _BROKER_LABELS if labels.get(name)]
-    for label in said:
+    brokers = [labels[name] for name in _BROKER_LABELS if labels.get(name)]
+    for label in brokers:
         if (host := label.rpartition(":")[0] or label) in alone:
             return alone[host]
-    return said[-1] if said else "unknown"
+    return brokers[-1] if brokers else "unknown"
 
 
 def _weighed(usage: Floats, limit: Floats, weights: ResourceWeights) -> list[float]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from trimtab.diagnose.broker_loads import broker_loads, percent
 from trimtab.diagnose.entry import Useless, Words
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.findings.even_distribution_override import is_forced
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.standing import percent, standing
 
 #: Codes of useless moves in the order in which they name a move: the first that applies does.
 USELESS: Mapping[str, Useless] = {
@@ -55,7 +55,7 @@ class Verdict:
 
 
 def verdicts(night: Night, findings: Sequence[Finding]) -> dict[str, Verdict]:
-    """Name the verdict of every move.
+    """Return the verdict on every move.
 
     A move is useless if it came to nothing, if its source was not to be relieved, or if its
     destination was too hot, by lot, by a filter or by this very move: the first of `USELESS`
@@ -77,31 +77,31 @@ def verdicts(night: Night, findings: Sequence[Finding]) -> dict[str, Verdict]:
     }
 
 
-def _verdict(night: Night, logged: Round, move: Move, found: Mapping[int, Finding]) -> Verdict:
+def _verdict(night: Night, logged: Round, move: Move, findings: Mapping[int, Finding]) -> Verdict:
     better = _better(night, logged, move)
     for code, useless in USELESS.items():
-        if any(f.code == code and useless.holds_for(f) for f in found.values()):
-            return Verdict(code, True, better, tuple(found))
+        if any(f.code == code and useless.holds_for(f) for f in findings.values()):
+            return Verdict(code, True, better, tuple(findings))
     for code in DOUBTFUL:
-        if any(finding.code == code for finding in found.values()):
-            return Verdict(code, False, better, tuple(found))
+        if any(finding.code == code for finding in findings.values()):
+            return Verdict(code, False, better, tuple(findings))
     if move.draw is not None and move.draw.count == 1 and not is_forced(move):
-        return Verdict("sole-candidate", False, better, tuple(found))
-    if standing(night, logged, move) is None or move.target is None:
-        return Verdict("not-decidable", False, None, tuple(found))
-    return Verdict("sound", False, better, tuple(found))
+        return Verdict("sole-candidate", False, better, tuple(findings))
+    if broker_loads(night, logged, move) is None or move.target is None:
+        return Verdict("not-decidable", False, None, tuple(findings))
+    return Verdict("sound", False, better, tuple(findings))
 
 
 def _better(night: Night, logged: Round, move: Move) -> tuple[str, str] | None:
-    stood = standing(night, logged, move)
-    if stood is None:
+    loads = broker_loads(night, logged, move)
+    if loads is None:
         return None
-    right, target = stood.coolest(but=move.source), move.target
+    right, target = loads.coolest(but=move.source), move.target
     if right is None or right == target:
         return None
     was = ""
-    if target is not None and target in stood.usage:
-        if not stood.is_cooler(right, target):
+    if target is not None and target in loads.usage:
+        if not loads.is_cooler(right, target):
             return None
-        was = f" instead of {percent(stood.usage[target])}"
-    return right, f"it stood at {percent(stood.usage[right])}{was} ({stood.basis})"
+        was = f" instead of {percent(loads.usage[target])}"
+    return right, f"it stood at {percent(loads.usage[right])}{was} ({loads.basis})"

@@ -85,7 +85,7 @@ class Releases:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LintResult:
     """What came of looking at some files."""
 
     findings: tuple[Finding, ...]
@@ -95,8 +95,8 @@ class Looked:
     release: str
 
 
-def look(paths: Sequence[str], releases: Releases) -> Looked:
-    """Look at files, at folders and archives of recordings, or at the standard input (`-`).
+def look(paths: Sequence[str], releases: Releases) -> LintResult:
+    """Return what lint finds in files, in recordings, or in the standard input (`-`).
 
     Raises:
         LintError: something cannot be read, or no release is told.
@@ -106,8 +106,8 @@ def look(paths: Sequence[str], releases: Releases) -> Looked:
     return _looked((_confs(path, release) for path in paths), releases)
 
 
-def look_at_text(text: str, releases: Releases) -> Looked:
-    """Look at the text of a broker.conf, of Helm values or of what a broker tells.
+def look_at_text(text: str, releases: Releases) -> LintResult:
+    """Return what lint finds in the text of a broker.conf, of Helm values or of a broker's answer.
 
     Raises:
         LintError: it holds no setting, or no release is told.
@@ -128,28 +128,28 @@ def refuse_unknown(codes: Iterable[str]) -> None:
             raise LintError(f"--ignore: found {code!r}, expected a rule of docs/lint.md")
 
 
-def _looked(given: Iterable[tuple[list[Conf], str]], releases: Releases) -> Looked:
-    """Look at the confs of each path, with the release that they are of."""
+def _looked(confs_of_paths: Iterable[tuple[list[Conf], str]], releases: Releases) -> LintResult:
+    """Return what lint finds in the confs of each path, with the release that they are of."""
     findings: list[Finding] = []
     files: list[str] = []
-    found = ""
-    for confs, release in given:
+    target_release = ""
+    for confs, release in confs_of_paths:
         if not release:
             raise LintError(
                 f"{confs[0].source}: which release of Pulsar is it for? Expected --release with "
                 "one such as 4.0.8, or a recording whose recording.toml says pulsar"
             )
-        found = found or releases.after or release
+        target_release = target_release or releases.after or release
         files += [conf.source for conf in confs]
         if releases.before:
             findings += lint_upgrade(confs, releases.before, releases.after)
         else:
             findings += lint([replace(conf, release=release) for conf in confs])
-    return Looked(tuple(findings), tuple(dict.fromkeys(files)), found)
+    return LintResult(tuple(findings), tuple(dict.fromkeys(files)), target_release)
 
 
 def _confs(path: str, release: str) -> tuple[list[Conf], str]:
-    """Read what a path holds: one conf, or those of a recording, and of which release they are.
+    """Return what a path holds: one conf, or those of a recording, and of which release they are.
 
     Args:
         path: as it was given.
@@ -163,29 +163,29 @@ def _confs(path: str, release: str) -> tuple[list[Conf], str]:
 
 
 def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
-    """Read the confs of a recording, a broker each, and the release that it tells."""
+    """Return the confs of a recording, one for each broker, and its release."""
     try:
         with open_recording(path) as recording:
             release = release or recording.meta.get("pulsar", "")
             written = _by_broker(path, recording.files.get("conf", ()))
             shared = _by_broker(path, recording.files.get("helm-values", ()))
-            told = _by_broker(path, recording.files.get("runtime-config", ()))
+            runtime = _by_broker(path, recording.files.get("runtime-config", ()))
     except RecordingError as error:
         raise LintError(str(error)) from None
     except OSError as error:
         raise LintError(f"{path}: {error.strerror or error}") from None
     # Helm values are every broker's; without any broker they stand for themselves.
-    brokers = {*written, *told} or set(shared)
+    brokers = {*written, *runtime} or set(shared)
     everyones = next(iter(shared.values()), None)
     if everyones is not None:
         written = {broker: written.get(broker, everyones) for broker in brokers}
-    if not written and not told:
+    if not written and not runtime:
         raise LintError(f"{path}: found no settings, expected conf/*.conf or runtime-config/*.json")
     if release:
         Releases(release).check()
     confs = [
-        merged(written.get(broker), told.get(broker), release)
-        for broker in sorted({*written, *told})
+        merged(written.get(broker), runtime.get(broker), release)
+        for broker in sorted({*written, *runtime})
     ]
     return confs, release
 
@@ -211,7 +211,7 @@ def _read_file(source: str, path: Path) -> Conf:
 
 
 def read_conf(source: str, content: bytes) -> Conf:
-    """Read a broker.conf, Helm values, or what a broker tells of its settings.
+    """Return the conf in a broker.conf, in Helm values, or in a broker's answer about its settings.
 
     Args:
         source: what the file is called in findings.
@@ -260,18 +260,18 @@ def read_conf(source: str, content: bytes) -> Conf:
 
 
 def _document(source: str, text: str) -> Conf | None:
-    """Read what is one document, and not a setting a line; None if it is none."""
+    """Return the conf of a text that is one document; None if it is a setting a line."""
     if text.lstrip().startswith("{"):
-        return _told(source, text)
+        return _runtime_conf(source, text)
     if is_dump(text):
-        return _conf_of(source, dumped_entries(text), is_told=True)
+        return _conf_of(source, dumped_entries(text), is_runtime=True)
     if _HELM.search(text):
-        return _conf_of(source, helm_entries(text), is_told=False)
+        return _conf_of(source, helm_entries(text), is_runtime=False)
     return None
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Cut a text into lines as Java does, where one that ends in a backslash goes on.
+    """Yield the lines of a text as Java cuts them, where one that ends in a backslash goes on.
 
     Yields:
         The number of the first line, from 1, and the line as a whole.
@@ -290,51 +290,51 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, whole
 
 
-def _told(source: str, text: str) -> Conf:
-    """Read what a broker tells of its settings."""
+def _runtime_conf(source: str, text: str) -> Conf:
+    """Return the conf in a broker's answer about its settings."""
     try:
-        found = json.loads(text)
+        settings = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise LintError(f"{source}: not JSON: {error}") from None
-    if not isinstance(found, dict) or not found:
+    if not isinstance(settings, dict) or not settings:
         raise LintError(f"{source}: found an empty object, expected one of settings")
-    return _conf_of(source, runtime_entries(found, text), is_told=True)
+    return _conf_of(source, runtime_entries(settings, text), is_runtime=True)
 
 
-def _conf_of(source: str, entries: Iterable[tuple[str, str, int]], *, is_told: bool) -> Conf:
-    """Make a conf of what a whole document says."""
+def _conf_of(source: str, entries: Iterable[tuple[str, str, int]], *, is_runtime: bool) -> Conf:
+    """Return the conf of the entries of a whole document."""
     written = {
-        key: Written(key, _plain(value) if is_told else value, source, line)
+        key: Written(key, _plain(value) if is_runtime else value, source, line)
         for key, value, line in entries
     }
-    return Conf(source, "", written, is_told=is_told)
+    return Conf(source, "", written, is_runtime=is_runtime)
 
 
 def _plain(value: str) -> str:
-    """Write a value as a file has it: without what Java puts around it."""
+    """Return a value as a file has it: without what Java puts around it."""
     if value in ("Optional.empty", "null"):
         return ""
     if optional := _OPTIONAL.fullmatch(value):
         return optional[1]
-    if listed := _LIST.fullmatch(value):
-        return ",".join(it.strip().strip('"') for it in listed[1].split(","))
+    if items := _LIST.fullmatch(value):
+        return ",".join(it.strip().strip('"') for it in items[1].split(","))
     return value
 
 
-def merged(written: Conf | None, told: Conf | None, release: str) -> Conf:
-    """Take what a broker tells for what holds, and its file for where that is written.
+def merged(written: Conf | None, runtime: Conf | None, release: str) -> Conf:
+    """Return a conf of what a broker says that holds, with the places where its file has it.
 
     Args:
         written: what its file says, if there is one.
-        told: what it tells itself, if it was asked.
+        runtime: what it tells itself, if it was asked.
         release: of both; empty if it is not known, and then the file is all that counts.
     """
-    if written is None or told is None:
-        (conf,) = [it for it in (written, told) if it is not None]
+    if written is None or runtime is None:
+        (conf,) = [it for it in (written, runtime) if it is not None]
         return replace(conf, release=release)
     if not release:
         return written
-    file, truth = replace(written, release=release), replace(told, release=release)
+    file, truth = replace(written, release=release), replace(runtime, release=release)
     holds = dict(file.written)
     overruled = []
     for key in _common(truth):
@@ -345,6 +345,6 @@ def merged(written: Conf | None, told: Conf | None, release: str) -> Conf:
     return replace(file, written=holds, overruled=tuple(overruled))
 
 
-def _common(told: Conf) -> Iterator[str]:
-    """List the keys that are told and known, in the order of the settings page."""
-    return (key for key in KEYS if key in told.written)
+def _common(runtime: Conf) -> Iterator[str]:
+    """Return the keys that the broker names and we know, in the order of the settings page."""
+    return (key for key in KEYS if key in runtime.written)

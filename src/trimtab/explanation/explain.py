@@ -39,7 +39,7 @@ More: TypeAlias = Callable[[Path, Mapping[str, Any]], Mapping[str, Any]]
 def explain(
     spark: SparkContext, recording: Recording, output: Path, more: More | None = None
 ) -> Explained:
-    """Explain a recording.
+    """Return the explanation of a recording, which is written to a folder as well.
 
     Writes `report.html`, `findings.json` and `tables/` into the output folder; each
     appears whole or not at all.
@@ -77,19 +77,19 @@ def explain(
 
 
 def _unread(accounting: Accounting) -> list[str]:
-    """Warn of files that were not read and may have been meant to be."""
+    """Return warnings of files that were not read and may have been meant to be."""
     unused = [
         f"{file.name}: not read: {file.reason}"
         for file in accounting.unused
         if file.reason in OVERSIGHTS
         or (file.reason == NOT_IN_LAYOUT and file.name.startswith(_READ_WHOLE))
     ]
-    found = [*accounting.faults, *unused]
-    more = len(found) - _UNREAD_MAX
+    warnings = [*accounting.faults, *unused]
+    more = len(warnings) - _UNREAD_MAX
     if more <= 0:
-        return found
+        return warnings
     noun = "file was" if more == 1 else "files were"
-    return [*found[:_UNREAD_MAX], f"{more} more {noun} not read: see the end of the page"]
+    return [*warnings[:_UNREAD_MAX], f"{more} more {noun} not read: see the end of the page"]
 
 
 def _accounting(accounting: Accounting) -> dict[str, Any]:

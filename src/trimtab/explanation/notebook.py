@@ -69,6 +69,6 @@ def show_page(page: Path, height: int) -> None:
 
 
 def _is_notebook() -> bool:
-    """Whether a kernel runs this, which draws what a terminal cannot."""
+    """Return whether a kernel runs this, which draws what a terminal cannot."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")

@@ -45,27 +45,27 @@ def known_words() -> dict[str, dict[str, str]]:
     }
 
 
-def pages_of(word: str, known: Mapping[str, Mapping[str, str]]) -> list[str]:
+def pages_of(word: str, texts_by_kind: Mapping[str, Mapping[str, str]]) -> list[str]:
     """Return the pages of a word, in Markdown; it may be a finding and a rule of lint at once.
 
     Args:
         word: what was asked for; capitals, hyphens and the package of a class do not count.
-        known: as `known_words` returns them.
+        texts_by_kind: as `known_words` returns them.
 
     Raises:
         WordError: nothing has this name.
     """
-    asked = _letters(word.rpartition(".")[2])
+    letters = _letters(word.rpartition(".")[2])
     pages = [
         f"# {name}\n\n{kind.capitalize()}.\n\n{_for_terminal(text)}\n"
-        for kind, texts in known.items()
+        for kind, texts in texts_by_kind.items()
         for name, text in texts.items()
-        if _letters(name) == asked
+        if _letters(name) == letters
     ]
     if pages:
         return pages
-    names = {_letters(name): name for texts in known.values() for name in texts}
-    close = get_close_matches(asked, names, n=_SUGGESTED, cutoff=_ALIKE)
+    names = {_letters(name): name for texts in texts_by_kind.values() for name in texts}
+    close = get_close_matches(letters, names, n=_SUGGESTED, cutoff=_ALIKE)
     nearest = ", ".join(names[each] for each in close) or "none that is alike"
     raise WordError(f"found {word!r}, expected a word of `trimtab help`; nearest: {nearest}")
 
@@ -85,8 +85,8 @@ def _listed(table: re.Match[str]) -> str:
     headings, *rows = _rows(table[0])
     entries = []
     for first, *others in rows:
-        named = zip(headings[1:], others, strict=True)
-        entries.append("; ".join([first, *(f"{name}: {cell}" for name, cell in named if cell)]))
+        cells = zip(headings[1:], others, strict=True)
+        entries.append("; ".join([first, *(f"{name}: {cell}" for name, cell in cells if cell)]))
     return "".join(f"- {entry}\n" for entry in entries)
 
 
@@ -110,8 +110,8 @@ def _page(name: str) -> str:
 
 def _by_page(folder: str) -> dict[str, str]:
     """Return the pages that the list of a folder names, by their headings."""
-    listed = re.findall(r"(?m)^\| \[[^]]+\]\(([\w-]+\.md)\)", _page(f"{folder}/index.md"))
-    return dict(_headed(_page(f"{folder}/{name}")) for name in listed)
+    pages = re.findall(r"(?m)^\| \[[^]]+\]\(([\w-]+\.md)\)", _page(f"{folder}/index.md"))
+    return dict(_headed(_page(f"{folder}/{name}")) for name in pages)
 
 
 def _headed(text: str) -> tuple[str, str]:
@@ -125,8 +125,8 @@ def _by_section(page: str, mark: str) -> dict[str, str]:
     """Return the sections of a page by their headings, as far as these are names."""
     # A section ends where one of its own rank or of a higher one begins.
     _, *sections = re.split(rf"(?m)^(?={mark}|# |## )", _page(page))
-    named = [_headed(section) for section in sections if section.startswith(mark)]
-    return {name: text for name, text in named if re.fullmatch(r"[a-z][a-z0-9_-]*", name)}
+    headed = [_headed(section) for section in sections if section.startswith(mark)]
+    return {name: text for name, text in headed if re.fullmatch(r"[a-z][a-z0-9_-]*", name)}
 
 
 def _by_row(page: str, text: Callable[[list[str]], str]) -> dict[str, str]:

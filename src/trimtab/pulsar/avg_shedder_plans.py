@@ -29,7 +29,7 @@ class Keys:
 
 
 def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
-    """Bring the keys up to date with the leader's averages.
+    """Return plans whose keys are up to date with the leader's averages.
 
     Properties:
         Noticing the same averages twice changes nothing more.
@@ -41,9 +41,9 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
         return Plans(plans.entries, averages)
     now = iter(_contents_now(plans, averages, keys))
     entries = {}
-    for inserted, found in plans.entries.items():
+    for inserted, group in plans.entries.items():
         left = []
-        for old in found:
+        for old in group:
             # One that was forgotten changes no more.
             plan = old if old.is_forgotten else _updated(old, next(now))
             if not plan.is_forgotten or keys.outlives(inserted, plan):
@@ -54,7 +54,7 @@ def noticed(plans: Plans, averages: BundleData | None, keys: Keys) -> Plans:
 
 
 def destination(plans: Plans, bundle: str, keys: Keys) -> str | None:
-    """Look up where a bundle is to go; None if nothing is planned for it."""
+    """Return where a bundle is to go; None if nothing is planned for it."""
     (content,) = keys.contents(plans.seen, [bundle])
     for plan in plans.entries.get(content, ()):
         if plan.content == content:
@@ -63,7 +63,7 @@ def destination(plans: Plans, bundle: str, keys: Keys) -> str | None:
 
 
 def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Plans:
-    """Put bundles' destinations in, one after the other: (bundle, broker).
+    """Return plans with destinations put in, one after the other: (bundle, broker).
 
     Quirks:
         If an equal key is there it stays, and its destination is replaced.
@@ -74,18 +74,18 @@ def planned(plans: Plans, targets: Iterable[tuple[str, str]], keys: Keys) -> Pla
     entries = _copied(plans.entries)
     contents = keys.contents(plans.seen, [bundle for bundle, _ in pairs])
     for (bundle, broker), content in zip(pairs, contents, strict=True):
-        found = list(entries.get(content, ()))
-        at = next((i for i, plan in enumerate(found) if plan.content == content), len(found))
-        old = found[at : at + 1] or [Plan(bundle, _number(plans.seen, bundle), content, False, "")]
-        found[at : at + 1] = [replace(old[0], broker=broker)]
-        entries[content] = tuple(found)
+        group = list(entries.get(content, ()))
+        at = next((i for i, plan in enumerate(group) if plan.content == content), len(group))
+        old = group[at : at + 1] or [Plan(bundle, _number(plans.seen, bundle), content, False, "")]
+        group[at : at + 1] = [replace(old[0], broker=broker)]
+        entries[content] = tuple(group)
     return replace(plans, entries=entries)
 
 
 def _copied(
     entries: Mapping[bytes, tuple[Plan, ...]],
 ) -> MutableMapping[bytes, tuple[Plan, ...]]:
-    """Copy entries to put some in, at a cost that hardly grows with how many there are."""
+    """Return a copy of entries to put some in; its cost hardly grows with how many there are."""
     if not isinstance(entries, ChainMap):
         return dict(entries) if len(entries) < _COPIED else ChainMap({}, dict(entries))
     latest, older = entries.maps
@@ -135,7 +135,7 @@ def _number(averages: BundleData | None, bundle: str) -> int:
 
 def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes | None]:
     """Return what each key that was not forgotten holds now, in order; None: it is forgotten."""
-    alive = [plan for found in plans.entries.values() for plan in found if not plan.is_forgotten]
+    alive = [plan for group in plans.entries.values() for plan in group if not plan.is_forgotten]
     rows = [averages.rows.get(plan.bundle, -1) for plan in alive]
     # A row of -1 gives some number, and is left out by itself.
     numbers = averages.numbers[rows].tolist() if averages.numbers.size else [-1] * len(rows)
@@ -147,7 +147,7 @@ def _contents_now(plans: Plans, averages: BundleData, keys: Keys) -> list[bytes 
 
 
 def _updated(plan: Plan, content: bytes | None) -> Plan:
-    """Let a key hold what the leader's object does, or what it held when it was forgotten."""
+    """Return a plan whose key holds what the leader's object does, or did when it was forgotten."""
     if content == plan.content:
         return plan
     if content is None:

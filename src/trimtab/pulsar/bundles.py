@@ -17,7 +17,7 @@ _SHIELDS_SYSTEM_NAMESPACE = "3.0.0"
 
 
 def namespace(bundle: str) -> str:
-    """Cut a bundle name at its last slash: `t/n/0x00000000_0x40000000` is of `t/n`."""
+    """Return a bundle name up to its last slash: `t/n/0x00000000_0x40000000` is of `t/n`."""
     return bundle.rpartition("/")[0]
 
 

@@ -59,10 +59,10 @@ def conf_entry(text: str) -> ConfEntry | None:
     text = without_script(text.removeprefix("\ufeff"))
     if not text.strip() or text.lstrip().startswith(("#", "!")):
         return None
-    found = _SETTING.fullmatch(text)
-    if found is None:
+    match = _SETTING.fullmatch(text)
+    if match is None:
         raise ConfError(f"found {text.strip()[:_SHOWN_MAX]!r}, expected key=value")
-    key, separator, value = found.groups()
+    key, separator, value = match.groups()
     if separator == ":":
         written = _YAML_VALUE.fullmatch(value)
         value = next((group for group in written.groups() if group), "") if written else value
@@ -71,27 +71,27 @@ def conf_entry(text: str) -> ConfEntry | None:
     return ConfEntry(key, value, separator == ":")
 
 
-def runtime_entries(found: Mapping[str, object], text: str) -> Iterator[tuple[str, str, int]]:
-    """Walk what a broker says of its effective settings.
+def runtime_entries(document: Mapping[str, object], text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the effective settings that a broker reports.
 
     Args:
-        found: the decoded document.
+        document: the decoded document.
         text: the document as it is written.
 
     Yields:
         Key, value as text, and the line, from 1, in which the key stands.
     """
     place = 0
-    for key, value in found.items():
+    for key, value in document.items():
         # Keys come in the document's order, so each is searched for behind the last one.
         at = re.compile(re.escape(json.dumps(key)) + r"\s*:").search(text, place)
         place = at.end() if at else place
-        told = value if isinstance(value, str) else json.dumps(value)
-        yield key, told, text.count("\n", 0, place) + 1
+        value_text = value if isinstance(value, str) else json.dumps(value)
+        yield key, value_text, text.count("\n", 0, place) + 1
 
 
 def without_script(text: str) -> str:
-    """Leave of a line of the image's start script the setting that it tells of.
+    """Return the setting that a line of the image's start script tells of.
 
     >>> without_script("[conf/broker.conf] Updating config loadBalancerEnabled=true")
     'loadBalancerEnabled=true'
@@ -100,7 +100,7 @@ def without_script(text: str) -> str:
 
 
 def helm_entries(text: str) -> Iterator[tuple[str, str, int]]:
-    """Walk the broker's settings in Helm values, or in a ConfigMap.
+    """Yield the broker's settings in Helm values, or in a ConfigMap.
 
     Where there is a `broker` with `configData`, that alone is read: other components have
     keys of the same names.  Otherwise every `configData` or `data` counts, and where there is
@@ -112,15 +112,15 @@ def helm_entries(text: str) -> Iterator[tuple[str, str, int]]:
     Quirks:
         Lists, flow mappings and texts of several lines are passed over: no setting is one.
     """
-    found = list(_scalars(text.removeprefix("\ufeff")))
-    under = [it for it in found if it[0] and it[0][-1] in _HEADINGS]
+    scalars = list(_scalars(text.removeprefix("\ufeff")))
+    under = [it for it in scalars if it[0] and it[0][-1] in _HEADINGS]
     own = [it for it in under if _SETTINGS_OF in it[0]]
-    for _, key, value, line in own or under or [it for it in found if not it[0]]:
+    for _, key, value, line in own or under or [it for it in scalars if not it[0]]:
         yield key.removeprefix(PREFIX), value, line
 
 
 def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
-    """Give every `key: value` of a YAML text: the headings above it, key, value and line."""
+    """Yield every `key: value` of a YAML text: the headings above it, key, value and line."""
     above: list[tuple[int, str]] = []
     block: int | None = None
     for number, line in enumerate(text.splitlines(), start=1):
@@ -129,12 +129,12 @@ def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
         if is_inside or not line.strip() or line.lstrip().startswith("#"):
             continue
         block = None
-        found = _KEY.fullmatch(line)
-        if found is None:
+        match = _KEY.fullmatch(line)
+        if match is None:
             continue
         while above and above[-1][0] >= indent:
             above.pop()
-        key, value = found[2], found[3].strip()
+        key, value = match[2], match[3].strip()
         if _BLOCK.fullmatch(value):
             block = indent
         elif not value or value.startswith("#"):
@@ -149,7 +149,7 @@ def is_dump(text: str) -> bool:
 
 
 def dumped_entries(text: str) -> Iterator[tuple[str, str, int]]:
-    """Walk `ServiceConfiguration(key=value, key=value, …)`, as a broker prints it when it starts.
+    """Yield settings of `ServiceConfiguration(key=value, …)`, as a broker prints it when it starts.
 
     The text may have been wrapped anywhere, in the middle of a word too, and cut off: a last
     value without an end is left out.

@@ -46,17 +46,17 @@ class Key:
     twin: str = ""
 
     def default(self, release: str) -> Value | None:
-        """Look up the default in a release or release line; None if it has no such key."""
+        """Return the default in a release or release line; None if it has no such key."""
         wanted = release_order(release)
-        found: Value | None = None
+        default: Value | None = None
         for since, value in self.defaults.items():
             if release_order(since) <= wanted:
-                found = value
-        return found
+                default = value
+        return default
 
 
 def _always(value: Value) -> Mapping[str, Value]:
-    """Give a key the same default in every release known."""
+    """Return the same default for every release known."""
     return {"2.10.0": value}
 
 

@@ -17,7 +17,7 @@ _TABLE_OF_TREES_MIN = 64
 
 
 def string_hash(text: str) -> int:
-    """Hash a string as Java does: 31·h + unit over UTF-16 units, in 32 bits.
+    """Return a string's hash as in Java: 31·h + unit over UTF-16 units, in 32 bits.
 
     Source:
         java.lang.String.hashCode, JDK 17
@@ -91,7 +91,7 @@ class ConcurrentHashMapKeys:
 
     @property
     def table_size(self) -> int:
-        """Slots of the table."""
+        """Return the number of slots of the table."""
         return len(self._bins)
 
     def put(self, key: str) -> None:
@@ -180,7 +180,7 @@ def concurrent_hash_map_order(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def spreads(keys: Sequence[str]) -> NDArray[np.int64]:
-    """Hash keys as Java's maps do, of which the low bits name the bin."""
+    """Return hashes of keys as in Java's maps, of which the low bits name the bin."""
     return np.fromiter((spread(key) for key in keys), np.int64, len(keys))
 
 
@@ -239,7 +239,7 @@ def concurrent_hash_map_walk(keys: Sequence[str], spread: NDArray[np.int64]) -> 
 def _walked_doubled(
     walked: NDArray[np.int64], spread: NDArray[np.int64], size: int
 ) -> NDArray[np.int64]:
-    """Split every bin in two as `_doubled` does, all at once."""
+    """Return every bin split in two as `_doubled` does, all at once."""
     bins, side = spread[walked] & (size - 1), spread[walked] & size
     goes_on = np.append(bins[:-1] == bins[1:], False)
     changes = np.cumsum(goes_on & np.append(side[:-1] != side[1:], False))
@@ -254,7 +254,7 @@ def _walked_doubled(
 
 @lru_cache(maxsize=1 << 17)
 def spread(key: str) -> int:
-    """Hash a key as both maps do, of which a table of n slots takes the remainder by n.
+    """Return a key's hash as in both maps, of which a table of n slots takes the remainder by n.
 
     Done once, though a key is put into one map after the other.
 
@@ -270,7 +270,7 @@ def _power_of_two(least: int) -> int:
 
 
 def _doubled(bins: list[list[str]]) -> list[list[str]]:
-    """Split every bin in two as ConcurrentHashMap.transfer does."""
+    """Return every bin split in two as ConcurrentHashMap.transfer does."""
     size = len(bins)
     table: list[list[str]] = [[] for _ in range(2 * size)]
     for i, chain in enumerate(bins):

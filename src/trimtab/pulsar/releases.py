@@ -21,7 +21,7 @@ _NEWEST_PATCH = 1_000_000
 
 @cache
 def release_order(release: str) -> tuple[int, int, int, int]:
-    """Give a key by which releases sort: 3.0.7 < 5.0.0-M1 < 5.0.0 < 5.0.
+    """Return a key by which releases sort: 3.0.7 < 5.0.0-M1 < 5.0.0 < 5.0.
 
     A line without a patch number counts as its newest release; whatever follows the
     patch number after a hyphen (`-M1`, `-SNAPSHOT`) marks what came before the release.
@@ -40,7 +40,7 @@ def release_order(release: str) -> tuple[int, int, int, int]:
 
 @cache
 def release_line(release: str) -> str:
-    """Name the line whose decisions a release makes: 4.0.8 is of line 4.0.
+    """Return the line whose decisions a release makes: 4.0.8 is of line 4.0.
 
     A release of no measured line counts to the nearest line below it, so 3.2.4 to 3.0
     and 4.1.0 to 4.0: strategies were carried forward, rarely changed.
@@ -56,7 +56,7 @@ def release_line(release: str) -> str:
 
 
 def newest_entry(entries: Mapping[tuple[str, str], Entry], name: str, release: str) -> Entry | None:
-    """Look up what a name stands for in a release: its newest entry that is not newer.
+    """Return what a name stands for in a release: its newest entry that is not newer.
 
     Args:
         entries: (name, release from which on) → what it stands for.

@@ -21,7 +21,7 @@ _UNWEIGHTED = tuple(RESOURCES.index(name) for name in RESOURCES if name != "memo
 
 
 def weighted_usage(load: ClusterLoad, weights: ResourceWeights) -> Floats:
-    """Take each broker's busiest resource, after weighing, as its usage.
+    """Return each broker's busiest resource, after weighing, as its usage.
 
     Returns:
         (n_brokers,) fraction.
@@ -51,7 +51,7 @@ def weighted_usage(load: ClusterLoad, weights: ResourceWeights) -> Floats:
 
 
 def busiest_resource(usage: Floats, limit: Floats, weights: ResourceWeights) -> Floats:
-    """Take the busiest resource after weighing, where there is no whole load.
+    """Return the busiest resource after weighing, where there is no whole load.
 
     Args:
         usage: (n, 5) as reported; columns are RESOURCES.
@@ -73,7 +73,7 @@ def busiest_resource(usage: Floats, limit: Floats, weights: ResourceWeights) -> 
 
 
 def unweighted_usage(load: ClusterLoad) -> Floats:
-    """Take each broker's busiest resource, heap aside, as its usage.
+    """Return each broker's busiest resource, heap aside, as its usage.
 
     Returns:
         (n_brokers,) fraction.
@@ -95,7 +95,7 @@ def unweighted_usage(load: ClusterLoad) -> Floats:
 def smoothed(
     history: History, brokers: Sequence[str], usage: Floats, history_share: float
 ) -> Floats:
-    """Blend each broker's usage with its history; without any, take the usage itself.
+    """Return each broker's usage blended with its history; without any, the usage itself.
 
     Args:
         history: smoothed usage so far.
@@ -127,7 +127,7 @@ def smoothed(
 
 
 def blended(before: Floats, now: Floats, history_share: float) -> Floats:
-    """Weigh what was with what is, as all of Pulsar's smoothing does.
+    """Return what was, weighed with what is, as all of Pulsar's smoothing does.
 
     Source:
         Besides those of `smoothed`: BrokerLoadData.updateWeightedMaxEMA and
@@ -139,7 +139,7 @@ def blended(before: Floats, now: Floats, history_share: float) -> Floats:
 
 
 def remember(history: History, brokers: Sequence[str], usage: Floats) -> History:
-    """Put brokers' smoothed usage into the history; other brokers keep theirs.
+    """Return the history with brokers' smoothed usage; other brokers keep theirs.
 
     Properties:
         Remembering the same twice changes nothing more.
@@ -154,7 +154,7 @@ def remember(history: History, brokers: Sequence[str], usage: Floats) -> History
 def remember_at(
     history: History, brokers: tuple[str, ...], positions: Ints, usage: Floats
 ) -> History:
-    """Put the smoothed usage of some of the brokers of a load into the history.
+    """Return the history with the smoothed usage of some of the brokers of a load.
 
     Args:
         history: smoothed usage so far.
@@ -178,7 +178,7 @@ def remember_at(
 
 
 def forget(history: History, active_brokers: Collection[str]) -> History:
-    """Drop the history of brokers that left.
+    """Return the history without that of brokers that left.
 
     Properties:
         Keeps exactly the brokers that are both in the history and active, in order.
@@ -192,7 +192,7 @@ def forget(history: History, active_brokers: Collection[str]) -> History:
 
 
 def keep(memory: Memory, active_brokers: Collection[str]) -> Memory:
-    """Keep what is remembered of brokers that left: the strategy never hears of it.
+    """Return all that is remembered, brokers that left included: the strategy never hears of it.
 
     Source:
         Classes without `onActiveBrokersChange`, among them ThresholdShedder of 2.10.
@@ -202,19 +202,19 @@ def keep(memory: Memory, active_brokers: Collection[str]) -> Memory:
 
 
 def no_state(load: ClusterLoad, memory: object, settings: object) -> Mapping[str, Any]:
-    """Lay out a memory of which the recorded decisions say nothing."""
+    """Return no state, for a memory of which the recorded decisions say nothing."""
     del load, memory, settings
     return {}
 
 
 def smoothed_state(load: ClusterLoad, memory: History, settings: object) -> Mapping[str, Any]:
-    """Lay a history out in the words of the recorded decisions."""
+    """Return a history in the words of the recorded decisions."""
     del load, settings
     return {"avg": dict(zip(memory.brokers, memory.usage.tolist(), strict=True))}
 
 
 def mean_in_order(values: Floats) -> float:
-    """Average the values as the Java does: one sum from front to back, then one division.
+    """Return the mean as the Java does: one sum from front to back, then one division.
 
     Properties:
         Equal, bit for bit, to a loop of additions; `np.mean` adds in pairs and is not.
@@ -228,7 +228,7 @@ def mean_in_order(values: Floats) -> float:
 
 
 def descending(values: Floats) -> Ints:
-    """Order values from the largest down, as Java sorts by `Double.compare` backwards.
+    """Return the order from the largest down, as Java sorts by `Double.compare` backwards.
 
     Returns:
         Positions in `values`.
@@ -241,7 +241,7 @@ def descending(values: Floats) -> Ints:
 
 
 def ascending(values: Floats) -> Ints:
-    """Order values from the smallest up, as Java sorts by `Double.compare`.
+    """Return the order from the smallest up, as Java sorts by `Double.compare`.
 
     Returns:
         Positions in `values`.
@@ -275,14 +275,14 @@ class _Reports:
 
 @lru_cache(maxsize=4)
 def _weighed_once(reports: _Reports) -> Floats:
-    """Weigh reports that nobody can change."""
+    """Return weighed usage of reports that nobody can change."""
     usage = busiest_resource(reports.usage, reports.limit, reports.weights)
     usage.flags.writeable = False
     return usage
 
 
 def _percent(usage: Floats, limit: Floats) -> NDArray[np.float32]:
-    """Compute (n, 5) percent in 32 bits, 0 where there is no limit."""
+    """Return (n, 5) percent in 32 bits, 0 where there is no limit."""
     with np.errstate(all="ignore"):
         ratio = usage.astype(np.float32) / limit.astype(np.float32)
         known = np.where(limit > 0, ratio, np.float32(0))
@@ -290,7 +290,7 @@ def _percent(usage: Floats, limit: Floats) -> NDArray[np.float32]:
 
 
 def _largest(columns: NDArray[Any]) -> NDArray[Any]:
-    """Take each row's maximum by `>` alone, as the Java does, so that NaN never wins."""
+    """Return each row's maximum by `>` alone, as the Java does, so that NaN never wins."""
     largest = np.full(columns.shape[0], -np.inf, dtype=columns.dtype)
     for column in columns.T:
         largest = np.where(column > largest, column, largest)

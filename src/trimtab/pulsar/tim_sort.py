@@ -24,7 +24,7 @@ class ContradictionError(ValueError):
 
 
 def tim_sorted(items: Sequence[T], compare: Comparison[T]) -> list[T]:
-    """Sort as `java.util.TimSort` does, comparison by comparison.
+    """Return the items sorted as `java.util.TimSort` does, comparison by comparison.
 
     Args:
         items: what to sort.
@@ -55,7 +55,7 @@ def tim_sorted(items: Sequence[T], compare: Comparison[T]) -> list[T]:
 
 
 def _run_min(count: int) -> int:
-    """Choose the least length of a run, so that the number of runs is near a power of two."""
+    """Return the least length of a run, so that the number of runs is near a power of two."""
     is_odd = 0
     while count >= _MERGE_MIN:
         is_odd |= count & 1
@@ -64,7 +64,7 @@ def _run_min(count: int) -> int:
 
 
 def _run(items: Sequence[T], compare: Comparison[T]) -> list[T]:
-    """Take the longest run at the front: rising, or strictly falling and then reversed."""
+    """Return the longest run at the front: rising, or strictly falling and then reversed."""
     if len(items) == 1:
         return list(items)
     is_falling = compare(items[1], items[0]) < 0
@@ -88,7 +88,7 @@ def _insert(run: list[T], item: T, compare: Comparison[T]) -> None:
 
 
 def _gallop(run: Sequence[T], hint: int, is_before: Callable[[T], bool]) -> int:
-    """Count the items for which `is_before` holds, in doubling steps from a hint.
+    """Return for how many items `is_before` holds, counted in doubling steps from a hint.
 
     The Java's `gallopLeft` and `gallopRight`, which differ in the test alone.
     """
@@ -135,7 +135,7 @@ class _Sorting(Generic[T]):
                 return
 
     def finish(self) -> list[T]:
-        """Merge all that is left, from the top."""
+        """Return all that is left, merged from the top."""
         while len(self.runs) > 1:
             i = len(self.runs) - 2
             self._merge_at(i - 1 if i and len(self.runs[i - 1]) < len(self.runs[i + 1]) else i)
@@ -208,7 +208,7 @@ class _Merge(Generic[T]):
                 return max(gallop_min, 0) + 2
 
     def result(self) -> list[T]:
-        """Join what was taken with what is left."""
+        """Return what was taken, and behind it what is left."""
         one, two = self.sides
         spare = one if self.is_forward else two
         if not spare:
@@ -226,7 +226,7 @@ class _Merge(Generic[T]):
         return 0 if self.compare(two[-1], one[-1]) < 0 else 1
 
     def _stride(self, side: int) -> int:
-        """Count the items of one run that come before the next item of the other."""
+        """Return how many items of one run come before the next item of the other."""
         run, other = self.sides[side], self.sides[1 - side]
         item = other[0 if self.is_forward else -1]
         least = 1 if side else 0  # of equals those of the first run come first

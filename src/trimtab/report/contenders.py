@@ -145,7 +145,7 @@ def letters_of(scenarios: Iterable[Given]) -> dict[str, str]:
 
 
 def identity(strategy: Given) -> str:
-    """Return a strategy from all others."""
+    """Return what a strategy is known by from all others: its classes, release and settings."""
     keys = ("shedder", "placement", "release")
     return " ".join([*(text(strategy, key) for key in keys), str(part(strategy, "settings"))])
 

@@ -369,5 +369,8 @@ def _last_line(text: str) -> str:
     task = re.findall(r"most recent failure: .*?\): (.+)", text)
     frames = ("at ", "... ", "Driver stacktrace:")
     messages = [line for line in lines if not line.startswith(frames)]
-    cancelled = re.findall(r"cancelled because (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
-    return (cancelled or python or task or messages or ["no message"])[-1]
+    cancelled, stream = (
+        re.findall(rf"{before} (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
+        for before in ("cancelled because", "terminated with exception:")
+    )
+    return (cancelled or python or task or stream or messages or ["no message"])[-1]

@@ -110,7 +110,7 @@ FINDINGS: Mapping[str, FindingEntry] = {
 }
 
 
-def found(night: Night) -> list[Finding]:
+def all_findings(night: Night) -> list[Finding]:
     """Return what every rule finds, in order of time, then of the kinds above."""
     order = {code: i for i, code in enumerate(FINDINGS)}
     findings = [finding for entry in FINDINGS.values() for finding in entry.rule(night)]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.reported import BrokerReports
-from trimtab.diagnose.standing import percent
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
+from trimtab.diagnose.reports import BrokerReports
 
 #: More than this share of the limit cannot be; a window's edge allows for a little.
 _FULL = 1.05
@@ -29,12 +29,14 @@ def bad_nic_limit(night: Night) -> list[Finding]:
     Source:
         LocalBrokerData.java, impl/LinuxBrokerHostUsageImpl.java, 4.0.8 (#14906, #18598)
     """
-    found = [f for b, r in night.reports.items() if (f := _reported(b, r)) is not None]
-    known = {finding.brokers[0] for finding in found}
-    for log, lines in grouped(told(night, "nic-speed-unknown"), lambda e: e.log_broker).items():
+    findings = [f for b, r in night.reports.items() if (f := _reported(b, r)) is not None]
+    brokers = {finding.brokers[0] for finding in findings}
+    for log, lines in grouped(
+        other_events(night, "nic-speed-unknown"), lambda e: e.log_broker
+    ).items():
         broker = night.names.get(log, log)
-        if broker not in known:
-            found.append(
+        if broker not in brokers:
+            findings.append(
                 Finding(
                     code="bad-nic-limit",
                     severity="medium",
@@ -49,7 +51,7 @@ def bad_nic_limit(night: Night) -> list[Finding]:
                     numbers={"lines": len(lines)},
                 )
             )
-    return found
+    return findings
 
 
 def _reported(broker: str, reports: BrokerReports) -> Finding | None:
@@ -59,24 +61,24 @@ def _reported(broker: str, reports: BrokerReports) -> Finding | None:
     without = np.flatnonzero(((limit == 0) & (usage > 0)).any(axis=1))
     if len(over) >= _REPORTS:
         at, worst = int(over[0]), float(share.max())
-        said = (
+        text = (
             f"More than the limit went through in {len(over)} reports, at worst {percent(worst)}."
         )
-        return _finding(broker, reports, at, "high", said)
+        return _finding(broker, reports, at, "high", text)
     if len(without) >= _REPORTS:
-        said = f"In {len(without)} reports there is traffic and no limit, which counts as 0 %."
-        return _finding(broker, reports, int(without[0]), "medium", said)
+        text = f"In {len(without)} reports there is traffic and no limit, which counts as 0 %."
+        return _finding(broker, reports, int(without[0]), "medium", text)
     return None
 
 
-def _finding(broker: str, reports: BrokerReports, at: int, severity: str, said: str) -> Finding:
+def _finding(broker: str, reports: BrokerReports, at: int, severity: str, text: str) -> Finding:
     return Finding(
         code="bad-nic-limit",
         severity=severity,
         time=reports.times[at],
         round=0,
         title=f"The network of {broker} has another speed than it reports",
-        text=said,
+        text=text,
         better="the true speed",
         advice=f"Set {_SETTING} to what one broker's network can do.",
         brokers=(broker,),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from trimtab.diagnose.broker_loads import percent, points
 from trimtab.diagnose.entry import FindingEntry, Need
-from trimtab.diagnose.night import Decided, Finding, Night
-from trimtab.diagnose.standing import percent, points
+from trimtab.diagnose.night import Decisions, Finding, Night
 from trimtab.pulsar.model import Reason
 
 #: Points between the hottest broker and the coolest that somebody would want to be gone.
@@ -36,17 +36,17 @@ def blind_to_imbalance(night: Night) -> list[Finding]:
     if not night.has_settings:
         # Other thresholds than the defaults would have other rounds.
         return []
-    return [_finding(night, *stretch) for stretch in _stretches(night.decided)]
+    return [_finding(night, *stretch) for stretch in _stretches(night.decisions)]
 
 
-def _stretches(decided: Decided) -> Iterator[tuple[int, int]]:
+def _stretches(decisions: Decisions) -> Iterator[tuple[int, int]]:
     """Yield (first, end) of each stretch of rounds."""
     first: int | None = None
-    for i in range(len(decided.times) + 1):
+    for i in range(len(decisions.times) + 1):
         is_blind = (
-            i < len(decided.times) and not decided.unloads[i] and _spread(decided, i) >= _WIDE
+            i < len(decisions.times) and not decisions.unloads[i] and _spread(decisions, i) >= _WIDE
         )
-        is_same = first is not None and is_blind and decided.terms[i] == decided.terms[first]
+        is_same = first is not None and is_blind and decisions.terms[i] == decisions.terms[first]
         if is_same:
             continue
         if first is not None and i - first >= _ROUNDS:
@@ -54,37 +54,37 @@ def _stretches(decided: Decided) -> Iterator[tuple[int, int]]:
         first = i if is_blind else None
 
 
-def _spread(decided: Decided, i: int) -> float:
-    usage = decided.usage[decided.offsets[i] : decided.offsets[i + 1]]
+def _spread(decisions: Decisions, i: int) -> float:
+    usage = decisions.usage[decisions.offsets[i] : decisions.offsets[i + 1]]
     return float(usage.max() - usage.min()) if len(usage) > 1 else 0.0
 
 
 def _finding(night: Night, first: int, end: int) -> Finding:
-    decided = night.decided
+    decisions = night.decisions
     reasons: Counter[str] = Counter()
     for i in range(first, end):
-        start = int(decided.offsets[i])
-        hot = start + int(np.argmax(decided.usage[start : decided.offsets[i + 1]]))
-        reasons[decided.reasons[hot]] += 1
-    widest = max(range(first, end), key=lambda i: _spread(decided, i))
-    start, stop = int(decided.offsets[widest]), int(decided.offsets[widest + 1])
-    hot, cool = (start + int(pick(decided.usage[start:stop])) for pick in (np.argmax, np.argmin))
-    is_weak = bool(decided.throughput[hot] < decided.throughput[cool])
-    why, advice = _why(night, _decisive(reasons), decided.scores[hot], widest, is_weak)
-    usage, spread = float(decided.usage[hot]), _spread(decided, widest)
+        start = int(decisions.offsets[i])
+        hot = start + int(np.argmax(decisions.usage[start : decisions.offsets[i + 1]]))
+        reasons[decisions.reasons[hot]] += 1
+    widest = max(range(first, end), key=lambda i: _spread(decisions, i))
+    start, stop = int(decisions.offsets[widest]), int(decisions.offsets[widest + 1])
+    hot, cool = (start + int(pick(decisions.usage[start:stop])) for pick in (np.argmax, np.argmin))
+    is_weak = bool(decisions.throughput[hot] < decisions.throughput[cool])
+    why, advice = _why(night, _decisive(reasons), decisions.scores[hot], widest, is_weak)
+    usage, spread = float(decisions.usage[hot]), _spread(decisions, widest)
     return Finding(
         code="blind-to-imbalance",
         severity="medium" if usage >= 0.5 else "low",
-        time=decided.times[first],
-        round=max(decided.numbers[: first + 1]),
+        time=decisions.times[first],
+        round=max(decisions.numbers[: first + 1]),
         title=f"{points(spread)} between brokers, and nothing moved for {end - first} rounds",
         text=(
-            f"At the widest {decided.brokers[hot]} stood at {percent(usage)} and "
-            f"{decided.brokers[cool]} at {percent(float(decided.usage[cool]))}. {why}"
+            f"At the widest {decisions.brokers[hot]} stood at {percent(usage)} and "
+            f"{decisions.brokers[cool]} at {percent(float(decisions.usage[cool]))}. {why}"
         ),
-        better=f"move load from {decided.brokers[hot]} to {decided.brokers[cool]}",
+        better=f"move load from {decisions.brokers[hot]} to {decisions.brokers[cool]}",
         advice=advice,
-        brokers=(decided.brokers[hot], decided.brokers[cool]),
+        brokers=(decisions.brokers[hot], decisions.brokers[cool]),
         numbers={"rounds": end - first, "spread": spread, "reasons": dict(reasons)},
     )
 
@@ -96,7 +96,7 @@ def _decisive(reasons: Counter[str]) -> str:
 
 
 def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) -> tuple[str, str]:
-    """Say why the hottest broker was left alone, and what to change."""
+    """Return why the hottest broker was left alone, and what to change."""
     if reason == Reason.HIT_COUNT:
         return (
             "The pairs were far enough apart, but not for enough rounds in a row.",
@@ -117,7 +117,7 @@ def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) ->
     if reason in (Reason.SOLE_BUNDLE, Reason.NO_BUNDLES):
         return "It had no bundle that could go.", "Split its bundles."
     if night.shedder == "ThresholdShedder":
-        bar = night.decided.averages[widest] + night.threshold
+        bar = night.decisions.averages[widest] + night.threshold
         return (
             f"Its score was {percent(float(score))} and the bar {percent(bar)}: nobody passed it.",
             "Set lowerBoundarySheddingEnabled = true for brokers that stay idle, or lower "

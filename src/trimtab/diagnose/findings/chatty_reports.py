@@ -10,7 +10,7 @@ import numpy as np
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.reported import BrokerReports
+from trimtab.diagnose.reports import BrokerReports
 from trimtab.pulsar.model import RESOURCES, Flags
 from trimtab.pulsar.settings import SettingError
 from trimtab.pulsar.settings.reader import Reader
@@ -37,14 +37,14 @@ def chatty_reports(night: Night) -> list[Finding]:
         4.0.8 (#17598, #19559)
     """
     threshold = _threshold(night)
-    found = []
+    findings = []
     for broker, reports in night.reports.items():
         idle = _needless(reports, threshold)
         times = [time for time, is_idle in zip(reports.times[1:], idle, strict=True) if is_idle]
         densest = _densest(times)
         if densest.reports >= _WRITES:
-            found.append(_finding(broker, reports, idle, densest))
-    return found
+            findings.append(_finding(broker, reports, idle, densest))
+    return findings
 
 
 def _threshold(night: Night) -> float:
@@ -55,7 +55,7 @@ def _threshold(night: Night) -> float:
 
 
 def _needless(reports: BrokerReports, threshold: float) -> Flags:
-    """Tell of each report but the first whether nothing but a resource had changed."""
+    """Return of each report but the first whether nothing but a resource had changed."""
     stamps = np.array([time.timestamp() for time in reports.times])
     is_soon = np.diff(stamps) < _AGE.total_seconds()
     is_same = np.ones(len(stamps) - 1, np.bool_)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Night, Round
-from trimtab.diagnose.standing import percent
 
 #: Usage below this is a first sample of the CPU, a mean since 1970.
 _SAMPLED_MIN = 0.001
@@ -29,7 +29,7 @@ def cold_cpu(night: Night) -> list[Finding]:
     Source:
         impl/LinuxBrokerHostUsageImpl.java, 4.0.8: lastCollection of 0 at the first call
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         if not logged.moves or logged.average is None or logged.threshold is None:
             continue
@@ -39,8 +39,8 @@ def cold_cpu(night: Night) -> list[Finding]:
         for source in dict.fromkeys(move.source for move in logged.moves):
             state = logged.brokers.get(source)
             if state is not None and state.smoothed is not None and state.smoothed < bar[0]:
-                found.append(_finding(logged, source, state.smoothed, bar))
-    return found
+                findings.append(_finding(logged, source, state.smoothed, bar))
+    return findings
 
 
 def _true_bar(night: Night, logged: Round) -> tuple[float, str] | None:

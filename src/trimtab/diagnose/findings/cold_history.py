@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trimtab.diagnose.broker_loads import percent, points
 from trimtab.diagnose.cure import Change, Cure, many, place
 from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import BrokerState, Finding, Night, Round
-from trimtab.diagnose.standing import percent, points
 
 _SETTING = "loadBalancerHistoryResourcePercentage"
 
@@ -35,14 +35,14 @@ def cold_history(night: Night) -> list[Finding]:
 
 def _widest(night: Night, logged: Round) -> tuple[str, float, float] | None:
     """Return the broker whose score is farthest from its usage, if that is far."""
-    known = [
+    scores = [
         (broker, state.usage, state.smoothed)
         for broker, state in logged.brokers.items()
         if state.usage is not None and state.smoothed is not None
     ]
-    if not known:
+    if not scores:
         return None
-    widest = max(known, key=lambda entry: abs(entry[1] - entry[2]))
+    widest = max(scores, key=lambda entry: abs(entry[1] - entry[2]))
     return widest if abs(widest[1] - widest[2]) > night.threshold else None
 
 

@@ -21,14 +21,14 @@ def emptied_broker(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java and impl/UniformLoadShedder.java findBundlesForUnloading,
         4.0.8 (#21905)
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         for source in dict.fromkeys(move.source for move in logged.moves):
             had = _had(night, logged, source)
             moves = [move for move in logged.moves if move.source == source]
             if had and len(moves) >= max(_BUNDLES, _SHARE * had):
-                found.append(_finding(logged, source, had, moves))
-    return found
+                findings.append(_finding(logged, source, had, moves))
+    return findings
 
 
 def _had(night: Night, logged: Round, broker: str) -> int | None:

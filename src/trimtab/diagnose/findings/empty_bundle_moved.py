@@ -22,12 +22,12 @@ def empty_bundle_moved(night: Night) -> list[Finding]:
     Source:
         impl/UniformLoadShedder.java findBundlesForUnloading, 4.0.8 (#21214)
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         empty = [move for move in logged.moves if _is_empty(night, move)]
         if empty:
-            found.append(_finding(empty, len(logged.moves)))
-    return found
+            findings.append(_finding(empty, len(logged.moves)))
+    return findings
 
 
 def _is_empty(night: Night, move: Move) -> bool:

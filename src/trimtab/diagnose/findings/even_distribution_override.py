@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trimtab.diagnose.broker_loads import broker_loads, percent, points
 from trimtab.diagnose.cure import Change, Cure, many, place
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.standing import percent, points, standing
 
 _SETTING = "loadBalancerDistributeBundlesEvenlyEnabled"
 
@@ -24,17 +24,17 @@ def even_distribution_override(night: Night) -> list[Finding]:
     Source:
         impl/LoadManagerShared.java removeMostServicingBrokersForNamespace, 4.0.8 (#16059)
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         for move in logged.moves:
             finding = _finding(night, logged, move) if is_forced(move) else None
             if finding is not None:
-                found.append(finding)
-    return found
+                findings.append(finding)
+    return findings
 
 
 def is_forced(move: Move) -> bool:
-    """Tell whether the filter, done again, left the logged single candidate."""
+    """Return whether the filter, done again, left the logged single candidate."""
     draw = move.draw
     return (
         draw is not None
@@ -45,14 +45,14 @@ def is_forced(move: Move) -> bool:
 
 
 def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
-    stood, target = standing(night, logged, move), move.target
-    if stood is None or target is None or target not in stood.usage:
+    loads, target = broker_loads(night, logged, move), move.target
+    if loads is None or target is None or target not in loads.usage:
         return None
-    right = stood.coolest(but=move.source)
-    if right is None or not stood.is_cooler(right, target):
+    right = loads.coolest(but=move.source)
+    if right is None or not loads.is_cooler(right, target):
         return None
-    usage, gap = stood.usage[target], stood.usage[target] - stood.usage[right]
-    signs = (usage > stood.average()) + (gap >= night.margin)
+    usage, gap = loads.usage[target], loads.usage[target] - loads.usage[right]
+    signs = (usage > loads.average()) + (gap >= night.margin)
     return Finding(
         code="even-distribution-override",
         severity=("low", "medium", "high")[signs],
@@ -61,8 +61,8 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
         title=f"{target} was the only candidate, and {right} was cooler",
         text=(
             f"The filter left the broker with the fewest bundles of the namespace. It stood at "
-            f"{percent(usage)}, number {stood.rank(target)} of {len(stood.usage)} from the "
-            f"hottest, and {right} at {percent(stood.usage[right])} ({stood.basis})."
+            f"{percent(usage)}, number {loads.rank(target)} of {len(loads.usage)} from the "
+            f"hottest, and {right} at {percent(loads.usage[right])} ({loads.basis})."
         ),
         better=f"{right}, {points(gap)} cooler",
         advice=f"{_SETTING} = false; 5.0 has it so by default.",
@@ -70,7 +70,7 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
         bundles=(move.bundle,),
         moves=(move.id,),
         evidence=move.evidence,
-        numbers={"target_usage": usage, "cooler_usage": stood.usage[right]},
+        numbers={"target_usage": usage, "cooler_usage": loads.usage[right]},
     )
 
 

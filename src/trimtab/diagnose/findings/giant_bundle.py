@@ -8,9 +8,9 @@ from datetime import datetime
 
 import numpy as np
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Heavy, Night, Usage
-from trimtab.diagnose.standing import percent
 from trimtab.pulsar.model import Floats
 
 #: A bundle with so many even shares of the traffic makes any broker hot.
@@ -28,8 +28,8 @@ def giant_bundle(night: Night) -> list[Finding]:
     Quirks:
         On a cluster that is idle or balanced in spite of it the bundle harms nobody.
     """
-    told = [_mean(each.times, each.throughput, night.end) for each in night.reports.values()]
-    carried = [each for each in told if not math.isnan(each)]
+    means = [_mean(each.times, each.throughput, night.end) for each in night.reports.values()]
+    carried = [each for each in means if not math.isnan(each)]
     if len(carried) < 3:
         return []
     even = math.fsum(carried) / len(carried)
@@ -46,12 +46,12 @@ def giant_bundle(night: Night) -> list[Finding]:
 
 
 def _mean_usage(night: Night) -> dict[str, float]:
-    told: dict[str, list[Usage]] = {}
+    by_broker: dict[str, list[Usage]] = {}
     for usage in night.usages:
-        told.setdefault(usage.broker, []).append(usage)
+        by_broker.setdefault(usage.broker, []).append(usage)
     means = {
         broker: _mean([each.time for each in mine], _fractions(mine), night.end)
-        for broker, mine in told.items()
+        for broker, mine in by_broker.items()
     }
     return {broker: mean for broker, mean in means.items() if not math.isnan(mean)}
 
@@ -60,12 +60,12 @@ def _fractions(usages: Sequence[Usage]) -> Floats:
     return np.array([math.nan if each.usage is None else each.usage for each in usages])
 
 
-def _mean(times: Sequence[datetime], told: Floats, end: datetime | None) -> float:
+def _mean(times: Sequence[datetime], series: Floats, end: datetime | None) -> float:
     """Return the mean over time of what holds until it is told anew; NaN if nothing is told."""
     until = (*times[1:], max(end or times[-1], times[-1]))
     held_s = [(b - a).total_seconds() for a, b in zip(times, until, strict=True)]
-    is_told = ~np.isnan(told)
-    values, weights = told[is_told], np.array(held_s)[is_told]
+    is_number = ~np.isnan(series)
+    values, weights = series[is_number], np.array(held_s)[is_number]
     if not values.size:
         return math.nan
     return float(np.average(values, weights=weights) if weights.any() else values.mean())

@@ -6,7 +6,7 @@ import numpy as np
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.watched import grouped, told_in_rounds
+from trimtab.diagnose.other_events import events_in_rounds, grouped
 
 #: The strongest broker has so many times the CPU of the weakest.
 _RATIO = 1.5
@@ -29,16 +29,16 @@ def heterogeneous_brokers(night: Night) -> list[Finding]:
     """
     lines = [
         event
-        for _, event in told_in_rounds(night, "too-little-to-shed")
+        for _, event in events_in_rounds(night, "too-little-to-shed")
         if event.broker
         and event.target
         and event.numbers.get("offload_mbyte_s", 0.0) < 0
         and event.numbers.get("offload_rate", 0.0) < 0
     ]
-    rounds = {id(event): n for n, event in told_in_rounds(night, "too-little-to-shed")}
+    rounds = {id(event): n for n, event in events_in_rounds(night, "too-little-to-shed")}
     pairs = grouped(lines, lambda event: (event.broker or "", event.target or ""))
-    found = [_dead_end(pair, same, rounds[id(same[0])]) for pair, same in pairs.items()]
-    return found + _unlike(night)
+    findings = [_dead_end(pair, same, rounds[id(same[0])]) for pair, same in pairs.items()]
+    return findings + _unlike(night)
 
 
 def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding:
@@ -65,8 +65,8 @@ def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding
 
 def _unlike(night: Night) -> list[Finding]:
     """Compare CPUs by the median of what each reports: its first report may be of the host."""
-    told = {broker: reports.limit[:, 0] for broker, reports in night.reports.items()}
-    cpu = {b: float(np.nanmedian(each)) for b, each in told.items() if not np.isnan(each).all()}
+    limits = {broker: reports.limit[:, 0] for broker, reports in night.reports.items()}
+    cpu = {b: float(np.nanmedian(each)) for b, each in limits.items() if not np.isnan(each).all()}
     cpu = {broker: limit for broker, limit in cpu.items() if limit > 0}
     blind = sorted({night.shedder, night.placer} & _BY_TRAFFIC)
     if len(cpu) < 2 or not blind or max(cpu.values()) < _RATIO * min(cpu.values()):

@@ -8,7 +8,7 @@ import numpy as np
 
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night
-from trimtab.diagnose.reported import BundleReports
+from trimtab.diagnose.reports import BundleReports
 
 #: A peak is so many times the median before, and the median after.
 _PEAK = 1.5
@@ -34,13 +34,13 @@ def jitter_chasing(night: Night) -> list[Finding]:
     Source:
         impl/UniformLoadShedder.java findBundlesForUnloading, 4.0.8
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         if logged.strategy in _HASTY or night.history_share == 0:
             peaks = [(move, peak) for move in logged.moves if (peak := _peak(night, move))]
             if peaks:
-                found.append(_finding(len(logged.moves), peaks))
-    return found
+                findings.append(_finding(len(logged.moves), peaks))
+    return findings
 
 
 def _peak(night: Night, move: Move) -> tuple[float, float, float] | None:
@@ -62,8 +62,8 @@ def _peak(night: Night, move: Move) -> tuple[float, float, float] | None:
 def _level(reports: BundleReports, since: datetime, until: datetime) -> float:
     """Return the median of a bundle's traffic over a time, bytes/s."""
     looks = [since + i * _STEP for i in range(int((until - since) / _STEP))]
-    known = [i for look in looks if (i := reports.at(look)) is not None]
-    return float(np.median(reports.throughput[known]))
+    positions = [i for look in looks if (i := reports.at(look)) is not None]
+    return float(np.median(reports.throughput[positions]))
 
 
 def _finding(moved: int, peaks: list[tuple[Move, tuple[float, float, float]]]) -> Finding:

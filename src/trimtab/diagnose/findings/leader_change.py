@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.watched import round_at, told
+from trimtab.diagnose.other_events import other_events, round_at
 
 _ELECTED = ("elected-leader", "leadership-acquired")
 #: From so many changes on somebody should look.
@@ -28,7 +28,7 @@ def leader_change(night: Night) -> list[Finding]:
         impl/ModularLoadManagerImpl.java, ThresholdShedder.java, AvgShedder.java, 4.0.8:
         kept in the leader's memory alone
     """
-    changes = _changes(told(night, *_ELECTED))
+    changes = _changes(other_events(night, *_ELECTED))
     if not changes:
         return []
     before, first = changes[0]
@@ -61,8 +61,8 @@ def leader_change(night: Night) -> list[Finding]:
 
 
 def _changes(elections: list[Event]) -> list[tuple[Event, Event]]:
-    """Pair each election with the one before it, if it is not another line of the same."""
-    found = []
+    """Return each election with the one before it, if it is not another line of the same."""
+    changes = []
     for before, after in pairwise(elections):
         is_same = (
             after.log_broker == before.log_broker
@@ -70,8 +70,8 @@ def _changes(elections: list[Event]) -> list[tuple[Event, Event]]:
             and (after.time - before.time).total_seconds() <= _SAME_S
         )
         if not is_same:
-            found.append((before, after))
-    return found
+            changes.append((before, after))
+    return changes
 
 
 ENTRY = FindingEntry(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.broker_loads import broker_loads, percent
 from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.new_owners import new_owners
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.standing import percent, standing
 
 
 def lost_destination(night: Night) -> list[Finding]:
@@ -18,24 +18,24 @@ def lost_destination(night: Night) -> list[Finding]:
     Source:
         impl/ModularLoadManagerImpl.java setNamespaceBundleAffinity, 4.0.8 (#24884, #25518)
     """
-    found = []
+    findings = []
     takers = new_owners(night)
     for logged in night.rounds:
         for move in logged.moves:
             owner = takers.get(move.id)
             if move.target and owner and owner not in (move.target, move.source):
-                found.append(_finding(night, logged, move, owner))
-    return found
+                findings.append(_finding(night, logged, move, owner))
+    return findings
 
 
 def _finding(night: Night, logged: Round, move: Move, owner: str) -> Finding:
-    stood = standing(night, logged, move)
+    loads = broker_loads(night, logged, move)
     target, heat, is_worse = move.target or "", "", False
-    if stood is not None and {owner, target} <= stood.usage.keys():
-        is_worse = stood.is_cooler(target, owner)
+    if loads is not None and {owner, target} <= loads.usage.keys():
+        is_worse = loads.is_cooler(target, owner)
         heat = (
-            f" They stood at {percent(stood.usage[owner])} and {percent(stood.usage[target])} "
-            f"({stood.basis})."
+            f" They stood at {percent(loads.usage[owner])} and {percent(loads.usage[target])} "
+            f"({loads.basis})."
         )
     return Finding(
         code="lost-destination",

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
 
 #: A leader that is absent for longer than this many rounds is missed.
 _INTERVALS = 2
@@ -23,14 +23,14 @@ def no_acting_leader(night: Night) -> list[Finding]:
         PulsarService.java startLeaderElectionService,
         ServiceUnitStateChannelImpl.java getChannelOwner, 4.0.8
     """
-    found = [_absent(night, since, until) for since, until in _gaps(night)]
-    lines = told(night, "no-channel-owner")
-    found += [
-        _told(night, same)
+    findings = [_absent(night, since, until) for since, until in _gaps(night)]
+    lines = other_events(night, "no-channel-owner")
+    findings += [
+        _no_owner(night, same)
         for same in grouped(lines, lambda event: event.log_broker).values()
         if (same[-1].time - same[0].time).total_seconds() > _INTERVALS * night.interval_s
     ]
-    return found
+    return findings
 
 
 def _gaps(night: Night) -> list[tuple[datetime, datetime]]:
@@ -62,7 +62,7 @@ def _absent(night: Night, since: datetime, until: datetime) -> Finding:
     )
 
 
-def _told(night: Night, lines: list[Event]) -> Finding:
+def _no_owner(night: Night, lines: list[Event]) -> Finding:
     first = lines[0]
     minutes = (lines[-1].time - first.time).total_seconds() / 60
     return Finding(

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.cure import Change, Cure, many
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.standing import percent
 
 #: Mean usage from which no placing helps, and what the coolest must have at least.
 _FULL, _COOLEST = 0.75, 0.65
@@ -61,7 +61,7 @@ _Worst = tuple[int, float, float]
 
 def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
     """Return since, until and the worst moment of every long stretch."""
-    found: list[tuple[datetime, datetime, _Worst]] = []
+    stretches: list[tuple[datetime, datetime, _Worst]] = []
     latest: dict[str, float] = {}
     since: datetime | None = None
     worst: _Worst = (0, 0.0, 0.0)
@@ -80,10 +80,10 @@ def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
         if (len(latest), total / len(latest)) > worst[:2]:
             worst = len(latest), total / len(latest), min(latest.values())
         if (usage.time - since).total_seconds() >= _INTERVALS * night.interval_s:
-            if found and found[-1][0] == since:
-                found.pop()
-            found.append((since, usage.time, worst))
-    return found
+            if stretches and stretches[-1][0] == since:
+                stretches.pop()
+            stretches.append((since, usage.time, worst))
+    return stretches
 
 
 def _brokers(

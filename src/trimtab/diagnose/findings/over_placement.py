@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from trimtab.diagnose.broker_loads import broker_loads, percent, reported_usage
 from trimtab.diagnose.cure import Change, Cure, many, place
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.standing import percent, reported_usage, standing
 
 #: A broker below this has just started and not yet sampled its CPU: its first sample is the
 #: mean since 1970.  It would drag the average down and make anyone look hot.
@@ -39,7 +39,7 @@ def over_placement(night: Night) -> list[Finding]:
         impl/ModularLoadManagerImpl.java doLoadShedding, 4.0.8: selection reads the load
         data of the round's start
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for logged in night.rounds:
         targets = dict.fromkeys(move.target for move in logged.moves if move.target)
         if not targets:
@@ -50,8 +50,8 @@ def over_placement(night: Night) -> list[Finding]:
             moves = [move for move in logged.moves if move.target == target]
             finding = _finding(night, logged, moves, reported)
             if finding is not None:
-                found.append(finding)
-    return found
+                findings.append(finding)
+    return findings
 
 
 def _finding(
@@ -64,11 +64,11 @@ def _finding(
         signs.insert(0, f"{len(moves)} bundles of one round went to it")
     if not signs:
         return None
-    stood = standing(night, logged, moves[0])
-    right = stood.coolest(but=moves[0].source) if stood else None
+    loads = broker_loads(night, logged, moves[0])
+    right = loads.coolest(but=moves[0].source) if loads else None
     better = "spread the bundles of the round over the brokers below the average"
-    if stood is not None and right is not None and right != target and target in stood.usage:
-        better = f"{right} at {percent(stood.usage[right])} ({stood.basis})"
+    if loads is not None and right is not None and right != target and target in loads.usage:
+        better = f"{right} at {percent(loads.usage[right])} ({loads.basis})"
     return Finding(
         code="over-placement",
         severity="high" if is_hot else "low",
@@ -89,7 +89,7 @@ def _finding(
 def _signs(
     night: Night, logged: Round, target: str, reported: tuple[_Usage, _Usage]
 ) -> tuple[list[str], dict[str, float], bool]:
-    """Collect what shows that a destination was overfilled.
+    """Return what shows that a destination was overfilled.
 
     Args:
         night: the night.

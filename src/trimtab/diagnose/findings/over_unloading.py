@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from trimtab.diagnose.broker_loads import BrokerLoads, broker_loads, percent
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Night, Round
-from trimtab.diagnose.standing import Standing, percent, standing
 
 _SETTING = "loadBalancerHistoryResourcePercentage"
 
@@ -19,30 +19,30 @@ def over_unloading(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8: compares the smoothed
         usage, never the reported one
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for logged in night.rounds:
-        stood = standing(night, logged)
-        if stood is None or not stood.is_reported:
+        loads = broker_loads(night, logged)
+        if loads is None or not loads.is_reported:
             continue
         sources = dict.fromkeys(
             event.broker
             for event in logged.events
             if event.kind == "shed-attempt" and event.broker and "average_percent" in event.numbers
         )
-        found += [
-            _finding(night, logged, stood, broker)
+        findings += [
+            _finding(night, logged, loads, broker)
             for broker in sources
-            if broker in stood.usage
-            and stood.usage[broker] < stood.average() + night.threshold
+            if broker in loads.usage
+            and loads.usage[broker] < loads.average() + night.threshold
             and any(move.source == broker for move in logged.moves)
         ]
-    return found
+    return findings
 
 
-def _finding(night: Night, logged: Round, stood: Standing, broker: str) -> Finding:
+def _finding(night: Night, logged: Round, loads: BrokerLoads, broker: str) -> Finding:
     attempt = next(e for e in logged.events if e.kind == "shed-attempt" and e.broker == broker)
     smoothed = attempt.numbers["usage_percent"] / 100
-    usage, bar = stood.usage[broker], stood.average() + night.threshold
+    usage, bar = loads.usage[broker], loads.average() + night.threshold
     moves = [move for move in logged.moves if move.source == broker]
     return Finding(
         code="over-unloading",
@@ -52,7 +52,7 @@ def _finding(night: Night, logged: Round, stood: Standing, broker: str) -> Findi
         title=f"{broker} was shed although its load had already gone",
         text=(
             f"It reported {percent(usage)}, below the bar of {percent(bar)} that reported usage "
-            f"would have to pass (average {percent(stood.average())} plus "
+            f"would have to pass (average {percent(loads.average())} plus "
             f"{percent(night.threshold)}); its smoothed score still said {percent(smoothed)}."
         ),
         better="no unload in this round",
@@ -66,7 +66,7 @@ def _finding(night: Night, logged: Round, stood: Standing, broker: str) -> Findi
         evidence=(attempt, *(event for move in moves for event in move.evidence[-1:])),
         numbers={
             "reported_usage": usage,
-            "reported_average": stood.average(),
+            "reported_average": loads.average(),
             "reported_bar": bar,
             "smoothed_usage": smoothed,
         },

@@ -24,12 +24,12 @@ def ping_pong(night: Night) -> list[Finding]:
         for move in logged.moves:
             by_bundle.setdefault(move.bundle, []).append(move)
     horizon = timedelta(seconds=2 * night.grace_period_s)
-    found = []
+    findings = []
     for moves in by_bundle.values():
         trip = _round_trip(moves, horizon)
         if trip:
-            found.append(_finding(trip))
-    return sorted(found, key=lambda finding: (finding.time, finding.bundles))
+            findings.append(_finding(trip))
+    return sorted(findings, key=lambda finding: (finding.time, finding.bundles))
 
 
 def _round_trip(moves: Sequence[Move], horizon: timedelta) -> list[Move]:

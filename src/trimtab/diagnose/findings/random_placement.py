@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from trimtab.diagnose.broker_loads import BrokerLoads, broker_loads, percent, points
 from trimtab.diagnose.cure import Change, Cure, many, place
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Draw, Finding, Move, Night, Round
-from trimtab.diagnose.standing import Standing, percent, points, standing
 
 _SETTING = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 
@@ -35,8 +35,8 @@ def random_placement(night: Night) -> list[Finding]:
 
 
 def _finding(night: Night, logged: Round, move: Move, draw: Draw) -> Finding:
-    stood = standing(night, logged, move)
-    better, heat, severity = _better(stood, move, draw)
+    loads = broker_loads(night, logged, move)
+    better, heat, severity = _better(loads, move, draw)
     lots = f"{draw.count} brokers" if draw.count else "all candidates"
     return Finding(
         code="random-placement",
@@ -51,7 +51,7 @@ def _finding(night: Night, logged: Round, move: Move, draw: Draw) -> Finding:
         bundles=(move.bundle,),
         moves=(move.id,),
         evidence=move.evidence,
-        numbers=_numbers(draw, stood, move),
+        numbers=_numbers(draw, loads, move),
     )
 
 
@@ -85,31 +85,31 @@ def _bar(draw: Draw) -> str:
     )
 
 
-def _better(stood: Standing | None, move: Move, draw: Draw) -> tuple[str, str, str]:
-    """Say which broker would have been right, how hot the drawn one was, how bad that is.
+def _better(loads: BrokerLoads | None, move: Move, draw: Draw) -> tuple[str, str, str]:
+    """Return which broker would have been right, how hot the drawn one was, how bad that is.
 
     A draw is bad (high) if it fell on a broker hotter than the average, a chance missed
     (medium) if another stood a whole margin below the drawn one, and luck otherwise.
     """
     target = move.target
-    if stood is None or target is None or target not in stood.usage:
+    if loads is None or target is None or target not in loads.usage:
         return "not known: the recording has no usage of the brokers", "", "medium"
-    right = stood.coolest(but=move.source)
-    rank, many = stood.rank(target), len(stood.usage)
+    right = loads.coolest(but=move.source)
+    rank, many = loads.rank(target), len(loads.usage)
     heat = (
         f"It fell on {target}, number {rank} of {many} from the hottest, at "
-        f"{percent(stood.usage[target])} ({stood.basis})."
+        f"{percent(loads.usage[target])} ({loads.basis})."
     )
-    if right is None or not stood.is_cooler(right, target):
+    if right is None or not loads.is_cooler(right, target):
         return f"{target} itself: nobody was cooler, the draw was lucky", heat, "low"
     away = " The filters before the placer had left it out." if _is_left_out(right, draw) else ""
     better = (
-        f"{right} at {percent(stood.usage[right])}, "
-        f"{points(stood.usage[target] - stood.usage[right])} cooler ({stood.basis}).{away}"
+        f"{right} at {percent(loads.usage[right])}, "
+        f"{points(loads.usage[target] - loads.usage[right])} cooler ({loads.basis}).{away}"
     )
-    if stood.usage[target] > stood.average():
+    if loads.usage[target] > loads.average():
         return better, heat, "high"
-    is_far = draw.margin is not None and stood.usage[target] - stood.usage[right] >= draw.margin
+    is_far = draw.margin is not None and loads.usage[target] - loads.usage[right] >= draw.margin
     return better, heat, "medium" if is_far else "low"
 
 
@@ -127,7 +127,7 @@ def _advice(draw: Draw) -> str:
     return f"{_SETTING} = {enough} would have let {near[0]} pass."
 
 
-def _numbers(draw: Draw, stood: Standing | None, move: Move) -> dict[str, Any]:
+def _numbers(draw: Draw, loads: BrokerLoads | None, move: Move) -> dict[str, Any]:
     numbers: dict[str, Any] = {"candidates": draw.count}
     near = closest(draw)
     if near is not None and draw.average is not None and draw.margin is not None:
@@ -140,12 +140,12 @@ def _numbers(draw: Draw, stood: Standing | None, move: Move) -> dict[str, Any]:
             "missed_by": near[2],
         }
     target = move.target
-    if stood is not None and target is not None and target in stood.usage:
+    if loads is not None and target is not None and target in loads.usage:
         numbers |= {
-            "target_usage": stood.usage[target],
-            "target_rank": stood.rank(target),
-            "usage": dict(stood.usage),
-            "usage_basis": stood.basis,
+            "target_usage": loads.usage[target],
+            "target_rank": loads.rank(target),
+            "usage": dict(loads.usage),
+            "usage_basis": loads.basis,
         }
     return numbers
 
@@ -153,7 +153,7 @@ def _numbers(draw: Draw, stood: Standing | None, move: Move) -> dict[str, Any]:
 def _margin(
     night: Night, findings: Sequence[Finding], places: Mapping[str, str]
 ) -> tuple[int, Change] | None:
-    """Propose the largest margin under which as many draws as possible had a candidate."""
+    """Return the largest margin under which as many draws as possible had a candidate."""
     draws = [
         move.draw
         for logged in night.rounds

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from trimtab.diagnose.broker_loads import percent, points
 from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.standing import percent, points
 from trimtab.pulsar.model import Floats
 
 #: Of more brokers than this only those are named whose scores are furthest apart.
@@ -28,25 +28,27 @@ def score_disagreement(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java and impl/LeastResourceUsageWithWeight.java, 4.0.8: two
         maps brokerAvgResourceUsage
     """
-    found = []
+    findings = []
     for logged in night.rounds:
-        held = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
+        scores = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
         for move in logged.moves:
-            finding = _finding(night, logged, move, held)
+            finding = _finding(night, logged, move, scores)
             if finding is not None:
-                found.append(finding)
+                findings.append(finding)
                 break
-    return found
+    return findings
 
 
-def _finding(night: Night, logged: Round, move: Move, held: Mapping[str, float]) -> Finding | None:
+def _finding(
+    night: Night, logged: Round, move: Move, scores: Mapping[str, float]
+) -> Finding | None:
     if move.draw is None:
         return None
     placed = move.draw.scores
-    brokers = [broker for broker in held if broker in placed]
+    brokers = [broker for broker in scores if broker in placed]
     if len(brokers) < 2:
         return None
-    shedder = np.array([held[broker] for broker in brokers])
+    shedder = np.array([scores[broker] for broker in brokers])
     placer = np.array([placed[broker] for broker in brokers])
     swapped, count = _swapped(shedder, placer)
     gaps = np.abs(shedder - placer)
@@ -57,9 +59,9 @@ def _finding(night: Night, logged: Round, move: Move, held: Mapping[str, float])
     order = ""
     if swapped:
         a, b = (brokers[i] for i in swapped)
-        hotter = a if held[a] > held[b] else b
+        hotter = a if scores[a] > scores[b] else b
         order = f" The shedder holds {hotter} for the hotter of {a} and {b}, the placer the other."
-    named = [brokers[i] for i in _named(gaps)]
+    shown = [brokers[i] for i in _named(gaps)]
     return Finding(
         code="score-disagreement",
         severity="medium" if swapped else "low",
@@ -67,17 +69,17 @@ def _finding(night: Night, logged: Round, move: Move, held: Mapping[str, float])
         round=logged.number,
         title="Shedder and placer disagree about who is hot",
         text=(
-            f"For {widest} the shedder's score is {percent(held[widest])} and the placer's "
+            f"For {widest} the shedder's score is {percent(scores[widest])} and the placer's "
             f"{percent(placed[widest])}, {points(gap)} apart in the same second.{order}"
         ),
         better="one score for both decisions",
         advice="Use AvgShedder for both roles: one object, one score.",
-        brokers=tuple(named),
+        brokers=tuple(shown),
         bundles=(move.bundle,),
         evidence=move.evidence,
         numbers={
             "scores": {
-                broker: {"shedder": held[broker], "placer": placed[broker]} for broker in named
+                broker: {"shedder": scores[broker], "placer": placed[broker]} for broker in shown
             },
             "swapped_pairs": count,
         },
@@ -85,7 +87,7 @@ def _finding(night: Night, logged: Round, move: Move, held: Mapping[str, float])
 
 
 def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, int]:
-    """Find the first pair of brokers that the two rank differently, and count all of them.
+    """Return the first pair of brokers that the two rank differently, and the number of all.
 
     In the shedder's order a broker is swapped with each before it to which the placer gives
     more.  Brokers that are equal to the shedder stand in the placer's order: they are not.
@@ -103,12 +105,12 @@ def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, i
         np.sign(shedder - one) * np.sign(placer - other) < 0
         for one, other in zip(shedder, placer, strict=True)
     )
-    found = ((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any())
-    return next(found, None), count
+    pairs = ((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any())
+    return next(pairs, None), count
 
 
 def _named(gaps: Floats) -> list[int]:
-    """Choose the brokers that are named: all, or of very many those furthest apart."""
+    """Return the brokers that are named: all, or of very many those furthest apart."""
     if len(gaps) <= _NAMED_MAX:
         return list(range(len(gaps)))
     return sorted(np.argsort(-gaps, kind="stable")[:_FURTHEST].tolist())

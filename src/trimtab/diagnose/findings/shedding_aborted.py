@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
 
 
 def shedding_aborted(night: Night) -> list[Finding]:
@@ -17,10 +17,12 @@ def shedding_aborted(night: Night) -> list[Finding]:
     Source:
         LoadSheddingTask.java run, 4.0.8; AvgShedder's comparator before 4.0.8 (#24954)
     """
-    found = []
-    for log, lines in grouped(told(night, "shedding-error"), lambda e: e.log_broker).items():
+    findings = []
+    for log, lines in grouped(
+        other_events(night, "shedding-error"), lambda e: e.log_broker
+    ).items():
         first = lines[0]
-        found.append(
+        findings.append(
             Finding(
                 code="shedding-aborted",
                 severity="high" if len(lines) > 2 else "medium",
@@ -41,7 +43,7 @@ def shedding_aborted(night: Night) -> list[Finding]:
                 numbers={"aborted": len(lines)},
             )
         )
-    return found
+    return findings
 
 
 ENTRY = FindingEntry(

@@ -22,14 +22,14 @@ def skipped_bundles(night: Night) -> list[Finding]:
     Source:
         impl/ModularLoadManagerImpl.java doLoadShedding, 4.0.8
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         skipped: dict[str, list[Event]] = {}
         for event in logged.events:
             if event.kind in _SKIPPED and event.broker and event.bundle:
                 skipped.setdefault(event.broker, []).append(event)
-        found += [_finding(logged, broker, lines) for broker, lines in skipped.items()]
-    return found
+        findings += [_finding(logged, broker, lines) for broker, lines in skipped.items()]
+    return findings
 
 
 def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:

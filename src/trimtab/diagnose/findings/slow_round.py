@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Move, Night, Round
-from trimtab.diagnose.watched import grouped, told
+from trimtab.diagnose.other_events import grouped, other_events
 
 #: Seconds between the first line and the last from which a round is slow.
 _SLOW_S = 30.0
@@ -26,14 +26,14 @@ def slow_round(night: Night) -> list[Finding]:
     Source:
         LoadSheddingTask.java, LoadReportUpdaterTask.java, 4.0.8: one executor
     """
-    given_up = grouped(told(night, "bundle-unloaded"), lambda event: event.bundle or "")
-    found = []
+    given_up = grouped(other_events(night, "bundle-unloaded"), lambda event: event.bundle or "")
+    findings = []
     for logged in night.rounds:
         ends = [end for move in logged.moves if (end := _end(night, move, given_up)) is not None]
         last = max([logged.events[-1], *ends], key=lambda event: event.time)
         if (last.time - logged.time).total_seconds() >= _SLOW_S:
-            found.append(_finding(night, logged, last))
-    return found
+            findings.append(_finding(night, logged, last))
+    return findings
 
 
 def _end(night: Night, move: Move, given_up: Mapping[str, Sequence[Event]]) -> Event | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.cure import Change, Cure, many, place
 from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.standing import percent
 
 
 def sole_bundle(night: Night) -> list[Finding]:
@@ -24,11 +24,13 @@ def sole_bundle(night: Night) -> list[Finding]:
         for event in logged.events:
             if event.kind == "sole-bundle" and event.broker and event.bundle:
                 warned.setdefault((event.broker, event.bundle), []).append((logged.number, event))
-    return [_finding(night, broker, bundle, told) for (broker, bundle), told in warned.items()]
+    return [
+        _finding(night, broker, bundle, warnings) for (broker, bundle), warnings in warned.items()
+    ]
 
 
-def _finding(night: Night, broker: str, bundle: str, told: list[tuple[int, Event]]) -> Finding:
-    number, first = told[0]
+def _finding(night: Night, broker: str, bundle: str, warnings: list[tuple[int, Event]]) -> Finding:
+    number, first = warnings[0]
     rounds = {logged.number: logged for logged in night.rounds}
     attempts = [
         event
@@ -42,11 +44,11 @@ def _finding(night: Night, broker: str, bundle: str, told: list[tuple[int, Event
     )
     return Finding(
         code="sole-bundle",
-        severity="high" if len(told) > 2 else "medium",
+        severity="high" if len(warnings) > 2 else "medium",
         time=first.time,
         round=number,
         title=f"{broker} is hot with one bundle, which nothing moves",
-        text=f"The shedder warned of {bundle} in {len(told)} round(s) and did nothing.{stands}",
+        text=f"The shedder warned of {bundle} in {len(warnings)} round(s) and did nothing.{stands}",
         better="split the bundle, so that half of it can move",
         advice=(
             f"pulsar-admin namespaces split-bundle --bundle {bundle.rpartition('/')[2]} "
@@ -55,8 +57,8 @@ def _finding(night: Night, broker: str, bundle: str, told: list[tuple[int, Event
         ),
         brokers=(broker,),
         bundles=(bundle,),
-        evidence=tuple(event for _, event in told[:5]),
-        numbers={"warnings": len(told), "score": usage},
+        evidence=tuple(event for _, event in warnings[:5]),
+        numbers={"warnings": len(warnings), "score": usage},
     )
 
 

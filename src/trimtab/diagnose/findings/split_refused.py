@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
 
 _MANY = 3
 _MOST = "loadBalancerNamespaceMaximumBundles"
@@ -19,7 +19,9 @@ def split_refused(night: Night) -> list[Finding]:
     Source:
         impl/BundleSplitterTask.java findBundlesToSplit, 4.0.8 (#9484)
     """
-    lines = [event for event in told(night, "split-refused", "split-failed") if event.bundle]
+    lines = [
+        event for event in other_events(night, "split-refused", "split-failed") if event.bundle
+    ]
     by_bundle = grouped(lines, lambda event: event.bundle or "")
     return [_finding(night, bundle, same) for bundle, same in by_bundle.items()]
 

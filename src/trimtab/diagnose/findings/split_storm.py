@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
 from trimtab.pulsar.bundles import namespace
 
 #: So many splits of one namespace within the window are a storm.
@@ -25,13 +25,13 @@ def split_storm(night: Night) -> list[Finding]:
     Source:
         impl/ModularLoadManagerImpl.java checkNamespaceBundleSplit, 4.0.8
     """
-    splits = [event for event in told(night, "split") if event.bundle]
-    found = []
+    splits = [event for event in other_events(night, "split") if event.bundle]
+    findings = []
     for name, lines in grouped(splits, lambda event: namespace(event.bundle or "")).items():
         storm = _densest(lines)
         if len(storm) >= _SPLITS:
-            found.append(_finding(night, name, storm))
-    return found
+            findings.append(_finding(night, name, storm))
+    return findings
 
 
 def _densest(lines: Sequence[Event]) -> Sequence[Event]:

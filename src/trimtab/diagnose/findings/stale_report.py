@@ -22,7 +22,7 @@ def stale_report(night: Night) -> list[Finding]:
     Source:
         impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8; statsUpdateFrequencyInSecs
     """
-    found = []
+    findings = []
     for before, after in pairwise(night.rounds):
         if before.term != after.term:
             continue
@@ -32,8 +32,8 @@ def stale_report(night: Night) -> list[Finding]:
                 None,
             )
             if earlier is not None and _is_again(before, after, (earlier, event)):
-                found.append(_finding(before, after, (earlier, event)))
-    return found
+                findings.append(_finding(before, after, (earlier, event)))
+    return findings
 
 
 def _carried(event: Event) -> float | None:
@@ -53,7 +53,7 @@ def _is_again(before: Round, after: Round, lines: tuple[Event, Event]) -> bool:
 
 def _finding(before: Round, after: Round, lines: tuple[Event, Event]) -> Finding:
     broker = lines[0].broker or ""
-    taken = [move for move in before.moves if move.source == broker]
+    moves = [move for move in before.moves if move.source == broker]
     again = [move for move in after.moves if move.source == broker]
     carried = _carried(lines[1]) or 0.0
     seconds = (after.time - before.end).total_seconds()
@@ -64,7 +64,7 @@ def _finding(before: Round, after: Round, lines: tuple[Event, Event]) -> Finding
         round=after.number,
         title=f"{broker} was shed twice on the same report",
         text=(
-            f"Round {before.number} took {len(taken)} bundle(s) from it, and {seconds:.0f} s later "
+            f"Round {before.number} took {len(moves)} bundle(s) from it, and {seconds:.0f} s later "
             f"round {after.number} still saw the same {carried:.2f} MB/s, to the last digit."
         ),
         better="wait for a report that was written after the unload",

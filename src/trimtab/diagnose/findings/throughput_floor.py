@@ -8,11 +8,11 @@ from datetime import datetime
 
 import numpy as np
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.cure import Change, Cure, many, place
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.standing import percent
-from trimtab.diagnose.watched import told_in_rounds
+from trimtab.diagnose.other_events import events_in_rounds
 from trimtab.pulsar.model import Reason
 
 #: Rounds from which it is more than a passing moment.
@@ -33,7 +33,7 @@ class _Spared:
     rounds: int
     time: datetime
     round: int
-    said: str
+    text: str
     numbers: Mapping[str, float]
     evidence: tuple[Event, ...] = ()
 
@@ -56,48 +56,48 @@ def throughput_floor(night: Night) -> list[Finding]:
     """
     # AvgShedder says it at INFO, and only its line tells little from less than nothing.
     # Where no setting is known, what is decided again has a floor that may not be the real one.
-    is_known = bool(night.decided.times) and night.has_settings
+    is_known = bool(night.decisions.times) and night.has_settings
     is_silent = night.shedder != "AvgShedder" and is_known
-    spared = _decided(night) if is_silent else _told(night)
+    spared = _of_replay(night) if is_silent else _of_log(night)
     return [
         _finding(night, broker, each) for broker, each in spared.items() if each.rounds >= _ROUNDS
     ]
 
 
-def _decided(night: Night) -> dict[str, _Spared]:
-    decided = night.decided
-    is_low = np.array(decided.reasons, np.object_) == str(Reason.LOW_THROUGHPUT)
+def _of_replay(night: Night) -> dict[str, _Spared]:
+    decisions = night.decisions
+    is_low = np.array(decisions.reasons, np.object_) == str(Reason.LOW_THROUGHPUT)
     places: dict[str, list[int]] = {}
-    for at in np.flatnonzero(is_low & (decided.throughput > 0)).tolist():
-        places.setdefault(decided.brokers[at], []).append(at)
-    found = {}
+    for at in np.flatnonzero(is_low & (decisions.throughput > 0)).tolist():
+        places.setdefault(decisions.brokers[at], []).append(at)
+    spared = {}
     for broker, mine in places.items():
-        i = int(np.searchsorted(decided.offsets, mine[0], side="right")) - 1
-        usage, carried = float(decided.usage[mine[0]]), float(decided.throughput[mine[0]])
-        said = f"it reported {percent(usage)} and carried {carried / 1e6:.1f} MB/s"
+        i = int(np.searchsorted(decisions.offsets, mine[0], side="right")) - 1
+        usage, carried = float(decisions.usage[mine[0]]), float(decisions.throughput[mine[0]])
+        text = f"it reported {percent(usage)} and carried {carried / 1e6:.1f} MB/s"
         numbers = {"usage": usage, "throughput": carried}
-        found[broker] = _Spared(len(mine), decided.times[i], decided.numbers[i], said, numbers)
-    return found
+        spared[broker] = _Spared(len(mine), decisions.times[i], decisions.numbers[i], text, numbers)
+    return spared
 
 
-def _told(night: Night) -> dict[str, _Spared]:
+def _of_log(night: Night) -> dict[str, _Spared]:
     lines: dict[str, list[tuple[int, Event]]] = {}
-    for number, event in told_in_rounds(night, "too-little-to-shed"):
+    for number, event in events_in_rounds(night, "too-little-to-shed"):
         offload = event.numbers.get("offload_mbyte_s", 0.0)
         if event.broker is None or max(offload, event.numbers.get("offload_rate", 0.0)) < 0:
             continue
         lines.setdefault(event.broker, []).append((number, event))
-    found = {}
+    spared = {}
     for broker, mine in lines.items():
         number, event = mine[0]
         offload, least = (
             event.numbers.get(f"{name}_mbyte_s", 0.0) for name in ("offload", "minimum")
         )
-        said = f"{offload:.2f} MB/s were to move, and the floor is {least:g} MB/s"
+        text = f"{offload:.2f} MB/s were to move, and the floor is {least:g} MB/s"
         numbers = {"offload_mbyte_s": offload, "minimum_mbyte_s": least}
         evidence = tuple(each for _, each in mine[:5])
-        found[broker] = _Spared(len(mine), event.time, number, said, numbers, evidence)
-    return found
+        spared[broker] = _Spared(len(mine), event.time, number, text, numbers, evidence)
+    return spared
 
 
 def _finding(night: Night, broker: str, first: _Spared) -> Finding:
@@ -108,7 +108,7 @@ def _finding(night: Night, broker: str, first: _Spared) -> Finding:
         time=first.time,
         round=first.round,
         title=f"{broker} was over the bar, and what should go was below the floor",
-        text=f"So it was in {first.rounds} rounds. In the first of them {first.said}.",
+        text=f"So it was in {first.rounds} rounds. In the first of them {first.text}.",
         better="a bundle of it on a cooler broker",
         advice=f"Lower {floor}; where messages are small, few bytes are much work.",
         brokers=(broker,),

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night, Round
-from trimtab.diagnose.watched import told
+from trimtab.diagnose.other_events import other_events
 
 #: Clocks of two brokers may differ by this much, and a round may be under way.
 _TOLERANCE = timedelta(seconds=5)
@@ -23,17 +23,17 @@ def two_leaders(night: Night) -> list[Finding]:
     Source:
         LoadSheddingTask.java, 4.0.8: does not ask who leads
     """
-    elections = told(night, "elected-leader")
-    found = []
+    elections = other_events(night, "elected-leader")
+    findings = []
     for logged in night.rounds:
         before = [event for event in elections if event.time + _TOLERANCE < logged.time]
         if before and before[-1].log_broker != logged.log_broker and _had_led(before, logged):
-            found.append(_finding(night, logged, before[-1]))
-    return found
+            findings.append(_finding(night, logged, before[-1]))
+    return findings
 
 
 def _had_led(elections: Sequence[Event], logged: Round) -> bool:
-    """Tell whether its elections, if any, are in the recording: else one may be missing."""
+    """Return whether its elections, if any, are in the recording: else one may be missing."""
     return any(event.log_broker == logged.log_broker for event in elections)
 
 

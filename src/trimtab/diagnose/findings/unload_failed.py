@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
 
 _KINDS = (
     "unload-failed",
@@ -25,7 +25,7 @@ def unload_failed(night: Night) -> list[Finding]:
         impl/ModularLoadManagerImpl.java doLoadShedding, BrokerService.java
         unloadServiceUnit, 4.0.8
     """
-    lines = [event for event in told(night, *_KINDS) if event.bundle]
+    lines = [event for event in other_events(night, *_KINDS) if event.bundle]
     return [_finding(night, same) for same in grouped(lines, _range).values()]
 
 

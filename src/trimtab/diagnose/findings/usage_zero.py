@@ -7,8 +7,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.reported import BrokerReports
-from trimtab.diagnose.watched import told_in_rounds
+from trimtab.diagnose.other_events import events_in_rounds
+from trimtab.diagnose.reports import BrokerReports
 
 #: Bytes/s that a broker cannot carry without any usage.
 _CARRIED = 1_000_000.0
@@ -28,15 +28,15 @@ def usage_zero(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java findBundlesForUnloading,
         impl/LinuxBrokerHostUsageImpl.java, 4.0.8
     """
-    lines = [event for _, event in told_in_rounds(night, "average-usage-zero")]
-    found = []
+    lines = [event for _, event in events_in_rounds(night, "average-usage-zero")]
+    findings = []
     for broker, reports in night.reports.items():
         at = _first_run(reports)
         if at is not None:
-            found.append(_finding(broker, reports, at))
-    if lines and not found:
-        number = told_in_rounds(night, "average-usage-zero")[0][0]
-        found.append(
+            findings.append(_finding(broker, reports, at))
+    if lines and not findings:
+        number = events_in_rounds(night, "average-usage-zero")[0][0]
+        findings.append(
             Finding(
                 code="usage-zero",
                 severity="low",
@@ -53,7 +53,7 @@ def usage_zero(night: Night) -> list[Finding]:
                 numbers={"warnings": len(lines)},
             )
         )
-    return found
+    return findings
 
 
 def _first_run(reports: BrokerReports) -> int | None:

@@ -24,13 +24,13 @@ def vanished_bundle(night: Night) -> list[Finding]:
     Source:
         NamespaceService.java, 4.0.8: ownership is acquired at lookup
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         for move in logged.moves:
             carried = _carried(night, move)
             if carried >= _IDLE and _is_gone(night, move):
-                found.append(_finding(move, carried))
-    return found
+                findings.append(_finding(move, carried))
+    return findings
 
 
 def _carried(night: Night, move: Move) -> float:
@@ -43,13 +43,13 @@ def _is_gone(night: Night, move: Move) -> bool:
     if night.end is None or night.end - move.time < _GONE:
         return False
     owners = night.owners.get(move.bundle, ())
-    seen = [time for time, _ in owners] + [t for t, _ in night.acquired.get(move.bundle, ())]
+    times = [time for time, _ in owners] + [t for t, _ in night.acquired.get(move.bundle, ())]
     # The old owner reports the bundle until its statistics of a minute are renewed.
     late = move.time + timedelta(minutes=3)
     reported = night.bundles[move.bundle].times
     return (
         any(time <= move.time for time, _ in owners)
-        and all(time <= move.time for time in seen)
+        and all(time <= move.time for time in times)
         and all(time <= late for time in reported)
     )
 

@@ -24,7 +24,7 @@ def wrong_extreme(night: Night) -> list[Finding]:
     Source:
         impl/UniformLoadShedder.java findBundlesForUnloading, 2.10.4 (#21016)
     """
-    found = []
+    findings = []
     for logged in night.rounds:
         if logged.strategy != "UniformLoadShedder":
             continue
@@ -46,19 +46,19 @@ def wrong_extreme(night: Night) -> list[Finding]:
             if busier:
                 worst = max(busier, key=least.__getitem__)
                 numbers = least | {source: (rate, throughput)}
-                found.append(_finding(logged, source, worst, numbers))
-    return found
+                findings.append(_finding(logged, source, worst, numbers))
+    return findings
 
 
 def _carried(night: Night, logged: Round) -> dict[str, tuple[list[float], list[float]]]:
     """Return messages/s and bytes/s in the reports that the leader may have gone by."""
-    found = {}
+    carried = {}
     for broker, reports in night.reports.items():
         first, last = (reports.at(time) for time in (logged.time - _HEARD, logged.time))
         if first is not None and last is not None:
             which = slice(first, last + 1)
-            found[broker] = reports.rate[which].tolist(), reports.throughput[which].tolist()
-    return found
+            carried[broker] = reports.rate[which].tolist(), reports.throughput[which].tolist()
+    return carried
 
 
 def _finding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.watched import grouped, round_at, told
+from trimtab.diagnose.other_events import grouped, other_events, round_at
 
 _SETTING = "loadManagerClassName"
 
@@ -19,12 +19,12 @@ def wrong_manager(night: Night) -> list[Finding]:
     Source:
         LoadManager.java create, 4.0.8 (#26031)
     """
-    found = []
+    findings = []
     for log, lines in grouped(
-        told(night, "load-manager-not-created"), lambda e: e.log_broker
+        other_events(night, "load-manager-not-created"), lambda e: e.log_broker
     ).items():
         text = f"{log} could not create its load manager, and goes on with a simple one before 5.0."
-        found.append(
+        findings.append(
             Finding(
                 code="wrong-manager",
                 severity="high",
@@ -42,7 +42,7 @@ def wrong_manager(night: Night) -> list[Finding]:
                 numbers={"lines": len(lines)},
             )
         )
-    return found + _unlike(night)
+    return findings + _unlike(night)
 
 
 def _unlike(night: Night) -> list[Finding]:
@@ -50,11 +50,11 @@ def _unlike(night: Night) -> list[Finding]:
     for broker, reports in night.reports.items():
         for manager in sorted(reports.managers):
             by_manager.setdefault(manager, []).append(broker)
-    wanted = night.conf.get(_SETTING, "").rpartition(".")[2]
-    is_other = bool(wanted) and any(manager != wanted for manager in by_manager)
+    configured = night.conf.get(_SETTING, "").rpartition(".")[2]
+    is_other = bool(configured) and any(manager != configured for manager in by_manager)
     if len(by_manager) < 2 and not is_other:
         return []
-    said = "; ".join(f"{m}: {', '.join(brokers)}" for m, brokers in sorted(by_manager.items()))
+    reported = "; ".join(f"{m}: {', '.join(brokers)}" for m, brokers in sorted(by_manager.items()))
     first = min(reports.times[0] for reports in night.reports.values())
     return [
         Finding(
@@ -63,7 +63,8 @@ def _unlike(night: Night) -> list[Finding]:
             time=first,
             round=0,
             title="Brokers run another load manager than they should",
-            text=f"Their reports say {said}." + (f" {_SETTING} is {wanted}." if wanted else ""),
+            text=f"Their reports say {reported}."
+            + (f" {_SETTING} is {configured}." if configured else ""),
             better="one load manager on all brokers",
             advice=f"Set {_SETTING} alike and restart those that differ.",
             brokers=tuple(dict.fromkeys(b for brokers in by_manager.values() for b in brokers)),

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trimtab.diagnose.broker_loads import percent
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.standing import percent
-from trimtab.diagnose.watched import grouped, told_in_rounds
+from trimtab.diagnose.other_events import events_in_rounds, grouped
 
 #: Reports in a row, and the span that they must cover: windows of statistics are 60 s.
 _REPORTS, _SPAN_S = 3, 120.0
@@ -42,25 +42,27 @@ def zero_traffic_contradiction(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8: "overloaded despite having
         no bundles"
     """
-    warned = [(n, e) for n, e in told_in_rounds(night, "overloaded-without-bundles") if e.broker]
+    warned = [(n, e) for n, e in events_in_rounds(night, "overloaded-without-bundles") if e.broker]
     numbers = {id(event): n for n, event in warned}
-    found = []
+    findings = []
     for broker, lines in grouped((e for _, e in warned), lambda e: e.broker or "").items():
         onset = _Onset(broker, lines[0].time, numbers[id(lines[0])])
-        said = f"The shedder warned of it {len(lines)} time(s): overloaded, and no bundles."
-        found.append(_finding(onset, said, lines, {}))
-    known = {finding.brokers[0] for finding in found}
+        text = f"The shedder warned of it {len(lines)} time(s): overloaded, and no bundles."
+        findings.append(_finding(onset, text, lines, {}))
+    brokers = {finding.brokers[0] for finding in findings}
     for broker, reports in night.reports.items():
-        if broker in known:
+        if broker in brokers:
             continue
         used = reports.shares()[:, [0, 3, 4]].max(axis=1)
         is_odd = (used >= _HOT) & (reports.throughput < _BYTES) & (reports.rate < _MESSAGES)
         at = _run(is_odd.tolist(), reports.times, night.end)
         if at is not None:
             usage = float(np.asarray(used)[at])
-            said = f"It reported {percent(usage)} and no traffic, and went on so."
-            found.append(_finding(_Onset(broker, reports.times[at], 0), said, [], {"usage": usage}))
-    return found
+            text = f"It reported {percent(usage)} and no traffic, and went on so."
+            findings.append(
+                _finding(_Onset(broker, reports.times[at], 0), text, [], {"usage": usage})
+            )
+    return findings
 
 
 def _run(is_odd: list[bool], times: tuple[datetime, ...], end: datetime | None) -> int | None:
@@ -80,14 +82,14 @@ def _run(is_odd: list[bool], times: tuple[datetime, ...], end: datetime | None) 
     return None
 
 
-def _finding(onset: _Onset, said: str, lines: list[Event], numbers: dict[str, float]) -> Finding:
+def _finding(onset: _Onset, text: str, lines: list[Event], numbers: dict[str, float]) -> Finding:
     return Finding(
         code="zero-traffic-contradiction",
         severity="medium",
         time=onset.time,
         round=onset.round,
         title=f"{onset.broker} is hot without traffic",
-        text=said,
+        text=text,
         better="a host that belongs to the broker alone",
         advice=(
             "Look for another program on that host, and at loadBalancer…ResourceWeight: a "

@@ -21,7 +21,7 @@ def unloading(
     unloads: Sequence[tuple[datetime, str]],
     ownership: Iterable[Mapping[str, Any]],
 ) -> Spans:
-    """Say when the leader unloaded.
+    """Return when the leader unloaded.
 
     Args:
         ticks: when rounds began, in order; None for a silent one.
@@ -59,7 +59,7 @@ def unloading(
 def looks(
     writes: Iterable[tuple[datetime, Write]], spans: Spans
 ) -> Iterator[tuple[datetime, list[Write]]]:
-    """Say when the leader looks at the store, and what is new to it then.
+    """Return when the leader looks at the store, and what is new to it then.
 
     Looking at reports and unloading exclude each other, so that all that was written
     meanwhile is looked at behind the last unload.

@@ -16,27 +16,27 @@ _OWNING = timedelta(seconds=30)
 
 
 def is_lookup(selection: Mapping[str, Any]) -> bool:
-    """Tell whether the leader selected for a client that looked up, not while shedding."""
+    """Return whether the leader selected for a client that looked up, not while shedding."""
     thread = selection["thread"]
     return thread is not None and not thread.startswith(SHEDDING_THREAD)
 
 
 def owners(rows: Iterable[Mapping[str, Any]]) -> Owners:
-    """Lay out the rows of `ownership` by bundle; that a bundle lost its owner is left out."""
-    found: dict[str, list[tuple[datetime, str]]] = {}
+    """Return the rows of `ownership` by bundle; that a bundle lost its owner is left out."""
+    by_bundle: dict[str, list[tuple[datetime, str]]] = {}
     for row in sorted(rows, key=lambda row: row["time"]):
         if row["bundle"] is not None and row["broker"] is not None:
-            found.setdefault(row["bundle"], []).append((row["time"], row["broker"]))
-    return found
+            by_bundle.setdefault(row["bundle"], []).append((row["time"], row["broker"]))
+    return by_bundle
 
 
-def answer(selection: Mapping[str, Any], best: Sequence[str], known: Owners) -> str | None:
-    """Say whom the leader named in its answer to a lookup.
+def answer(selection: Mapping[str, Any], best: Sequence[str], owned: Owners) -> str | None:
+    """Return whom the leader named in its answer to a lookup.
 
     Args:
         selection: row of `log_events` of the lookup.
         best: brokers among which the placer drew.
-        known: from `owners`.
+        owned: from `owners`.
 
     Returns:
         The only one that it could be or, where it drew, the one that soon owned the bundle;
@@ -44,7 +44,7 @@ def answer(selection: Mapping[str, Any], best: Sequence[str], known: Owners) -> 
     """
     if len(best) == 1:
         return best[0]
-    for time, broker in known.get(selection["bundle"], ()):
+    for time, broker in owned.get(selection["bundle"], ()):
         if time >= selection["time"]:
             return broker if broker in best and time - selection["time"] <= _OWNING else None
     return None

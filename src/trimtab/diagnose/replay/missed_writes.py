@@ -11,29 +11,29 @@ Gap: TypeAlias = tuple[str, datetime, datetime, str]
 
 
 def missed_writes(reports: Iterable[Mapping[str, Any]]) -> tuple[Gap, ...]:
-    """Find the gaps in the versions of each broker's node."""
+    """Return the gaps in the versions of each broker's node."""
     last: dict[str, Mapping[str, Any]] = {}
     gaps: list[Gap] = []
-    for row in sorted(reports, key=heard):
+    for row in sorted(reports, key=write_time):
         gaps += missed_write(last.get(row["broker"]), row)
         last[row["broker"]] = row
     return tuple(gaps)
 
 
 def missed_write(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> tuple[Gap, ...]:
-    """Find the gap between two rows of one broker that follow on each other, if there is one."""
+    """Return the gap between two rows of one broker that follow on each other, if there is one."""
     if row["is_gone"] or row["version"] is None:
         return ()
     expected = 0 if before is None or before["is_gone"] else before["version"] + 1
     if row["version"] <= expected:
         return ()
-    after = datetime.min.replace(tzinfo=UTC) if before is None else heard(before)
+    after = datetime.min.replace(tzinfo=UTC) if before is None else write_time(before)
     versions = f"version {expected} was expected and {row['version']} found"
     why = f"a write of {row['broker']} was missed: {versions}"
-    return ((row["broker"], after, heard(row), why),)
+    return ((row["broker"], after, write_time(row), why),)
 
 
-def heard(row: Mapping[str, Any]) -> datetime:
-    """Say when the leader heard of a row of `load_reports`."""
+def write_time(row: Mapping[str, Any]) -> datetime:
+    """Return when the leader heard of a row of `load_reports`."""
     time: datetime = row["time"] if row["is_gone"] or row["written"] is None else row["written"]
     return time

@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark import SparkContext
 
 from trimtab.diagnose.replay.replay import replay
+from trimtab.diagnose.replay.result_tables import in_order, result_tables
 from trimtab.diagnose.replay.script import script
-from trimtab.diagnose.replay.tabled import in_order, tabled
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.store_source import Span
 from trimtab.files.packing import packed, unpacked
@@ -18,15 +18,15 @@ from trimtab.files.packing import packed, unpacked
 
 def recompute(
     spark: SparkContext,
-    held: tuple[Path, str],
+    folder_and_cluster: tuple[Path, str],
     tenures: Sequence[Tenure],
     spans: Sequence[Span],
 ) -> dict[str, pa.Table]:
-    """Decide every tenure again, one task a tenure.
+    """Return every tenure decided again, one task a tenure.
 
     Args:
         spark: of `trimtab.spark.session.started`.
-        held: folder of the ingested tables, readable by every executor, and the cluster.
+        folder_and_cluster: of the ingested tables; every executor must be able to read them.
         tenures: what to replay.
         spans: when ZooKeeper's logs tell of every write.
 
@@ -35,13 +35,13 @@ def recompute(
     """
     if not tenures:
         return in_order([])
-    listed, logged = list(tenures), tuple(spans)
+    tenure_list, logged = list(tenures), tuple(spans)
 
     def play(number: int) -> dict[str, bytes]:
-        found = tabled(replay(script(held, listed[number], logged)))
-        return {name: packed(table) for name, table in found.items()}
+        tables = result_tables(replay(script(folder_and_cluster, tenure_list[number], logged)))
+        return {name: packed(table) for name, table in tables.items()}
 
     # No data frame: Java would take millions of brokers' states apart and lay them out again.
-    tasks = spark.parallelize(range(len(listed)), len(listed))
+    tasks = spark.parallelize(range(len(tenure_list)), len(tenure_list))
     played = tasks.map(play).collect()
     return in_order([{name: unpacked(table) for name, table in each.items()} for each in played])

@@ -16,9 +16,9 @@ import numpy as np
 
 from trimtab.diagnose.replay.busy_leader import looks, unloading
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup, owners
-from trimtab.diagnose.replay.missed_writes import Gap, heard, missed_writes
+from trimtab.diagnose.replay.missed_writes import Gap, missed_writes, write_time
 from trimtab.diagnose.replay.round_columns import chosen, hits, states
-from trimtab.diagnose.replay.stored import StoredAverages, StoredReports
+from trimtab.diagnose.replay.store_columns import StoredAverages, StoredReports
 from trimtab.diagnose.store_source import is_logged
 from trimtab.pulsar.bundles import is_system_bundle, namespace
 from trimtab.pulsar.leader import load_data
@@ -125,7 +125,7 @@ class Replaying:
 def replaying(
     leading: Leading, view: LeaderView, soon: Owners, read: Callable[[dict[str, Any]], Report]
 ) -> Replaying:
-    """Begin a tenure, in which the strategies remember nothing yet."""
+    """Return the state as a tenure begins, in which the strategies remember nothing yet."""
     shedding, placing = shedder(leading.shedder, leading.release), _placer(leading)
     memory = _Memory(shedding.memory if shedding else None, placing.memory if placing else None)
     return Replaying(leading, view, memory, soon, read)
@@ -161,9 +161,9 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def reads_long(leading: Leading) -> bool:
-    """Tell whether a strategy of the leader's looks at long-term averages."""
-    asked = shedder(leading.shedder, leading.release), _placer(leading)
-    return any(entry.reads_long for entry in asked if entry is not None)
+    """Return whether a strategy of the leader's looks at long-term averages."""
+    entries = shedder(leading.shedder, leading.release), _placer(leading)
+    return any(entry.reads_long for entry in entries if entry is not None)
 
 
 def taken(now: Replaying, event: tuple[datetime, int, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -221,7 +221,7 @@ def forget(now: Replaying, broker: str) -> None:
 
 
 def _placer(leading: Leading) -> PlacerEntry[Any, Any] | None:
-    """Look up the placer, if it can be replayed."""
+    """Return the placer, if it can be replayed."""
     return placer(leading.placer, leading.release) if leading.placer in _PLACERS else None
 
 
@@ -230,19 +230,19 @@ def _timeline(script: Script) -> list[tuple[datetime, int, Any]]:
     is_deaf = bookkeeping is not None and not bookkeeping.looks_while_unloading
     exact = [row for row in script.ownership if is_logged(row)]
     spans = unloading(script.ticks, script.unloads, exact) if is_deaf else ()
-    writes = sorted(((heard(row), row) for row in script.reports.rows), key=itemgetter(0))
-    found: list[tuple[datetime, int, Any]] = []
+    writes = sorted(((write_time(row), row) for row in script.reports.rows), key=itemgetter(0))
+    events: list[tuple[datetime, int, Any]] = []
     for time, rows in looks(writes, spans):
-        found.append((time, REPORT, rows))
-        left = [row for row in rows if row["is_gone"] and heard(row) < time]
-        found += [(heard(row), LEFT, row["broker"]) for row in left]
-    found += [(written, STORED, told) for written, *told in script.averages.flushes()]
-    found += [] if script.since is None else [(script.since, STARTED, None)]
-    found += [(row["time"], OWNED, row) for row in script.ownership if row["bundle"]]
-    found += [(time, ROUND, number) for time, number in script.ticks]
-    found += [(row["time"], SELECTION, row) for row in script.selections]
-    found += [(time, UNLOAD, bundle) for time, bundle in script.unloads]
-    return sorted(found, key=itemgetter(0, 1))
+        events.append((time, REPORT, rows))
+        left = [row for row in rows if row["is_gone"] and write_time(row) < time]
+        events += [(write_time(row), LEFT, row["broker"]) for row in left]
+    events += [(time, STORED, flush) for time, *flush in script.averages.flushes()]
+    events += [] if script.since is None else [(script.since, STARTED, None)]
+    events += [(row["time"], OWNED, row) for row in script.ownership if row["bundle"]]
+    events += [(time, ROUND, number) for time, number in script.ticks]
+    events += [(row["time"], SELECTION, row) for row in script.selections]
+    events += [(time, UNLOAD, bundle) for time, bundle in script.unloads]
+    return sorted(events, key=itemgetter(0, 1))
 
 
 def decided(
@@ -320,8 +320,8 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
     if len(names) == 0:
         return
     if len(names) != event["count"]:
-        found = f"{event['count']} candidates were logged, {len(names)} recomputed"
-        why = f"the candidates for {event['bundle']} are not known: {found}"
+        counts = f"{event['count']} candidates were logged, {len(names)} recomputed"
+        why = f"the candidates for {event['bundle']} are not known: {counts}"
         memory.place_doubts.update(dict.fromkeys(view.reports, why))
     settings = placing.settings(leading.conf, leading.release)
     is_shared = leading.placer == leading.shedder

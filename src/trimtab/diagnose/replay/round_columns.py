@@ -16,7 +16,7 @@ _STATE = list(DIAGNOSED["replayed_rounds"].field("brokers").type.value_type)
 
 
 def states(load: ClusterLoad, decision: Decision, usage: Floats) -> pa.StructArray:
-    """Lay out what a round went by, broker by broker.
+    """Return what a round went by, broker by broker.
 
     It is columns from the start: a night of a large cluster has millions of these.
 
@@ -40,7 +40,7 @@ def states(load: ClusterLoad, decision: Decision, usage: Floats) -> pa.StructArr
 
 
 def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
-    """Lay out the bundles that a round unloads, with their traffic."""
+    """Return the bundles that a round unloads, with their traffic."""
     if not decision.unloads:
         return []
     traffic = load.bundle_traffic()
@@ -50,7 +50,7 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
     sources = [place[unload.source] for unload in decision.unloads]
     mine = np.flatnonzero(np.isin(load.bundle_broker, sources)).tolist()
     at = {(load.bundle_broker[i], load.bundles[i]): i for i in mine}
-    found = [
+    positions = [
         at[source, unload.bundle] for source, unload in zip(sources, decision.unloads, strict=True)
     ]
     return [
@@ -61,7 +61,7 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
             "throughput": float(throughput[i]),
             "rate": float(rate[i]),
         }
-        for i, unload in zip(found, decision.unloads, strict=True)
+        for i, unload in zip(positions, decision.unloads, strict=True)
     ]
 
 

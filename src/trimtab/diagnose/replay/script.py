@@ -10,22 +10,22 @@ import pyarrow.dataset as ds
 
 from trimtab.diagnose.columns import moments
 from trimtab.diagnose.replay.replay import Script, reads_long
-from trimtab.diagnose.replay.stored import stored_averages, stored_reports
+from trimtab.diagnose.replay.store_columns import stored_averages, stored_reports
 from trimtab.diagnose.replay.tenures import Tenure
-from trimtab.diagnose.store_source import Span, best_told
+from trimtab.diagnose.store_source import Span, best_rows
 from trimtab.files.partitions import cluster_folder
 
 
-def script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Script:
-    """Read what `replay` needs of one tenure.
+def script(folder_and_cluster: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Script:
+    """Return what `replay` needs of one tenure.
 
     Args:
-        held: folder of the ingested tables, and the cluster.
+        folder_and_cluster: of the ingested tables.
         tenure: which.
         spans: when ZooKeeper's logs tell of every write.
     """
-    reports = stored_reports(held, tenure.end, spans)
-    ownership = _rows(held, "ownership", ds.field("time") <= tenure.end)
+    reports = stored_reports(folder_and_cluster, tenure.end, spans)
+    ownership = _rows(folder_and_cluster, "ownership", ds.field("time") <= tenure.end)
     own = [row["at"] for row in reports.rows if row["broker"] == tenure.leading.leader_id]
     starts = [
         started - tenure.ahead
@@ -35,24 +35,28 @@ def script(held: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Scr
     return Script(
         leading=tenure.leading,
         reports=reports,
-        averages=stored_averages(held, tenure.end, spans, reads_long=reads_long(tenure.leading)),
+        averages=stored_averages(
+            folder_and_cluster, tenure.end, spans, reads_long=reads_long(tenure.leading)
+        ),
         ticks=tenure.ticks,
-        selections=_selections(held, tenure),
+        selections=_selections(folder_and_cluster, tenure),
         unloads=tenure.unloads,
-        ownership=best_told(ownership, spans),
+        ownership=best_rows(ownership, spans),
         since=max(starts, default=None),
     )
 
 
-def _rows(held: tuple[Path, str], table: str, condition: ds.Expression) -> list[dict[str, Any]]:
+def _rows(
+    folder_and_cluster: tuple[Path, str], table: str, condition: ds.Expression
+) -> list[dict[str, Any]]:
     """Return rows of a table, by file and line."""
-    tables, cluster = held
+    tables, cluster = folder_and_cluster
     files = ds.dataset(cluster_folder(tables, table, cluster), format="parquet")
     rows: list[dict[str, Any]] = files.to_table(filter=condition).to_pylist()
     return sorted(rows, key=lambda row: (row["file"], row["line"]))
 
 
-def _selections(held: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
+def _selections(folder_and_cluster: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
     mine = (
         (ds.field("kind") == "candidates-considered")
         & (ds.field("log_broker") == tenure.leading.leader)
@@ -60,5 +64,5 @@ def _selections(held: tuple[Path, str], tenure: Tenure) -> list[dict[str, Any]]:
     )
     if tenure.start is not None:
         mine &= ds.field("time") >= tenure.start + tenure.ahead
-    found = _rows(held, "log_events", mine)
-    return [row | {"time": row["time"] - tenure.ahead} for row in found]
+    rows = _rows(folder_and_cluster, "log_events", mine)
+    return [row | {"time": row["time"] - tenure.ahead} for row in rows]

@@ -26,15 +26,15 @@ class Tenure:
 
 
 def tenures(
-    found: Iterable[Term],
+    terms: Iterable[Term],
     ran: Deployment,
     names: Mapping[str, str],
     ahead: Mapping[str, timedelta],
 ) -> list[Tenure]:
-    """Say by what each tenure is to be replayed.
+    """Return the tenures to be replayed, each with what its replay needs.
 
     Args:
-        found: the tenures, as the logs show them.
+        terms: the tenures, as the logs show them.
         ran: release, strategies and settings.
         names: log folder → broker id.
         ahead: log folder → what is taken off the times of its lines.
@@ -64,5 +64,5 @@ def tenures(
             end=term.end,
             ahead=ahead.get(term.log_broker, timedelta(0)),
         )
-        for term in found
+        for term in terms
     ]

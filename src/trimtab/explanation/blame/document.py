@@ -9,7 +9,7 @@ from trimtab.report.moves import Line, Move
 
 
 def document(story: Journey) -> dict[str, Any]:
-    """Lay a story out for programs: the same words, and what they were made of."""
+    """Return a story for programs: the same words, and what they were made of."""
     return {
         "kind": story.kind,
         "name": story.name,
@@ -21,10 +21,10 @@ def document(story: Journey) -> dict[str, Any]:
 
 
 def _step(step: Step) -> dict[str, Any]:
-    said = {"time": step.time, "round": step.round, "text": step.text}
+    fields = {"time": step.time, "round": step.round, "text": step.text}
     if step.move is not None:
-        return {**said, "move": _move(step.move), "evidence": [*map(_line, step.move.evidence)]}
-    return {**said, "move": None, "evidence": [_line(step.line)] if step.line else []}
+        return {**fields, "move": _move(step.move), "evidence": [*map(_line, step.move.evidence)]}
+    return {**fields, "move": None, "evidence": [_line(step.line)] if step.line else []}
 
 
 def _move(move: Move) -> dict[str, Any]:

@@ -23,18 +23,18 @@ _OWNING = {
 }
 
 
-def seen_bundles(tables: Path) -> set[str]:
-    """Name every bundle that somebody owned; none if there are no tables."""
-    found: set[str] = set()
-    for table, wanted in (("ownership", None), ("log_events", _is_owning())):
+def owned_bundles(tables: Path) -> set[str]:
+    """Return every bundle that somebody owned; none if there are no tables."""
+    bundles: set[str] = set()
+    for table, condition in (("ownership", None), ("log_events", _is_owning())):
         stored = _stored(tables, table)
         if stored is not None:
-            rows = stored.to_table(columns=["bundle"], filter=wanted)
-            found |= {str(each) for each in pc.unique(rows["bundle"]).to_pylist() if each}
-    return found
+            rows = stored.to_table(columns=["bundle"], filter=condition)
+            bundles |= {str(each) for each in pc.unique(rows["bundle"]).to_pylist() if each}
+    return bundles
 
 
-def seen(tables: Path, kind: Kind, name: str, *, with_day: bool) -> list[Step]:
+def steps_beside_moves(tables: Path, kind: Kind, name: str, *, with_day: bool) -> list[Step]:
     """Return what happened to a bundle or a broker that is no move.
 
     Of a bundle: who took it and who let it go, by the brokers' logs, or where there is no
@@ -92,18 +92,18 @@ def _log_name(row: Mapping[str, Any]) -> str:
 
 
 def _stored(tables: Path, table: str) -> ds.Dataset | None:
-    """Open a table; None if it is not there."""
+    """Return a table; None if it is not there."""
     folder = tables / table
     return ds.dataset(folder, format="parquet") if folder.is_dir() else None
 
 
-def _rows(tables: Path, table: str, wanted: ds.Expression | None) -> list[dict[str, Any]]:
-    """Read the rows that are wanted, in order of time; those without a time are left out."""
+def _rows(tables: Path, table: str, condition: ds.Expression | None) -> list[dict[str, Any]]:
+    """Return the rows that meet a condition and have a time, in order of time."""
     stored = _stored(tables, table)
     if stored is None:
         return []
     columns = [name for name in _COLUMNS if name in stored.schema.names]
-    rows = stored.to_table(columns=columns, filter=wanted).to_pylist()
+    rows = stored.to_table(columns=columns, filter=condition).to_pylist()
     return sorted((row for row in rows if row["time"] is not None), key=lambda row: row["time"])
 
 
@@ -137,5 +137,5 @@ def _step(row: Mapping[str, Any], words: str, *, with_day: bool) -> Step:
 
 
 def _iso(time: datetime) -> str:
-    """Print a time as findings.json has it."""
+    """Return a time as findings.json has it."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

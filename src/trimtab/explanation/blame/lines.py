@@ -16,7 +16,7 @@ _WIDTH = 96
 
 
 def lines(story: Journey, where: str) -> Iterator[str]:
-    """Return a story.
+    """Return a story as lines for a terminal.
 
     Args:
         story: what happened to a bundle or a broker.
@@ -34,7 +34,7 @@ def lines(story: Journey, where: str) -> Iterator[str]:
 
 
 def _step(step: Step, width: int, shown: set[str]) -> Iterator[str]:
-    """Tell one step; a log line that stands above already is named by its place alone."""
+    """Yield the lines of one step; of a log line that stands above already, its place alone."""
     indent = " " * (width + 4)
     of_round = "" if step.round is None else f"round {step.round}: "
     head = f"{step.when:<{width}}  {step.sign or '·'} "

@@ -69,7 +69,7 @@ __all__ = [
 
 
 def lint(confs: Sequence[Conf]) -> tuple[Finding, ...]:
-    """Look for everything in the settings of a cluster's brokers, of one release.
+    """Return all that the rules find in the settings of a cluster's brokers, of one release.
 
     Args:
         confs: what each broker goes by; one is enough.
@@ -77,14 +77,14 @@ def lint(confs: Sequence[Conf]) -> tuple[Finding, ...]:
     Returns:
         Findings by place, then by code; what several brokers share stands once.
     """
-    found = [it for conf in confs for it in _of_one(conf)]
+    findings = [it for conf in confs for it in _of_one(conf)]
     if len(confs) > 1:
-        found += applied(CLUSTER_RULES, confs, confs[0].release, confs[0].source)
-    return _in_order(found)
+        findings += applied(CLUSTER_RULES, confs, confs[0].release, confs[0].source)
+    return _in_order(findings)
 
 
 def lint_upgrade(confs: Sequence[Conf], before: str, after: str) -> tuple[Finding, ...]:
-    """Look for what changes with a release: defaults, keys, and rules that hold from then on.
+    """Return what changes with a release: defaults, keys, and rules that hold from then on.
 
     Args:
         confs: what each broker goes by; whatever release they are of.
@@ -94,23 +94,23 @@ def lint_upgrade(confs: Sequence[Conf], before: str, after: str) -> tuple[Findin
     Returns:
         As `lint`; without what is found in the release before as well.
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for conf in confs:
         pair = Upgrade(replace(conf, release=before), replace(conf, release=after))
-        found += applied(UPGRADE_RULES, pair, after, conf.source)
-        known = {(it.code, it.key, it.place) for it in _of_one(pair.before)}
-        found += (it for it in _of_one(pair.after) if (it.code, it.key, it.place) not in known)
-    return _in_order(found)
+        findings += applied(UPGRADE_RULES, pair, after, conf.source)
+        old = {(it.code, it.key, it.place) for it in _of_one(pair.before)}
+        findings += (it for it in _of_one(pair.after) if (it.code, it.key, it.place) not in old)
+    return _in_order(findings)
 
 
 def _of_one(conf: Conf) -> Iterator[Finding]:
     return applied(CONF_RULES, conf, conf.release, conf.source)
 
 
-def _in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Sort findings, and fold those that say the same of several brokers into the first."""
+def _in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return findings in order; those that say the same of several brokers are one."""
     places: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in found:
+    for finding in findings:
         places.setdefault((finding.code, finding.key, finding.message), []).append(finding)
     folded = (
         replace(first, also=tuple(dict.fromkeys(it.place for it in others)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from trimtab.explanation.lint.conf import MANAGER_KEY, PLACER_KEY, SHEDDER_KEY, Conf, Written, shown
-from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.rule import Match, Rule, Severity
 from trimtab.pulsar.keys import KEYS
 
 #: May differ from machine to machine, for good reason.
@@ -14,20 +14,20 @@ _OF_MACHINES = {"loadBalancerOverrideBrokerNicSpeedGbps", "loadBalancerOverrideB
 _AT_START = (SHEDDER_KEY, PLACER_KEY)
 
 
-def _overruled(conf: Conf) -> Iterator[Found]:
+def _overruled(conf: Conf) -> Iterator[Match]:
     for written, holds in conf.overruled:
         if written.key not in _AT_START:
             yield _other(written, holds)
 
 
-def _needs_restart(conf: Conf) -> Iterator[Found]:
+def _needs_restart(conf: Conf) -> Iterator[Match]:
     for written, holds in conf.overruled:
         if written.key in _AT_START:
             yield _other(written, holds)
 
 
-def _other(written: Written, holds: Written) -> Found:
-    return Found(
+def _other(written: Written, holds: Written) -> Match:
+    return Match(
         f"{written.key} = {shown(written.value.strip())} in the file, and the broker goes by "
         f"{shown(holds.value.strip()) or 'nothing'} ({shown(holds.source)}:{holds.line})",
         written,
@@ -35,21 +35,21 @@ def _other(written: Written, holds: Written) -> Found:
     )
 
 
-def _settings_differ(confs: Sequence[Conf]) -> Iterator[Found]:
+def _settings_differ(confs: Sequence[Conf]) -> Iterator[Match]:
     for key in (name for name in KEYS if name not in _OF_MACHINES):
         values: dict[object, list[Conf]] = {}
         for conf in confs:
             values.setdefault(_spelled(conf, key), []).append(conf)
         if len(values) < 2:
             continue
-        told = "; ".join(
+        values_by_file = "; ".join(
             f"{shown(str(value)) or 'nothing'} in {', '.join(shown(it.source) for it in those)}"
             for value, those in values.items()
         )
         first = next((at for conf in confs if (at := conf.at(key))), None)
         instead = f"one value of {key} for all brokers"
         why = _MANAGERS_DIFFER if key == MANAGER_KEY else ""
-        yield Found(f"{key} differs between brokers: {told}", first, key, instead, why)
+        yield Match(f"{key} differs between brokers: {values_by_file}", first, key, instead, why)
 
 
 def _spelled(conf: Conf, key: str) -> str:

@@ -17,7 +17,7 @@ from trimtab.explanation.lint.conf import (
     shown,
     simple_name,
 )
-from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Match, Rule, Severity, Span, holds_in
 
 _AVG = "AvgShedder"
 _OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"
@@ -64,28 +64,28 @@ def _fallback(conf: Conf) -> str:
 
 
 def _no_such(
-    conf: Conf, key: str, known: Mapping[str, tuple[Span, ...]]
+    conf: Conf, key: str, classes: Mapping[str, tuple[Span, ...]]
 ) -> Iterator[tuple[str, str]]:
-    """Find a class of Pulsar's that the release lacks; yields what is found, and what to write."""
+    """Yield what is wrong with a class of Pulsar's that the release lacks, and what to write."""
     name = conf.text(key).strip()
-    if not conf.is_written(key) or (name in known and holds_in(known[name], conf.release)):
+    if not conf.is_written(key) or (name in classes and holds_in(classes[name], conf.release)):
         return
     is_ours = name.startswith("org.apache.pulsar.") or "." not in name
     if not is_ours:
         return
-    there = [it for it in known if holds_in(known[it], conf.release)]
+    there = [it for it in classes if holds_in(classes[it], conf.release)]
     same = [it for it in there if it.rpartition(".")[2] == name.rpartition(".")[2]]
-    if name in known:
-        found = f"release {conf.release} does not have it yet"
+    if name in classes:
+        problem = f"release {conf.release} does not have it yet"
     elif same:
-        found = "the class has another package"
+        problem = "the class has another package"
     else:
-        found = f"release {conf.release} has no such class"
+        problem = f"release {conf.release} has no such class"
     choice = f"{key}={same[0]}" if same else "one of " + ", ".join(map(simple_name, there))
-    yield f"{conf.told(key)}: {found}", choice
+    yield f"{conf.fact(key)}: {problem}", choice
 
 
-def _no_such_shedder(conf: Conf) -> Iterator[Found]:
+def _no_such_shedder(conf: Conf) -> Iterator[Match]:
     if conf.manager != MODULAR:
         return
     for message, choice in _no_such(conf, SHEDDER_KEY, _SHEDDERS):
@@ -95,51 +95,51 @@ def _no_such_shedder(conf: Conf) -> Iterator[Found]:
             else "OverloadShedder takes its place, with an error in the log: it sheds from 85 % "
             "on, and never below."
         )
-        yield Found(message, conf.at(SHEDDER_KEY), SHEDDER_KEY, choice, why)
+        yield Match(message, conf.at(SHEDDER_KEY), SHEDDER_KEY, choice, why)
 
 
-def _no_such_placer(conf: Conf) -> Iterator[Found]:
+def _no_such_placer(conf: Conf) -> Iterator[Match]:
     if conf.manager != MODULAR or not conf.text(PLACER_KEY):
         return
     for message, choice in _no_such(conf, PLACER_KEY, _PLACERS):
-        yield Found(message, conf.at(PLACER_KEY), PLACER_KEY, choice, _fallback(conf))
+        yield Match(message, conf.at(PLACER_KEY), PLACER_KEY, choice, _fallback(conf))
 
 
-def _no_such_manager(conf: Conf) -> Iterator[Found]:
+def _no_such_manager(conf: Conf) -> Iterator[Match]:
     for message, choice in _no_such(conf, MANAGER_KEY, _MANAGERS):
-        yield Found(message, conf.at(MANAGER_KEY), MANAGER_KEY, choice, _fallback(conf))
+        yield Match(message, conf.at(MANAGER_KEY), MANAGER_KEY, choice, _fallback(conf))
 
 
-def _transfer_in_modular(conf: Conf) -> Iterator[Found]:
+def _transfer_in_modular(conf: Conf) -> Iterator[Match]:
     if conf.manager == MODULAR and conf.text(SHEDDER_KEY).endswith(".TransferShedder"):
         why = (
             _fallback(conf)
             if conf.is_from("4.0.0")
             else "OverloadShedder takes its place, with an error in the log."
         )
-        yield Found(
-            f"{conf.told(SHEDDER_KEY)}, but {conf.told(MANAGER_KEY)}",
+        yield Match(
+            f"{conf.fact(SHEDDER_KEY)}, but {conf.fact(MANAGER_KEY)}",
             conf.at(SHEDDER_KEY),
             SHEDDER_KEY,
             why=why,
         )
 
 
-def _modular_in_extensible(conf: Conf) -> Iterator[Found]:
+def _modular_in_extensible(conf: Conf) -> Iterator[Match]:
     if conf.manager == EXTENSIBLE:
         for key, name in ((SHEDDER_KEY, "TransferShedder"), (PLACER_KEY, "its own placement")):
             if conf.is_changed(key) and conf.text(key).startswith(IMPL):
-                yield Found(
-                    f"{conf.told(key)} is not asked: the extensible load manager takes {name}",
+                yield Match(
+                    f"{conf.fact(key)} is not asked: the extensible load manager takes {name}",
                     conf.at(key),
                     key,
                 )
 
 
-def _half_a_pair(conf: Conf) -> Iterator[Found]:
+def _half_a_pair(conf: Conf) -> Iterator[Match]:
     if _is_half(conf):
-        yield Found(
-            f"{conf.told(PLACER_KEY)}, but {conf.told(SHEDDER_KEY)}",
+        yield Match(
+            f"{conf.fact(PLACER_KEY)}, but {conf.fact(SHEDDER_KEY)}",
             conf.at(PLACER_KEY, SHEDDER_KEY),
             PLACER_KEY,
             f"{SHEDDER_KEY}={IMPL}{_AVG} as well, or another placement",
@@ -147,10 +147,10 @@ def _half_a_pair(conf: Conf) -> Iterator[Found]:
         )
 
 
-def _falls_back(conf: Conf) -> Iterator[Found]:
+def _falls_back(conf: Conf) -> Iterator[Match]:
     if _is_half(conf):
-        yield Found(
-            f"{conf.told(PLACER_KEY)}, but {conf.told(SHEDDER_KEY)}: "
+        yield Match(
+            f"{conf.fact(PLACER_KEY)}, but {conf.fact(SHEDDER_KEY)}: "
             "placement falls back to LeastLongTermMessageRate",
             conf.at(SHEDDER_KEY, PLACER_KEY),
             SHEDDER_KEY,
@@ -165,67 +165,67 @@ def _is_half(conf: Conf) -> bool:
     )
 
 
-def _plan_unheeded(conf: Conf) -> Iterator[Found]:
+def _plan_unheeded(conf: Conf) -> Iterator[Match]:
     if conf.shedder == _AVG and conf.placer != _AVG:
-        yield Found(
-            f"{conf.told(SHEDDER_KEY)}, but {conf.told(PLACER_KEY)}",
+        yield Match(
+            f"{conf.fact(SHEDDER_KEY)}, but {conf.fact(PLACER_KEY)}",
             conf.at(SHEDDER_KEY),
             SHEDDER_KEY,
         )
 
 
-def _compared_with_wrong_key(conf: Conf) -> Iterator[Found]:
+def _compared_with_wrong_key(conf: Conf) -> Iterator[Match]:
     is_pair = conf.shedder == _AVG and conf.placer == _AVG
     if is_pair and conf.text(_SIMPLE_PLACER_KEY) != conf.text(SHEDDER_KEY):
-        yield Found(
+        yield Match(
             f"AvgShedder is compared with {_SIMPLE_PLACER_KEY} in release {conf.release}, and "
-            f"{conf.told(_SIMPLE_PLACER_KEY)}",
+            f"{conf.fact(_SIMPLE_PLACER_KEY)}",
             conf.at(_SIMPLE_PLACER_KEY, PLACER_KEY),
             _SIMPLE_PLACER_KEY,
         )
 
 
-def _placer_in_wrong_key(conf: Conf) -> Iterator[Found]:
+def _placer_in_wrong_key(conf: Conf) -> Iterator[Match]:
     name = conf.text(_SIMPLE_PLACER_KEY).strip()
     is_class = "." in name or f"{IMPL}{name}" in _PLACERS
     is_needed = holds_in(_WRONG_KEY, conf.release) and simple_name(name) == _AVG
     is_other = name != conf.text(PLACER_KEY)
     if conf.manager == MODULAR and is_class and is_other and not is_needed:
-        yield Found(
-            f"{conf.told(_SIMPLE_PLACER_KEY)} is not asked; {conf.told(PLACER_KEY)}",
+        yield Match(
+            f"{conf.fact(_SIMPLE_PLACER_KEY)} is not asked; {conf.fact(PLACER_KEY)}",
             conf.at(_SIMPLE_PLACER_KEY),
             _SIMPLE_PLACER_KEY,
             f"{PLACER_KEY}={shown(name if '.' in name else IMPL + name)}",
         )
 
 
-def _overload_shedder(conf: Conf) -> Iterator[Found]:
+def _overload_shedder(conf: Conf) -> Iterator[Match]:
     threshold = conf.number(_OVERLOADED)
     if conf.shedder == "OverloadShedder" and threshold is not None:
-        yield Found(
-            f"{conf.told(SHEDDER_KEY)}: nothing is shed below {threshold:g} %",
+        yield Match(
+            f"{conf.fact(SHEDDER_KEY)}: nothing is shed below {threshold:g} %",
             conf.at(SHEDDER_KEY),
             SHEDDER_KEY,
         )
 
 
-def _shadowed_throughput(conf: Conf) -> Iterator[Found]:
+def _shadowed_throughput(conf: Conf) -> Iterator[Match]:
     rate, ratio = conf.number(_RATE), conf.number(_RATIO)
     if conf.shedder != "UniformLoadShedder" or rate is None or ratio is None:
         return
     if rate > 0 and ratio > 0:
-        yield Found(
-            f"{conf.told(_RATE)} %, and {conf.told(_RATIO)}: beside a broker without traffic the "
+        yield Match(
+            f"{conf.fact(_RATE)} %, and {conf.fact(_RATIO)}: beside a broker without traffic the "
             "first always passes, and the second is never asked",
             conf.at(_RATE, SHEDDER_KEY),
             _RATE,
         )
 
 
-def _simple_manager(conf: Conf) -> Iterator[Found]:
+def _simple_manager(conf: Conf) -> Iterator[Match]:
     if conf.manager == SIMPLE:
-        yield Found(
-            f"{conf.told(MANAGER_KEY)}: it asks no shedder and no placer",
+        yield Match(
+            f"{conf.fact(MANAGER_KEY)}: it asks no shedder and no placer",
             conf.at(MANAGER_KEY),
             MANAGER_KEY,
         )

@@ -62,10 +62,10 @@ class Conf:
     #: Lines that are no settings: their number and what is wrong.
     unreadable: tuple[tuple[int, str], ...] = ()
     #: The broker has told its settings itself, all of them.
-    is_told: bool = False
+    is_runtime: bool = False
 
     def value(self, key: str) -> Value | None:
-        """Read a key as the broker does; None if the release lacks it, or it is refused.
+        """Return a value as the broker reads it; None if the release lacks the key, or refuses it.
 
         Quirks:
             Of true and false whatever is not true is false, without a word.
@@ -76,32 +76,32 @@ class Conf:
             return False if KEYS[key].kind is Kind.BOOL else None
 
     def number(self, key: str) -> float | None:
-        """Read a number; None if the release lacks the key, or the value is refused."""
+        """Return a number; None if the release lacks the key, or the value is refused."""
         value = self.value(key)
         return None if value is None or isinstance(value, str) else float(value)
 
     def is_on(self, key: str) -> bool:
-        """Read a flag; off if the release lacks the key."""
+        """Return a flag; off if the release lacks the key."""
         return self.value(key) is True
 
     def text(self, key: str) -> str:
-        """Read text; empty if the release lacks the key."""
+        """Return text; empty if the release lacks the key."""
         value = self.value(key)
         return "" if value is None else str(value)
 
     def is_written(self, key: str) -> bool:
-        """Whether a key is set at all; one that is set to nothing is not."""
+        """Return whether a key is set at all; one that is set to nothing is not."""
         return key in self.written and bool(self.written[key].value.strip())
 
     def is_changed(self, key: str) -> bool:
-        """Whether a key is set to something else than its default."""
+        """Return whether a key is set to something else than its default."""
         return self.is_written(key) and self.value(key) != KEYS[key].default(self.release)
 
     def at(self, *keys: str) -> Written | None:
         """Return where the first of some keys that is set stands; None if none is set."""
         return next((self.written[key] for key in keys if self.is_written(key)), None)
 
-    def told(self, key: str) -> str:
+    def fact(self, key: str) -> str:
         """Return what holds: `key = value`, or that it is not set and what the default is."""
         if self.is_written(key):
             return f"{key} = {shown(self.written[key].value.strip())}"
@@ -112,7 +112,7 @@ class Conf:
         return f"{key} is not set: the default of release {self.release} is {spelled or 'nothing'}"
 
     def is_from(self, release: str) -> bool:
-        """Whether this is the release named, or a later one."""
+        """Return whether this is the release named, or a later one."""
         return release_order(self.release) >= release_order(release)
 
     @cached_property
@@ -154,11 +154,11 @@ class Conf:
 
 
 def simple_name(name: str) -> str:
-    """Shorten the name of a class of the modular load manager's; others stay whole."""
+    """Return the short name of a class of the modular load manager's; others stay whole."""
     short = name.removeprefix(IMPL)
     return name if "." in short else short
 
 
 def shown(text: str, longest: int = _SHOWN_MAX) -> str:
-    """Write text of a file so that a terminal shows it and does nothing else, cut if long."""
+    """Return text of a file so that a terminal shows it and does nothing else, cut if long."""
     return visible(text, longest)

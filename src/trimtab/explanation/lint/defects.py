@@ -6,41 +6,41 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from trimtab.explanation.lint.conf import EXTENSIBLE, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf
-from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.rule import Match, Rule, Severity
 
 
-def _has(strategy: str, does: str, conf: Conf) -> Iterator[Found]:
+def _has(strategy: str, does: str, conf: Conf) -> Iterator[Match]:
     if strategy in (conf.shedder, conf.placer):
         key = SHEDDER_KEY if strategy == conf.shedder else PLACER_KEY
-        yield Found(
-            f"{strategy} of release {conf.release} {does}: {conf.told(key)}", conf.at(key), key
+        yield Match(
+            f"{strategy} of release {conf.release} {does}: {conf.fact(key)}", conf.at(key), key
         )
 
 
-def _under(manager: str, does: str, conf: Conf) -> Iterator[Found]:
+def _under(manager: str, does: str, conf: Conf) -> Iterator[Match]:
     if conf.manager == manager and conf.shedder:
-        yield Found(
+        yield Match(
             f"the {manager} load manager of release {conf.release} {does}",
             conf.at("loadManagerClassName"),
             "loadManagerClassName",
         )
 
 
-def _debugging(conf: Conf) -> Iterator[Found]:
+def _debugging(conf: Conf) -> Iterator[Match]:
     key = "loadBalancerDebugModeEnabled"
     if conf.manager == EXTENSIBLE and conf.is_on(key):
-        yield Found(
-            f"{conf.told(key)}: what an exchange gives back counts, as it otherwise does not",
+        yield Match(
+            f"{conf.fact(key)}: what an exchange gives back counts, as it otherwise does not",
             conf.at(key),
             key,
         )
 
 
-def _strategy(name: str, does: str) -> Callable[[Conf], Iterator[Found]]:
+def _strategy(name: str, does: str) -> Callable[[Conf], Iterator[Match]]:
     return partial(_has, name, does)
 
 
-def _manager(name: str, does: str) -> Callable[[Conf], Iterator[Found]]:
+def _manager(name: str, does: str) -> Callable[[Conf], Iterator[Match]]:
     return partial(_under, name, does)
 
 

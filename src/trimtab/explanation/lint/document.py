@@ -12,7 +12,7 @@ from trimtab.explanation.lint.rule import Finding, Severity
 def document(
     findings: Sequence[Finding], files: Sequence[str], releases: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Lay out what was found.
+    """Return what was found, for programs.
 
     Args:
         findings: in the order in which they are told.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from trimtab.explanation.lint.conf import SHEDDER_KEY, Conf
-from trimtab.explanation.lint.rule import Case, Found, Rule, Severity
+from trimtab.explanation.lint.rule import Case, Match, Rule, Severity
 from trimtab.pulsar.keys import KEYS
 
 _WEIGHTS = (
@@ -104,12 +104,12 @@ _NEVERS = (
 )
 
 
-def _never_sheds(conf: Conf) -> Iterator[Found]:
+def _never_sheds(conf: Conf) -> Iterator[Match]:
     for row in _NEVERS:
         value = conf.number(row.key) if conf.shedder in row.shedders else None
         if value is not None and row.is_never(value):
-            yield Found(
-                f"{conf.told(row.key)}: with that {conf.shedder} never sheds",
+            yield Match(
+                f"{conf.fact(row.key)}: with that {conf.shedder} never sheds",
                 conf.at(row.key),
                 row.key,
                 f"{row.key}={KEYS[row.key].default(conf.release)}, the default",
@@ -118,24 +118,24 @@ def _never_sheds(conf: Conf) -> Iterator[Found]:
             )
 
 
-def _both_switched_off(conf: Conf) -> Iterator[Found]:
+def _both_switched_off(conf: Conf) -> Iterator[Match]:
     keys = (
         "loadBalancerMsgRateDifferenceShedderThreshold",
         "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold",
     )
     values = [conf.number(key) for key in keys]
     if conf.shedder == "UniformLoadShedder" and all(it is not None and it <= 0 for it in values):
-        yield Found(
-            f"{conf.told(keys[0])}, and {conf.told(keys[1])}: both tests are off",
+        yield Match(
+            f"{conf.fact(keys[0])}, and {conf.fact(keys[1])}: both tests are off",
             conf.at(*keys),
             keys[0],
         )
 
 
-def _nothing_counts(conf: Conf) -> Iterator[Found]:
+def _nothing_counts(conf: Conf) -> Iterator[Match]:
     weights = [value for key in _weights(conf) if (value := conf.number(key)) is not None]
     if conf.shedder in _BY_USAGE and weights and not any(weights):
-        yield Found(
+        yield Match(
             "every resource weighs 0, so that every broker's usage is 0",
             conf.at(*_WEIGHTS),
             _WEIGHTS[0],
@@ -143,7 +143,7 @@ def _nothing_counts(conf: Conf) -> Iterator[Found]:
 
 
 def _weights(conf: Conf) -> tuple[str, ...]:
-    """Name the weights that count; a bandwidth counts in that spelling which is not 1.0."""
+    """Return the weights that count; a bandwidth counts in that spelling which is not 1.0."""
     is_heap = conf.shedder == "TransferShedder" or not conf.is_from("3.0.0")
     names = [*_WEIGHTS[:2], *(_WEIGHTS[6:] if is_heap else ())]
     for new, old in zip(_WEIGHTS[2:4], _WEIGHTS[4:6], strict=True):
@@ -152,11 +152,11 @@ def _weights(conf: Conf) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _switched_off(conf: Conf) -> Iterator[Found]:
+def _switched_off(conf: Conf) -> Iterator[Match]:
     for key in ("loadBalancerEnabled", "loadBalancerSheddingEnabled"):
         if not conf.is_on(key) and conf.is_changed(SHEDDER_KEY):
-            yield Found(
-                f"{conf.told(key)}, and so {conf.told(SHEDDER_KEY)} is idle", conf.at(key), key
+            yield Match(
+                f"{conf.fact(key)}, and so {conf.fact(SHEDDER_KEY)} is idle", conf.at(key), key
             )
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from trimtab.explanation.lint.conf import IMPL, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf, shown
-from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.rule import Match, Rule, Severity
 
 _EVENLY = "loadBalancerDistributeBundlesEvenlyEnabled"
 _EXCLUDED = "loadBalancerSheddingExcludedNamespaces"
@@ -28,7 +28,7 @@ _MATCH = {_USAGE: "LeastResourceUsageWithWeight", _RATES: "LeastLongTermMessageR
 _NAMESPACE = re.compile(r"[^/\s]+(?:/[^/\s]+){1,2}")
 
 
-def _mixed_scores(conf: Conf) -> Iterator[Found]:
+def _mixed_scores(conf: Conf) -> Iterator[Match]:
     sheds, places = _SHEDS_BY.get(conf.shedder), _PLACES_BY.get(conf.placer)
     if sheds is None or places is None or sheds == places:
         return
@@ -39,28 +39,28 @@ def _mixed_scores(conf: Conf) -> Iterator[Found]:
         else f"{SHEDDER_KEY}=\
 {IMPL}UniformLoadShedder, the only one here that goes by rates"
     )
-    yield Found(
+    yield Match(
         f"{conf.shedder} sheds by {sheds}, and {conf.placer} places by {places}: "
-        f"{conf.told(SHEDDER_KEY)}, {_told_placer(conf)}",
+        f"{conf.fact(SHEDDER_KEY)}, {_placer_line(conf)}",
         conf.at(PLACER_KEY, SHEDDER_KEY),
         PLACER_KEY if is_choice else SHEDDER_KEY,
         instead,
     )
 
 
-def _told_placer(conf: Conf) -> str:
+def _placer_line(conf: Conf) -> str:
     if conf.is_from("2.11.0"):
-        return conf.told(PLACER_KEY)
+        return conf.fact(PLACER_KEY)
     return f"release {conf.release} has no other placement"
 
 
-def _wide_margin(conf: Conf) -> Iterator[Found]:
+def _wide_margin(conf: Conf) -> Iterator[Match]:
     margin, threshold = conf.number(_MARGIN), conf.number(_THRESHOLD)
     is_pair = conf.shedder == "ThresholdShedder" and conf.placer == "LeastResourceUsageWithWeight"
     if not is_pair or margin is None or threshold is None or not 0 < threshold <= margin:
         return
-    yield Found(
-        f"{conf.told(_MARGIN)}, and {conf.told(_THRESHOLD)}: with five brokers, one of them at "
+    yield Match(
+        f"{conf.fact(_MARGIN)}, and {conf.fact(_THRESHOLD)}: with five brokers, one of them at "
         f"the bar, the others are {threshold / 4:g} points below the average, and none is "
         f"{margin:g} below",
         conf.at(_MARGIN, _THRESHOLD),
@@ -69,32 +69,32 @@ def _wide_margin(conf: Conf) -> Iterator[Found]:
     )
 
 
-def _evenly(conf: Conf) -> Iterator[Found]:
+def _evenly(conf: Conf) -> Iterator[Match]:
     if conf.manager == MODULAR and conf.is_on(_EVENLY):
-        yield Found(
-            f"{conf.told(_EVENLY)}: only brokers with the fewest bundles of a namespace may get "
+        yield Match(
+            f"{conf.fact(_EVENLY)}: only brokers with the fewest bundles of a namespace may get "
             "its next one",
             conf.at(_EVENLY),
             _EVENLY,
         )
 
 
-def _excluded(conf: Conf) -> Iterator[Found]:
+def _excluded(conf: Conf) -> Iterator[Match]:
     names = [name.strip() for name in conf.text(_EXCLUDED).split(",") if name.strip()]
     whole = [name for name in names if _NAMESPACE.fullmatch(name)]
     if whole and conf.manager == MODULAR:
-        yield Found(
-            f"{conf.told(_EXCLUDED)}: bundles of these namespaces are placed in turn, on whichever "
+        yield Match(
+            f"{conf.fact(_EXCLUDED)}: bundles of these namespaces are placed in turn, on whichever "
             "broker comes next",
             conf.at(_EXCLUDED),
             _EXCLUDED,
         )
 
 
-def _no_namespace(conf: Conf) -> Iterator[Found]:
+def _no_namespace(conf: Conf) -> Iterator[Match]:
     for name in (it.strip() for it in conf.text(_EXCLUDED).split(",")):
         if name and not _NAMESPACE.fullmatch(name):
-            yield Found(
+            yield Match(
                 f"{_EXCLUDED} names {shown(name)}: expected tenant/namespace",
                 conf.at(_EXCLUDED),
                 _EXCLUDED,
@@ -102,20 +102,20 @@ def _no_namespace(conf: Conf) -> Iterator[Found]:
             )
 
 
-def _later_versions(conf: Conf) -> Iterator[Found]:
+def _later_versions(conf: Conf) -> Iterator[Match]:
     if conf.is_on(_LATER):
-        yield Found(
-            f"{conf.told(_LATER)}: the first broker of a newer release gets every bundle",
+        yield Match(
+            f"{conf.fact(_LATER)}: the first broker of a newer release gets every bundle",
             conf.at(_LATER),
             _LATER,
         )
 
 
-def _low_overload(conf: Conf) -> Iterator[Found]:
+def _low_overload(conf: Conf) -> Iterator[Match]:
     value = conf.number(_OVERLOADED)
     if conf.placer == "LeastLongTermMessageRate" and value is not None and value < 50:
-        yield Found(
-            f"{conf.told(_OVERLOADED)}: at {value:g} % a broker counts as overloaded, and where "
+        yield Match(
+            f"{conf.fact(_OVERLOADED)}: at {value:g} % a broker counts as overloaded, and where "
             "all are the owner is drawn by lot",
             conf.at(_OVERLOADED),
             _OVERLOADED,

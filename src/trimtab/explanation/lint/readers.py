@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from trimtab.explanation.lint.conf import EXTENSIBLE, MODULAR, SIMPLE, Conf
-from trimtab.explanation.lint.rule import Case, Found, Rule, Severity
+from trimtab.explanation.lint.rule import Case, Match, Rule, Severity
 from trimtab.explanation.lint.usage import heeds_weights
 
 
@@ -100,7 +100,7 @@ _KNOWN = {
 
 
 def is_heeded(conf: Conf, key: str) -> bool:
-    """Whether any of the classes that a conf chooses reads a key.
+    """Return whether any of the classes that a conf chooses reads a key.
 
     Classes that are not Pulsar's may read anything.
     """
@@ -114,13 +114,13 @@ def is_heeded(conf: Conf, key: str) -> bool:
     return key not in READERS or not chosen.isdisjoint(READERS[key].names)
 
 
-def _not_heeded(conf: Conf) -> Iterator[Found]:
+def _not_heeded(conf: Conf) -> Iterator[Match]:
     if not conf.shedder:
         return
     for key in (*READERS, *_WEIGHTS, _HEAP):
         if conf.is_changed(key) and not is_heeded(conf, key):
-            yield Found(
-                f"{conf.told(key)}, and nothing reads it: it is read by {_readers(conf, key)}, and "
+            yield Match(
+                f"{conf.fact(key)}, and nothing reads it: it is read by {_readers(conf, key)}, and "
                 f"here are {_chosen(conf)}",
                 conf.at(key),
                 key,

@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Match:
     """One thing that a rule found."""
 
     #: What is found, with its numbers; one sentence without a full stop.
@@ -74,7 +74,7 @@ class Rule(Generic[Subject]):
     evidence: tuple[str, ...]
     #: What to write instead.
     instead: str
-    find: Callable[[Subject], Iterable[Found]]
+    find: Callable[[Subject], Iterable[Match]]
     #: Releases in which it holds.
     spans: tuple[Span, ...] = ALWAYS
     #: Its table, if it has one.
@@ -110,7 +110,7 @@ class Finding:
 
     @property
     def place(self) -> tuple[str, int | None]:
-        """Name the file and the line, from 1; None where nothing is written."""
+        """Return the file and the line, from 1; None where nothing is written."""
         return (self.at.source, self.at.line) if self.at else (self.source, None)
 
 
@@ -127,10 +127,10 @@ def chosen(
 
 
 def holds_in(spans: Iterable[Span], release: str) -> bool:
-    """Whether a release is within one of the spans."""
-    wanted = release_order(release)
+    """Return whether a release is within one of the spans."""
+    order = release_order(release)
     return any(
-        release_order(since) <= wanted and (not until or wanted < release_order(until))
+        release_order(since) <= order and (not until or order < release_order(until))
         for since, until in spans
     )
 
@@ -138,7 +138,7 @@ def holds_in(spans: Iterable[Span], release: str) -> bool:
 def applied(
     rules: Iterable[Rule[Subject]], subject: Subject, release: str, source: str
 ) -> Iterator[Finding]:
-    """Apply those rules that hold in a release.
+    """Yield what those rules find that hold in a release.
 
     Args:
         rules: what to look for.
@@ -149,15 +149,15 @@ def applied(
     for rule in rules:
         if not holds_in(rule.spans, release):
             continue
-        for found in rule.find(subject):
+        for match in rule.find(subject):
             yield Finding(
                 code=rule.code,
                 severity=rule.severity,
-                message=found.message,
-                at=found.at,
+                message=match.message,
+                at=match.at,
                 source=source,
-                key=found.key,
-                why=found.why or rule.why,
-                evidence=found.evidence or rule.evidence,
-                instead=found.instead or rule.instead,
+                key=match.key,
+                why=match.why or rule.why,
+                evidence=match.evidence or rule.evidence,
+                instead=match.instead or rule.instead,
             )

@@ -15,7 +15,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def sarif(
     findings: Sequence[Finding], rules: Mapping[str, Rule[Any]], version: str
 ) -> dict[str, Any]:
-    """Lay out findings as one run of a tool.
+    """Return findings as one run of a tool.
 
     Args:
         findings: in the order in which they are told.

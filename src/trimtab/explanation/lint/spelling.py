@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trimtab.explanation.lint.conf import Conf, Written, shown
-from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Match, Rule, Severity, Span, holds_in
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.settings import unknown_keys
 
@@ -61,11 +61,11 @@ _SILENCE = (
 )
 
 
-def _misspelt(conf: Conf) -> Iterator[Found]:
+def _misspelt(conf: Conf) -> Iterator[Match]:
     for name, meant in _unknown(conf):
         if meant is not None:
             at = conf.written[name]
-            yield Found(
+            yield Match(
                 f"no release knows {shown(name)}: did you mean {meant}?",
                 at,
                 name,
@@ -73,11 +73,11 @@ def _misspelt(conf: Conf) -> Iterator[Found]:
             )
 
 
-def _renamed(conf: Conf) -> Iterator[Found]:
+def _renamed(conf: Conf) -> Iterator[Match]:
     for old, (new, where) in _RENAMED.items():
-        if conf.is_written(old) and not conf.is_told:
+        if conf.is_written(old) and not conf.is_runtime:
             at = conf.written[old]
-            yield Found(
+            yield Match(
                 f"{old} was released as {new}, and is not read by the old name",
                 at,
                 old,
@@ -86,22 +86,22 @@ def _renamed(conf: Conf) -> Iterator[Found]:
             )
 
 
-def _unknown_key(conf: Conf) -> Iterator[Found]:
+def _unknown_key(conf: Conf) -> Iterator[Match]:
     for name, meant in _unknown(conf):
         if meant is None:
-            yield Found(f"no release knows {shown(name)}", conf.written[name], name)
+            yield Match(f"no release knows {shown(name)}", conf.written[name], name)
 
 
 def _unknown(conf: Conf) -> Iterator[tuple[str, str | None]]:
-    """Find keys that no release knows; what a broker tells itself, it knows."""
-    if not conf.is_told:
+    """Yield keys that no release knows; what a broker names itself, it knows."""
+    if not conf.is_runtime:
         written = {key: it.value for key, it in conf.written.items() if key not in _RENAMED}
         yield from unknown_keys(written)
 
 
-def _not_in_release(conf: Conf) -> Iterator[Found]:
+def _not_in_release(conf: Conf) -> Iterator[Match]:
     for name, key in KEYS.items():
-        if conf.is_told or not conf.is_written(name) or _knows(conf, name):
+        if conf.is_runtime or not conf.is_written(name) or _knows(conf, name):
             continue
         since = next(iter(key.defaults))
         twin = key.twin if key.twin and _knows(conf, key.twin) else ""
@@ -109,8 +109,8 @@ def _not_in_release(conf: Conf) -> Iterator[Found]:
         when = f"was not seen before {since}"
         if key.default(conf.release) is not None:
             when = f"came to other lines before it came to this one, with {since} first"
-        yield Found(
-            f"{conf.told(name)}, but release {conf.release} does not know the key: it {when}",
+        yield Match(
+            f"{conf.fact(name)}, but release {conf.release} does not know the key: it {when}",
             conf.at(name),
             name,
             f"{twin}={value}, its name in this release" if twin else "",
@@ -119,16 +119,16 @@ def _not_in_release(conf: Conf) -> Iterator[Found]:
 
 
 def _knows(conf: Conf, name: str) -> bool:
-    """Whether a release has a key, as far as that is known."""
+    """Return whether a release has a key, as far as that is known."""
     spans = next((those for start, those in _GAPS.items() if name.startswith(start)), ())
     has_default = KEYS[name].default(conf.release) is not None
     return has_default and not holds_in(spans, conf.release)
 
 
-def _written_twice(conf: Conf) -> Iterator[Found]:
+def _written_twice(conf: Conf) -> Iterator[Match]:
     for earlier, later in conf.repeated:
         if earlier.value.strip() != later.value.strip() and _matters(earlier):
-            yield Found(
+            yield Match(
                 f"{earlier.key} = {shown(earlier.value.strip())} is overruled by line "
                 f"{later.line}, where it is {shown(later.value.strip())}",
                 earlier,
@@ -140,23 +140,23 @@ def _matters(written: Written) -> bool:
     return written.key in KEYS or written.key.lower().startswith("loadbalance")
 
 
-def _unreadable(conf: Conf) -> Iterator[Found]:
+def _unreadable(conf: Conf) -> Iterator[Match]:
     for number, reason in conf.unreadable:
-        yield Found(f"the line sets nothing: {reason}", Written("", "", conf.source, number))
+        yield Match(f"the line sets nothing: {reason}", Written("", "", conf.source, number))
 
 
-def _old_spelling(conf: Conf) -> Iterator[Found]:
+def _old_spelling(conf: Conf) -> Iterator[Match]:
     for old, new in _bandwidth():
         if conf.is_changed(old) and not conf.is_written(new):
-            yield Found(
-                f"{conf.told(old)}: {old} is the old, misspelt name of {new}",
+            yield Match(
+                f"{conf.fact(old)}: {old} is the old, misspelt name of {new}",
                 conf.at(old),
                 old,
                 f"{new}={shown(conf.written[old].value.strip())}",
             )
 
 
-def _spelt_twice(conf: Conf) -> Iterator[Found]:
+def _spelt_twice(conf: Conf) -> Iterator[Match]:
     for old, new in _bandwidth():
         if not (conf.is_written(old) and conf.is_written(new)):
             continue
@@ -166,8 +166,8 @@ def _spelt_twice(conf: Conf) -> Iterator[Found]:
         wins, loses = (old, new) if conf.value(new) == 1.0 else (new, old)
         if conf.value(loses) == 1.0 and wins == new:
             continue
-        yield Found(
-            f"{conf.told(wins)} holds, and {conf.told(loses)} does not",
+        yield Match(
+            f"{conf.fact(wins)} holds, and {conf.fact(loses)} does not",
             conf.at(loses),
             loses,
             f"{new} alone, and no line with {old}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trimtab.explanation.lint.conf import Conf
-from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.rule import Match, Rule, Severity
 
 _AUTO = "loadBalancerAutoBundleSplitEnabled"
 _UNLOAD = "loadBalancerAutoUnloadSplitBundlesEnabled"
@@ -24,20 +24,20 @@ _LIMITS = {
 _BY_AVERAGES = ("LeastLongTermMessageRate",)
 
 
-def _splits_and_unloads(conf: Conf) -> Iterator[Found]:
+def _splits_and_unloads(conf: Conf) -> Iterator[Match]:
     if conf.is_on(_AUTO) and conf.is_on(_UNLOAD) and conf.placer in _BY_AVERAGES:
-        yield Found(
-            f"{conf.told(_UNLOAD)}, and {conf.placer} places by long-term averages",
+        yield Match(
+            f"{conf.fact(_UNLOAD)}, and {conf.placer} places by long-term averages",
             conf.at(_UNLOAD, _AUTO),
             _UNLOAD,
         )
 
 
-def _cannot_split(conf: Conf) -> Iterator[Found]:
+def _cannot_split(conf: Conf) -> Iterator[Match]:
     bundles, maximum = conf.number(_BUNDLES), conf.number(_MAXIMUM)
     if conf.is_on(_AUTO) and bundles is not None and maximum is not None and bundles >= maximum:
-        yield Found(
-            f"{conf.told(_BUNDLES)}, and {conf.told(_MAXIMUM)}: no bundle of a new namespace can "
+        yield Match(
+            f"{conf.fact(_BUNDLES)}, and {conf.fact(_MAXIMUM)}: no bundle of a new namespace can "
             "ever be split",
             conf.at(_MAXIMUM, _BUNDLES),
             _MAXIMUM,
@@ -45,36 +45,36 @@ def _cannot_split(conf: Conf) -> Iterator[Found]:
         )
 
 
-def _splits_everything(conf: Conf) -> Iterator[Found]:
+def _splits_everything(conf: Conf) -> Iterator[Match]:
     for key, least in _LIMITS.items():
         value = conf.number(key)
         if conf.is_on(_AUTO) and value is not None and value < least:
-            yield Found(
-                f"{conf.told(key)}: every bundle with two topics and any traffic is too big",
+            yield Match(
+                f"{conf.fact(key)}: every bundle with two topics and any traffic is too big",
                 conf.at(key),
                 key,
             )
 
 
-def _few_bundles(conf: Conf) -> Iterator[Found]:
+def _few_bundles(conf: Conf) -> Iterator[Match]:
     bundles = conf.number(_BUNDLES)
     if bundles is not None and bundles < _BUNDLES_MIN:
-        yield Found(
-            f"{conf.told(_BUNDLES)}: a namespace keeps {bundles:g} brokers busy at most, and each "
+        yield Match(
+            f"{conf.fact(_BUNDLES)}: a namespace keeps {bundles:g} brokers busy at most, and each "
             f"move carries {100 / max(1, bundles):.0f} % of it",
             conf.at(_BUNDLES),
             _BUNDLES,
         )
 
 
-def _unsupported(conf: Conf) -> Iterator[Found]:
+def _unsupported(conf: Conf) -> Iterator[Match]:
     name = conf.text(_ALGORITHM).strip()
     supported = [it.strip() for it in conf.text(_SUPPORTED).split(",")]
     if conf.is_written(_ALGORITHM) and name not in supported:
-        yield Found(
-            f"{conf.told(_ALGORITHM)}: release {conf.release} supports {', '.join(supported)}"
+        yield Match(
+            f"{conf.fact(_ALGORITHM)}: release {conf.release} supports {', '.join(supported)}"
             if not conf.is_written(_SUPPORTED)
-            else f"{conf.told(_ALGORITHM)}, but {conf.told(_SUPPORTED)}",
+            else f"{conf.fact(_ALGORITHM)}, but {conf.fact(_SUPPORTED)}",
             conf.at(_ALGORITHM),
             _ALGORITHM,
             f"{_ALGORITHM}=range_equally_divide, the default",

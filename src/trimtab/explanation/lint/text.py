@@ -15,13 +15,13 @@ _INDENT = "    "
 _NO_BREAK = "\u00a0"
 
 
-def told(
+def finding_lines(
     findings: Sequence[Finding],
     paint: Callable[[str, Severity | None], str],
     *,
     explains: bool,
 ) -> Iterator[str]:
-    """Tell findings, line by line: where, what and how bad, and what to write instead.
+    """Yield findings as lines: where, what and how bad, and what to write instead.
 
     Args:
         findings: in the order in which they are told.
@@ -41,17 +41,17 @@ def told(
 
 
 def located(source: str, line: int | None) -> str:
-    """Write a place as editors know it: file:line, the file alone where nothing is written."""
+    """Return a place as editors know it: file:line, the file alone where nothing is written."""
     return shown(source, 200) if line is None else f"{shown(source, 200)}:{line}"
 
 
 def cited(evidence: str) -> str:
-    """Write a piece of evidence so that it can be looked up."""
+    """Return a piece of evidence so that it can be looked up."""
     return f"apache/pulsar{evidence}" if evidence.startswith("#") else evidence
 
 
-def counted(findings: Sequence[Finding]) -> str:
-    """Count findings by severity, the worst first; says that there is nothing if so."""
+def counts_text(findings: Sequence[Finding]) -> str:
+    """Return the number of findings of each severity as text, the worst first."""
     counts = Counter(finding.severity for finding in findings)
     parts = [
         f"{counts[severity]} {severity.value}{'s' * (counts[severity] != 1)}"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from trimtab.explanation.lint.conf import Conf
-from trimtab.explanation.lint.rule import Found, Rule, Severity, Span
+from trimtab.explanation.lint.rule import Match, Rule, Severity, Span
 from trimtab.pulsar.keys import KEYS
 
 _LOW = "loadBalancerAvgShedderLowThreshold"
@@ -29,89 +29,89 @@ _WAIT_MIN_MAX = 30
 _AVG_SPANS: tuple[Span, ...] = (("3.0.6", ""),)
 
 
-def _crossed_thresholds(conf: Conf) -> Iterator[Found]:
+def _crossed_thresholds(conf: Conf) -> Iterator[Match]:
     low, high = conf.number(_LOW), conf.number(_HIGH)
     if conf.shedder == "AvgShedder" and low is not None and high is not None and high <= low:
-        yield Found(
-            f"{conf.told(_HIGH)}, and {conf.told(_LOW)}: the high one is not above the low one",
+        yield Match(
+            f"{conf.fact(_HIGH)}, and {conf.fact(_LOW)}: the high one is not above the low one",
             conf.at(_HIGH, _LOW),
             _HIGH,
         )
 
 
-def _crossed_hits(conf: Conf) -> Iterator[Found]:
+def _crossed_hits(conf: Conf) -> Iterator[Match]:
     low, high = conf.number(_LOW_HITS), conf.number(_HIGH_HITS)
     if conf.shedder == "AvgShedder" and low is not None and high is not None and high >= low:
-        yield Found(
-            f"{conf.told(_HIGH_HITS)}, and {conf.told(_LOW_HITS)}: "
+        yield Match(
+            f"{conf.fact(_HIGH_HITS)}, and {conf.fact(_LOW_HITS)}: "
             "the wide gap does not act sooner than the narrow one",
             conf.at(_HIGH_HITS, _LOW_HITS),
             _HIGH_HITS,
         )
 
 
-def _first_hit(conf: Conf) -> Iterator[Found]:
+def _first_hit(conf: Conf) -> Iterator[Match]:
     hits = conf.number(_LOW_HITS)
     if conf.shedder == "AvgShedder" and hits is not None and hits <= 1:
-        yield Found(
-            f"{conf.told(_LOW_HITS)}: any single round above the low threshold moves bundles",
+        yield Match(
+            f"{conf.fact(_LOW_HITS)}: any single round above the low threshold moves bundles",
             conf.at(_LOW_HITS),
             _LOW_HITS,
         )
 
 
-def _self_pair(conf: Conf) -> Iterator[Found]:
+def _self_pair(conf: Conf) -> Iterator[Match]:
     low = conf.number(_LOW)
     if conf.shedder == "AvgShedder" and low is not None and low <= 0:
-        yield Found(
-            f"{conf.told(_LOW)}: every pair of brokers is too far apart, a broker and itself too",
+        yield Match(
+            f"{conf.fact(_LOW)}: every pair of brokers is too far apart, a broker and itself too",
             conf.at(_LOW),
             _LOW,
         )
 
 
-def _late_hits(conf: Conf) -> Iterator[Found]:
+def _late_hits(conf: Conf) -> Iterator[Match]:
     hits, interval = conf.number(_LOW_HITS), conf.number(_INTERVAL)
     if conf.shedder != "AvgShedder" or hits is None or interval is None:
         return
     if hits * interval > _WAIT_MIN_MAX:
-        yield Found(
-            f"{conf.told(_LOW_HITS)}, a round every {interval:g} min: "
+        yield Match(
+            f"{conf.fact(_LOW_HITS)}, a round every {interval:g} min: "
             f"{hits * interval:g} min pass before bundles move",
             conf.at(_LOW_HITS, _INTERVAL),
             _LOW_HITS,
         )
 
 
-def _small_share(conf: Conf) -> Iterator[Found]:
+def _small_share(conf: Conf) -> Iterator[Match]:
     share = conf.number(_SHARE)
     if conf.shedder == "AvgShedder" and share is not None and 0 < share < 0.5:
-        yield Found(
-            f"{conf.told(_SHARE)}: of a difference of 100 MB/s, {share * 100:g} MB/s are moved, "
+        yield Match(
+            f"{conf.fact(_SHARE)}: of a difference of 100 MB/s, {share * 100:g} MB/s are moved, "
             f"and {100 - 2 * share * 100:g} MB/s are left",
             conf.at(_SHARE),
             _SHARE,
         )
 
 
-def _large_share(conf: Conf) -> Iterator[Found]:
+def _large_share(conf: Conf) -> Iterator[Match]:
     share = conf.number(_SHARE)
     is_read = conf.shedder in ("AvgShedder", "UniformLoadShedder")
     if is_read and share is not None and 0.5 < share <= 1:
-        yield Found(
-            f"{conf.told(_SHARE)}: the brokers change places, since {share * 100:g} % of their "
+        yield Match(
+            f"{conf.fact(_SHARE)}: the brokers change places, since {share * 100:g} % of their "
             "difference is moved",
             conf.at(_SHARE),
             _SHARE,
         )
 
 
-def _too_little_to_move(conf: Conf) -> Iterator[Found]:
+def _too_little_to_move(conf: Conf) -> Iterator[Match]:
     least = conf.number(_MIN_THROUGHPUT)
     if conf.shedder != "ThresholdShedder" or least is None or not 10 <= least < 10_000:
         return
-    yield Found(
-        f"{conf.told(_MIN_THROUGHPUT)} MiB/s: a broker at the bar sheds from "
+    yield Match(
+        f"{conf.fact(_MIN_THROUGHPUT)} MiB/s: a broker at the bar sheds from "
         f"{least / _MARGIN:g} MiB/s of traffic on, and from {least / (_MARGIN + 0.1):.0f} MiB/s "
         "ten points above it",
         conf.at(_MIN_THROUGHPUT),
@@ -119,59 +119,59 @@ def _too_little_to_move(conf: Conf) -> Iterator[Found]:
     )
 
 
-def _idle_broker(conf: Conf) -> Iterator[Found]:
+def _idle_broker(conf: Conf) -> Iterator[Match]:
     threshold = conf.number(_THRESHOLD)
     if conf.shedder != "ThresholdShedder" or conf.is_on(_LOWER_BOUNDARY) or threshold is None:
         return
     average = (10 * 80 + 5) / 11
     if average + threshold > 80:
-        yield Found(
-            f"{conf.told(_LOWER_BOUNDARY)}: with ten brokers at 80 % and one at 5 % the bar is "
+        yield Match(
+            f"{conf.fact(_LOWER_BOUNDARY)}: with ten brokers at 80 % and one at 5 % the bar is "
             f"{average + threshold:.2f} %, and nothing moves",
             conf.at(_LOWER_BOUNDARY),
             _LOWER_BOUNDARY,
         )
 
 
-def _slow_scores(conf: Conf) -> Iterator[Found]:
+def _slow_scores(conf: Conf) -> Iterator[Match]:
     history = conf.number(_HISTORY)
     is_read = conf.shedder == "ThresholdShedder" or conf.placer == "LeastResourceUsageWithWeight"
     if not is_read or history is None or not 0.9 <= history < 1:
         return
     rounds = math.ceil(math.log(0.1) / math.log(history) - 1e-9)
-    yield Found(
-        f"{conf.told(_HISTORY)}: {rounds} rounds pass until a score has followed 90 % of a change",
+    yield Match(
+        f"{conf.fact(_HISTORY)}: {rounds} rounds pass until a score has followed 90 % of a change",
         conf.at(_HISTORY),
         _HISTORY,
     )
 
 
-def _history_out_of_range(conf: Conf) -> Iterator[Found]:
+def _history_out_of_range(conf: Conf) -> Iterator[Match]:
     history = conf.number(_HISTORY)
     if history is not None and history < 0:
-        yield Found(
-            f"{conf.told(_HISTORY)}: expected a fraction from 0 to below 1",
+        yield Match(
+            f"{conf.fact(_HISTORY)}: expected a fraction from 0 to below 1",
             conf.at(_HISTORY),
             _HISTORY,
         )
 
 
-def _target_out_of_range(conf: Conf) -> Iterator[Found]:
+def _target_out_of_range(conf: Conf) -> Iterator[Match]:
     target = conf.number(_TARGET)
     if conf.shedder != "TransferShedder" or target is None or 0 < target < 0.5:
         return
     meaning = "no cluster is that uneven" if target > 0 else "no cluster is that even"
-    yield Found(f"{conf.told(_TARGET)}: {meaning}", conf.at(_TARGET), _TARGET)
+    yield Match(f"{conf.fact(_TARGET)}: {meaning}", conf.at(_TARGET), _TARGET)
 
 
-def _few_top_bundles(conf: Conf) -> Iterator[Found]:
+def _few_top_bundles(conf: Conf) -> Iterator[Match]:
     bundles = conf.number(_TOP_BUNDLES)
     default = KEYS[_TOP_BUNDLES].default(conf.release)
     if conf.shedder != "TransferShedder" or bundles is None or default is None:
         return
     if 1 < bundles < float(default):
-        yield Found(
-            f"{conf.told(_TOP_BUNDLES)}: a round relieves a broker of {bundles - 1:g} bundles at "
+        yield Match(
+            f"{conf.fact(_TOP_BUNDLES)}: a round relieves a broker of {bundles - 1:g} bundles at "
             "most",
             conf.at(_TOP_BUNDLES),
             _TOP_BUNDLES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trimtab.explanation.lint.conf import EXTENSIBLE, Conf
-from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.rule import Match, Rule, Severity
 from trimtab.pulsar.model import MINUTE_S
 
 _INTERVAL = "loadBalancerSheddingIntervalMinutes"
@@ -23,20 +23,20 @@ _POINTS = {
 }
 
 
-def _grace_lapses(conf: Conf) -> Iterator[Found]:
+def _grace_lapses(conf: Conf) -> Iterator[Match]:
     grace, interval = conf.number(_GRACE), conf.number(_INTERVAL)
     if not conf.shedder or grace is None or interval is None:
         return
     if grace <= interval:
-        yield Found(
-            f"{conf.told(_GRACE)}, and {conf.told(_INTERVAL)}: a bundle that has just moved may "
+        yield Match(
+            f"{conf.fact(_GRACE)}, and {conf.fact(_INTERVAL)}: a bundle that has just moved may "
             "move again in the very next round",
             conf.at(_GRACE, _INTERVAL),
             _GRACE,
         )
 
 
-def _stale_inputs(conf: Conf) -> Iterator[Found]:
+def _stale_inputs(conf: Conf) -> Iterator[Match]:
     interval = conf.number(_INTERVAL)
     if not conf.shedder or interval is None:
         return
@@ -44,22 +44,22 @@ def _stale_inputs(conf: Conf) -> Iterator[Found]:
         value = conf.number(key)
         if value is not None and value * unit_s > max(1, interval) * MINUTE_S:
             rounds = value * unit_s / (max(1, interval) * MINUTE_S)
-            yield Found(
-                f"{conf.told(key)}, and a round every {interval:g} min: {rounds:.3g} rounds "
+            yield Match(
+                f"{conf.fact(key)}, and a round every {interval:g} min: {rounds:.3g} rounds "
                 f"go by the same {what}",
                 conf.at(key, _INTERVAL),
                 key,
             )
 
 
-def _coarse_reports(conf: Conf) -> Iterator[Found]:
+def _coarse_reports(conf: Conf) -> Iterator[Match]:
     key = _POINTS.get(conf.shedder)
     coarse, threshold = conf.number(_REPORT_THRESHOLD), conf.number(key) if key else None
     age = conf.number(_REPORT_MAX)
     if key is None or coarse is None or threshold is None or age is None or coarse <= threshold:
         return
-    yield Found(
-        f"{conf.told(_REPORT_THRESHOLD)}, and {conf.told(key)}: usage may drift by {coarse:g} "
+    yield Match(
+        f"{conf.fact(_REPORT_THRESHOLD)}, and {conf.fact(key)}: usage may drift by {coarse:g} "
         f"points, beyond the shedder's threshold, and go unreported for {age:g} min",
         conf.at(_REPORT_THRESHOLD, key),
         _REPORT_THRESHOLD,
@@ -67,31 +67,31 @@ def _coarse_reports(conf: Conf) -> Iterator[Found]:
     )
 
 
-def _chatty_reports(conf: Conf) -> Iterator[Found]:
+def _chatty_reports(conf: Conf) -> Iterator[Match]:
     threshold, age = conf.number(_REPORT_THRESHOLD), conf.number(_REPORT_MAX)
     if threshold is not None and threshold < 1:
-        yield Found(
-            f"{conf.told(_REPORT_THRESHOLD)}: whatever changes is written, every few seconds",
+        yield Match(
+            f"{conf.fact(_REPORT_THRESHOLD)}: whatever changes is written, every few seconds",
             conf.at(_REPORT_THRESHOLD),
             _REPORT_THRESHOLD,
             f"{_REPORT_THRESHOLD}=5",
         )
     if age is not None and age < 1:
-        yield Found(
-            f"{conf.told(_REPORT_MAX)}: every report is too old, and written every few seconds",
+        yield Match(
+            f"{conf.fact(_REPORT_MAX)}: every report is too old, and written every few seconds",
             conf.at(_REPORT_MAX),
             _REPORT_MAX,
             f"{_REPORT_MAX}=15, the default",
         )
 
 
-def _outdated(conf: Conf) -> Iterator[Found]:
+def _outdated(conf: Conf) -> Iterator[Match]:
     age, longest = conf.number(_TTL), conf.number(_REPORT_MAX)
     if conf.manager != EXTENSIBLE or age is None or longest is None:
         return
     if age <= longest * MINUTE_S:
-        yield Found(
-            f"{conf.told(_TTL)}, and {conf.told(_REPORT_MAX)}: load data of a quiet broker are "
+        yield Match(
+            f"{conf.fact(_TTL)}, and {conf.fact(_REPORT_MAX)}: load data of a quiet broker are "
             f"{longest * MINUTE_S:g} s old before they are written again, and ignored from "
             f"{age:g} s on",
             conf.at(_TTL, _REPORT_MAX),
@@ -100,11 +100,11 @@ def _outdated(conf: Conf) -> Iterator[Found]:
         )
 
 
-def _no_pause(conf: Conf) -> Iterator[Found]:
+def _no_pause(conf: Conf) -> Iterator[Match]:
     pause, stats = conf.number(_DELAY), conf.number(_STATS)
     if conf.manager == EXTENSIBLE and pause is not None and stats is not None and pause < stats:
-        yield Found(
-            f"{conf.told(_DELAY)}, and {conf.told(_STATS)}: brokers that were just relieved still "
+        yield Match(
+            f"{conf.fact(_DELAY)}, and {conf.fact(_STATS)}: brokers that were just relieved still "
             "tell the traffic of before",
             conf.at(_DELAY, _STATS),
             _DELAY,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trimtab.explanation.lint.conf import Conf, shown, simple_name
 from trimtab.explanation.lint.readers import is_heeded
-from trimtab.explanation.lint.rule import Found, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Match, Rule, Severity, Span, holds_in
 from trimtab.pulsar.keys import KEYS, Key, Kind, Value
 
 #: Key → where its default was changed.
@@ -88,14 +88,14 @@ _CHANGES = (
 )
 
 
-def _default_flips(upgrade: Upgrade) -> Iterator[Found]:
+def _default_flips(upgrade: Upgrade) -> Iterator[Match]:
     before, after = upgrade.before, upgrade.after
     for name, key in KEYS.items():
         old, new = key.default(before.release), key.default(after.release)
         if after.is_written(name) or old is None or new is None or _is_within(key, old, new):
             continue
         if is_heeded(before, name) or is_heeded(after, name):
-            yield Found(
+            yield Match(
                 f"{name} is not set: its default is {simple_name(_spelled(old))} in "
                 f"{before.release}, and {simple_name(_spelled(new))} in {after.release}",
                 None,
@@ -105,7 +105,7 @@ def _default_flips(upgrade: Upgrade) -> Iterator[Found]:
             )
 
 
-def _keeps_old_default(upgrade: Upgrade) -> Iterator[Found]:
+def _keeps_old_default(upgrade: Upgrade) -> Iterator[Match]:
     before, after = upgrade.before, upgrade.after
     for name in _written(upgrade):
         key = KEYS[name]
@@ -113,8 +113,8 @@ def _keeps_old_default(upgrade: Upgrade) -> Iterator[Found]:
         if old is None or new is None or _is_within(key, old, new):
             continue
         if before.value(name) == old and is_heeded(after, name):
-            yield Found(
-                f"{after.told(name)}, the default of {before.release}; that of {after.release} "
+            yield Match(
+                f"{after.fact(name)}, the default of {before.release}; that of {after.release} "
                 f"is {simple_name(_spelled(new))}",
                 after.at(name),
                 name,
@@ -124,7 +124,7 @@ def _keeps_old_default(upgrade: Upgrade) -> Iterator[Found]:
 
 
 def _is_within(key: Key, old: Value, new: Value) -> bool:
-    """Whether whoever had the old default has all of it in the new one."""
+    """Return whether whoever had the old default has all of it in the new one."""
     if key.kind is Kind.LIST:
         return set(str(old).split(",")) <= set(str(new).split(","))
     return old == new
@@ -134,22 +134,22 @@ def _spelled(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _key_vanishes(upgrade: Upgrade) -> Iterator[Found]:
+def _key_vanishes(upgrade: Upgrade) -> Iterator[Match]:
     for name in _written(upgrade):
         if _knows(upgrade.before, name) and not _knows(upgrade.after, name):
-            yield Found(
-                f"{upgrade.after.told(name)}: release {upgrade.after.release} does not know the "
+            yield Match(
+                f"{upgrade.after.fact(name)}: release {upgrade.after.release} does not know the "
                 f"key, which {upgrade.before.release} heeds",
                 upgrade.after.at(name),
                 name,
             )
 
 
-def _key_wakes(upgrade: Upgrade) -> Iterator[Found]:
+def _key_wakes(upgrade: Upgrade) -> Iterator[Match]:
     for name in _written(upgrade):
         if _knows(upgrade.after, name) and not _knows(upgrade.before, name):
-            yield Found(
-                f"{upgrade.after.told(name)}: release {upgrade.before.release} passes over the "
+            yield Match(
+                f"{upgrade.after.fact(name)}: release {upgrade.before.release} passes over the "
                 f"key, and {upgrade.after.release} heeds it",
                 upgrade.after.at(name),
                 name,
@@ -162,13 +162,13 @@ def _default(conf: Conf, name: str) -> str:
     return "" if value is None else _spelled(value) or "nothing"
 
 
-def _key_renamed(upgrade: Upgrade) -> Iterator[Found]:
+def _key_renamed(upgrade: Upgrade) -> Iterator[Match]:
     for name in _written(upgrade):
         twin = KEYS[name].twin
         if twin and not _knows(upgrade.before, twin) and _knows(upgrade.after, twin):
             value = shown(upgrade.after.written[name].value.strip())
-            yield Found(
-                f"{upgrade.after.told(name)}: in release {upgrade.after.release} the key is "
+            yield Match(
+                f"{upgrade.after.fact(name)}: in release {upgrade.after.release} the key is "
                 f"called {twin}",
                 upgrade.after.at(name),
                 name,
@@ -176,7 +176,7 @@ def _key_renamed(upgrade: Upgrade) -> Iterator[Found]:
             )
 
 
-def _decides_differently(upgrade: Upgrade) -> Iterator[Found]:
+def _decides_differently(upgrade: Upgrade) -> Iterator[Match]:
     before, after = upgrade.before, upgrade.after
     for change in _CHANGES:
         did, does = (holds_in(change.spans, it.release) for it in (before, after))
@@ -184,7 +184,7 @@ def _decides_differently(upgrade: Upgrade) -> Iterator[Found]:
         if did == does or not is_kept:
             continue
         how = "from then on" if does else "no longer so"
-        yield Found(
+        yield Match(
             f"{change.name} of {after.release} decides differently than that of "
             f"{before.release}: {change.what} ({how})",
             after.at("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy"),

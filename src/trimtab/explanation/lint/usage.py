@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trimtab.explanation.lint.conf import MODULAR, Conf
-from trimtab.explanation.lint.rule import Found, Rule, Severity
+from trimtab.explanation.lint.rule import Match, Rule, Severity
 
 _DIRECT = "loadBalancerDirectMemoryResourceWeight"
 _HEAP = "loadBalancerMemoryResourceWeight"
@@ -22,23 +22,23 @@ _WEIGHTS = (
 _BY_WEIGHTS = ("ThresholdShedder", "AvgShedder", "LeastResourceUsageWithWeight", "TransferShedder")
 
 
-def _direct_memory(conf: Conf) -> Iterator[Found]:
+def _direct_memory(conf: Conf) -> Iterator[Match]:
     value = conf.number(_DIRECT)
     if heeds_weights(conf) and value is not None and value > 0:
-        yield Found(
-            f"{conf.told(_DIRECT)}: full caches count as load",
+        yield Match(
+            f"{conf.fact(_DIRECT)}: full caches count as load",
             conf.at(_DIRECT),
             _DIRECT,
             f"{_DIRECT}=0.0",
         )
 
 
-def _heap(conf: Conf) -> Iterator[Found]:
+def _heap(conf: Conf) -> Iterator[Match]:
     value = conf.number(_HEAP)
     is_counted = conf.shedder == "TransferShedder" or not conf.is_from("3.0.0")
     if heeds_weights(conf) and is_counted and value is not None and value > 0:
-        yield Found(
-            f"{conf.told(_HEAP)}: garbage that is not collected yet counts as load",
+        yield Match(
+            f"{conf.fact(_HEAP)}: garbage that is not collected yet counts as load",
             conf.at(_HEAP),
             _HEAP,
             f"{_HEAP}=0.0",
@@ -46,7 +46,7 @@ def _heap(conf: Conf) -> Iterator[Found]:
 
 
 def heeds_weights(conf: Conf) -> bool:
-    """Whether anything that is chosen weighs resources in this release.
+    """Return whether anything that is chosen weighs resources in this release.
 
     From 4.0 on the modular load manager itself does, whatever the strategies, to tell
     whether a report is to be written and whether a target is overloaded.
@@ -55,35 +55,35 @@ def heeds_weights(conf: Conf) -> bool:
     return is_manager or not {conf.shedder, conf.placer}.isdisjoint(_BY_WEIGHTS)
 
 
-def _weight_out_of_range(conf: Conf) -> Iterator[Found]:
+def _weight_out_of_range(conf: Conf) -> Iterator[Match]:
     for key in _WEIGHTS:
         value = conf.number(key)
         if value is not None and value < 0:
-            yield Found(
-                f"{conf.told(key)}: expected a weight from 0 to 1",
+            yield Match(
+                f"{conf.fact(key)}: expected a weight from 0 to 1",
                 conf.at(key),
                 key,
                 f"{key}=0.0 if it is not to count",
             )
 
 
-def _heavy_weight(conf: Conf) -> Iterator[Found]:
+def _heavy_weight(conf: Conf) -> Iterator[Match]:
     for key in _WEIGHTS:
         value = conf.number(key)
         if value is not None and value > 1:
-            yield Found(
-                f"{conf.told(key)}: a usage of 60 % counts as {60 * value:g} %",
+            yield Match(
+                f"{conf.fact(key)}: a usage of 60 % counts as {60 * value:g} %",
                 conf.at(key),
                 key,
                 f"{key}=1.0, and less for the others",
             )
 
 
-def _no_speed(conf: Conf) -> Iterator[Found]:
+def _no_speed(conf: Conf) -> Iterator[Match]:
     value = conf.number(_NIC)
     if value is not None and value <= 0:
-        yield Found(
-            f"{conf.told(_NIC)}: with no limit to the network its usage is always 0 %",
+        yield Match(
+            f"{conf.fact(_NIC)}: with no limit to the network its usage is always 0 %",
             conf.at(_NIC),
             _NIC,
         )

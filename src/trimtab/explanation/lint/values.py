@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from trimtab.explanation.lint.conf import Conf, shown
-from trimtab.explanation.lint.rule import Case, Found, Rule, Severity
+from trimtab.explanation.lint.rule import Case, Match, Rule, Severity
 from trimtab.pulsar.keys import KEYS, Kind
 from trimtab.pulsar.settings import SettingError, setting
 
@@ -146,7 +146,7 @@ _FRACTIONS = (
 )
 
 
-def _refused(conf: Conf) -> Iterator[Found]:
+def _refused(conf: Conf) -> Iterator[Match]:
     for key, written in conf.written.items():
         if key not in KEYS or KEYS[key].kind not in _NUMBERS or not conf.is_written(key):
             continue
@@ -161,8 +161,8 @@ def _refused(conf: Conf) -> Iterator[Found]:
                 hint = ": what stands behind the value is part of it, a comment too"
             elif text.endswith("%"):
                 hint = ": percent are written without the sign"
-            yield Found(
-                f"{conf.told(key)}: expected {error.expected}{hint}",
+            yield Match(
+                f"{conf.fact(key)}: expected {error.expected}{hint}",
                 written,
                 key,
                 f"{key}={_default(conf, key)}, or another number like it",
@@ -174,26 +174,26 @@ def _default(conf: Conf, key: str) -> str:
     return str(default) if default not in (None, "") else "10"
 
 
-def _not_true_nor_false(conf: Conf) -> Iterator[Found]:
+def _not_true_nor_false(conf: Conf) -> Iterator[Match]:
     for key, written in conf.written.items():
         if key not in KEYS or KEYS[key].kind is not Kind.BOOL or not conf.is_written(key):
             continue
         text = written.value.strip().lower()
         if text not in {"true", "false"} and text not in _MEANT_FALSE:
-            yield Found(
-                f"{conf.told(key)} counts as false: only the word true is true",
+            yield Match(
+                f"{conf.fact(key)} counts as false: only the word true is true",
                 written,
                 key,
                 f"{key}=true, or {key}=false",
             )
 
 
-def _too_small(conf: Conf) -> Iterator[Found]:
+def _too_small(conf: Conf) -> Iterator[Match]:
     for row in _LEASTS:
         value = conf.number(row.key)
         if value is not None and value < row.least:
-            yield Found(
-                f"{conf.told(row.key)}: expected {row.least:g} or more",
+            yield Match(
+                f"{conf.fact(row.key)}: expected {row.least:g} or more",
                 conf.at(row.key),
                 row.key,
                 f"{row.key}={KEYS[row.key].default(conf.release)}, the default",
@@ -202,13 +202,13 @@ def _too_small(conf: Conf) -> Iterator[Found]:
             )
 
 
-def _percent_for_fraction(conf: Conf) -> Iterator[Found]:
+def _percent_for_fraction(conf: Conf) -> Iterator[Match]:
     for key, evidence in _FRACTIONS:
         value = conf.number(key)
         if value is not None and value > 1:
             fraction = f"{value / 100:g}" if value < 100 else KEYS[key].default(conf.release)
-            yield Found(
-                f"{conf.told(key)}: expected a fraction such as {fraction}",
+            yield Match(
+                f"{conf.fact(key)}: expected a fraction such as {fraction}",
                 conf.at(key),
                 key,
                 f"{key}={fraction}",
@@ -216,12 +216,12 @@ def _percent_for_fraction(conf: Conf) -> Iterator[Found]:
             )
 
 
-def _wrong_unit(conf: Conf) -> Iterator[Found]:
+def _wrong_unit(conf: Conf) -> Iterator[Match]:
     for row in _UNITS:
         value = conf.number(row.key)
         if value is not None and row.since <= value < row.until:
-            yield Found(
-                f"{conf.told(row.key)} was probably meant {row.meant}",
+            yield Match(
+                f"{conf.fact(row.key)} was probably meant {row.meant}",
                 conf.at(row.key),
                 row.key,
                 f"{row.key}={shown(_plain(value * row.factor))}, if that was meant",

@@ -62,7 +62,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def outcomes(run: Run) -> dict[str, float]:
-    """Take every measure of a simulated run.
+    """Return every measure of a simulated run.
 
     Returns:
         A number for each of `MEASURES`, in that order; NaN for all if the run was cut.
@@ -70,8 +70,8 @@ def outcomes(run: Run) -> dict[str, float]:
     return measured(trajectory(run))
 
 
-def measured(found: Trajectory) -> dict[str, float]:
-    """Take every measure of a trajectory.
+def measured(trajectory: Trajectory) -> dict[str, float]:
+    """Return every measure of a trajectory.
 
     Returns:
         A number for each of `MEASURES`, in that order; NaN for all if it was cut.
@@ -79,7 +79,7 @@ def measured(found: Trajectory) -> dict[str, float]:
     Properties:
         The brokers' order and names decide nothing.
     """
-    if found.is_cut:
+    if trajectory.is_cut:
         return dict.fromkeys(MEASURES, np.nan)
-    since = aftermath(found)
+    since = aftermath(trajectory)
     return {name: measure.take(since) for name, measure in MEASURES.items()}

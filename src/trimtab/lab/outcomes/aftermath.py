@@ -48,7 +48,7 @@ class Aftermath:
 
 
 def aftermath(trajectory: Trajectory) -> Aftermath:
-    """Cut a trajectory at its event, and derive levels and spreads."""
+    """Return a trajectory from its event on, with levels and spreads."""
     times = (np.arange(len(trajectory.usage)) + 1) * trajectory.step_s
     # A sample stands for the time since the one before.
     is_since = times > trajectory.event_s

@@ -17,7 +17,7 @@ LASTING_TO_THE_END_S = 300.0
 END_S = 600.0
 
 
-def time_to_balance_min(found: Aftermath) -> float:
+def time_to_balance_min(aftermath: Aftermath) -> float:
     """Minutes from the event until the cluster is balanced, and stays so.
 
     Balanced is a spread of at most 15 points above the best possible one.  It must last
@@ -30,10 +30,10 @@ def time_to_balance_min(found: Aftermath) -> float:
         A higher bar never makes it longer.
         At most the time observed, less 5 minutes, unless infinite.
     """
-    return time_below_min(found.spread, found.best_spread + BAR_POINTS, found.step_s)
+    return time_below_min(aftermath.spread, aftermath.best_spread + BAR_POINTS, aftermath.step_s)
 
 
-def inner_time_to_balance_min(found: Aftermath) -> float:
+def inner_time_to_balance_min(aftermath: Aftermath) -> float:
     """The same by the inner spread: minutes until nine brokers in ten are balanced.
 
     The measure for more than 50 brokers, of which one is always far out.
@@ -41,7 +41,9 @@ def inner_time_to_balance_min(found: Aftermath) -> float:
     Properties:
         Never longer than the time to balance.
     """
-    return time_below_min(found.inner_spread, found.best_spread + BAR_POINTS, found.step_s)
+    return time_below_min(
+        aftermath.inner_spread, aftermath.best_spread + BAR_POINTS, aftermath.step_s
+    )
 
 
 def time_below_min(series: Floats, bar: Floats, step_s: float) -> float:
@@ -65,7 +67,7 @@ def time_below_min(series: Floats, bar: Floats, step_s: float) -> float:
     return float(lasting[0] * step_s / 60) if len(lasting) else np.inf
 
 
-def above_min(found: Aftermath) -> float:
+def above_min(aftermath: Aftermath) -> float:
     """Minutes since the event with a spread of more than 15 points above the best possible.
 
     NaN if there is no spread to be judged at any time.
@@ -74,13 +76,13 @@ def above_min(found: Aftermath) -> float:
         A higher bar never makes it longer.
         At most the time observed.
     """
-    excess = found.spread - found.best_spread
+    excess = aftermath.spread - aftermath.best_spread
     if np.isnan(excess).all():
         return np.nan
-    return float((excess > BAR_POINTS).sum() * found.step_s / 60)
+    return float((excess > BAR_POINTS).sum() * aftermath.step_s / 60)
 
 
-def excess_spread_points(found: Aftermath) -> float:
+def excess_spread_points(aftermath: Aftermath) -> float:
     """Points of spread above the best possible, on average since the event.
 
     The integral of the imbalance over time, divided by the time.
@@ -89,19 +91,19 @@ def excess_spread_points(found: Aftermath) -> float:
         At least 0.
         The same in whatever order the brokers stand.
     """
-    return mean(excess(found.spread, found.best_spread))
+    return mean(excess(aftermath.spread, aftermath.best_spread))
 
 
-def inner_excess_spread_points(found: Aftermath) -> float:
+def inner_excess_spread_points(aftermath: Aftermath) -> float:
     """The same of the inner spread: without the outer tenth of the brokers.
 
     Properties:
         At least 0, and at most the excess spread.
     """
-    return mean(excess(found.inner_spread, found.best_spread))
+    return mean(excess(aftermath.inner_spread, aftermath.best_spread))
 
 
-def end_spread_points(found: Aftermath) -> float:
+def end_spread_points(aftermath: Aftermath) -> float:
     """Points of spread above the best possible at the end: median of the last ten minutes.
 
     NaN if less than ten minutes were observed.
@@ -109,22 +111,22 @@ def end_spread_points(found: Aftermath) -> float:
     Properties:
         At least 0.
     """
-    samples = round(END_S / found.step_s)
-    last = excess(found.spread, found.best_spread)[-samples:]
+    samples = round(END_S / aftermath.step_s)
+    last = excess(aftermath.spread, aftermath.best_spread)[-samples:]
     known = last[~np.isnan(last)]
     return float(np.median(known)) if len(last) == samples and len(known) else np.nan
 
 
-def best_spread_points(found: Aftermath) -> float:
+def best_spread_points(aftermath: Aftermath) -> float:
     """Points of spread that no assignment could avoid, on average since the event.
 
     Properties:
         At least 0.
     """
-    return mean(found.best_spread)
+    return mean(aftermath.best_spread)
 
 
-def flips(found: Aftermath) -> float:
+def flips(aftermath: Aftermath) -> float:
     """How often the most loaded broker became the least loaded one.
 
     Looked at are the times at which the spread is more than 15 points above the best
@@ -138,10 +140,10 @@ def flips(found: Aftermath) -> float:
         0 where nothing is ever out of balance.
         The same in whatever order the brokers stand, if no two levels are equal.
     """
-    above = found.spread - found.best_spread
+    above = aftermath.spread - aftermath.best_spread
     if np.isnan(above).all():
         return np.nan
-    levels = found.levels[above > BAR_POINTS]
+    levels = aftermath.levels[above > BAR_POINTS]
     if not len(levels):
         return 0.0
     highest, lowest = np.nanargmax(levels, axis=1), np.nanargmin(levels, axis=1)
@@ -159,6 +161,6 @@ def excess(series: Floats, best: Floats) -> Floats:
 
 
 def mean(values: Floats) -> float:
-    """Average what is known; NaN if nothing is."""
+    """Return the mean of what is known; NaN if nothing is."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else np.nan

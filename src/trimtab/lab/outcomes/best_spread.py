@@ -45,10 +45,10 @@ def best_spread(
     order = np.argsort(floor, axis=1, kind="stable")
     floor = np.take_along_axis(floor, order, axis=1)
     width = np.take_along_axis(width, order, axis=1)
-    held = np.where(np.isfinite(floor), floor, 0.0) * width
+    background_work = np.where(np.isfinite(floor), floor, 0.0) * width
     with np.errstate(invalid="ignore", divide="ignore"):
         # (n, k) how high it would stand if the k + 1 lowest brokers alone were filled.
-        heights = (work[:, None] + np.cumsum(held, axis=1)) / np.cumsum(width, axis=1)
+        heights = (work[:, None] + np.cumsum(background_work, axis=1)) / np.cumsum(width, axis=1)
     # The true height is the lowest of them: one broker more or fewer only makes it higher.
     height = np.min(np.where(np.isfinite(floor), heights, np.inf), axis=1)
     highest = np.max(np.where(np.isfinite(floor), floor, -np.inf), axis=1)

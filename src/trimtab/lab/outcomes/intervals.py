@@ -103,9 +103,11 @@ def interval(
     if n < 2:
         return Interval(estimate, np.nan, np.nan, n)
     drawn = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
-    found = np.sort(chosen(known[drawn]))
+    estimates = np.sort(chosen(known[drawn]))
     tail = (1 - confidence) / 2
-    return Interval(estimate, float(percentile(found, tail)), float(percentile(found, 1 - tail)), n)
+    return Interval(
+        estimate, float(percentile(estimates, tail)), float(percentile(estimates, 1 - tail)), n
+    )
 
 
 def paired(
@@ -176,5 +178,5 @@ def percentile(ordered: Floats, share: float) -> Floats:
 
 
 def _known(values: Sequence[float] | Floats) -> Floats:
-    given = np.asarray(values, np.float64)
-    return np.sort(given[~np.isnan(given)])
+    array = np.asarray(values, np.float64)
+    return np.sort(array[~np.isnan(array)])

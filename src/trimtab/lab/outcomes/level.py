@@ -15,7 +15,7 @@ REACH_S = 150.0
 def minute_means(
     usage: NDArray[np.float32], ticks_per_sample: int, samples_per_minute: int
 ) -> NDArray[np.float32]:
-    """Average each broker's usage over the last minute, at every sample.
+    """Return the mean of each broker's usage over the last minute, at every sample.
 
     Args:
         usage: (n_ticks, n_brokers), NaN while a broker is down.
@@ -40,7 +40,7 @@ def minute_means(
 
 
 def _trailing(values: Floats, length: int) -> Floats:
-    """Add up the last `length` rows at every row, as far as there are any."""
+    """Return the sum of the last `length` rows at every row, as far as there are any."""
     total = values.copy()
     for back in range(1, length):
         total[back:] += values[:-back]
@@ -69,31 +69,31 @@ def level(usage: NDArray[np.float32], step_s: float) -> NDArray[np.float32]:
     """
     reach = max(1, round(REACH_S / step_s))
     series = np.ascontiguousarray(usage.T)
-    found = np.full(series.shape, np.nan, np.float32)
+    levels = np.full(series.shape, np.nan, np.float32)
     long: list[tuple[int, int, int]] = []
     for i, row in enumerate(series):
         edges = np.flatnonzero(np.diff(np.isnan(row), prepend=True, append=True))
         for start, end in zip(edges[::2], edges[1::2], strict=True):
             if end - start > 2 * reach:
-                found[i, start:end] = median_filter(row[start:end], size=2 * reach + 1)
+                levels[i, start:end] = median_filter(row[start:end], size=2 * reach + 1)
                 long.append((i, start, end))
             else:
-                found[i, start:end] = _short(row[start:end], reach)
+                levels[i, start:end] = _short(row[start:end], reach)
     if long:
         # Near an end the filter's padding would count samples twice.
         i, start, end = np.array(long).T[:, :, None]
         ahead = np.arange(2 * reach)
-        found[i, start + ahead[:reach]] = _ends(series[i, start + ahead], reach)
-        found[i, end - 1 - ahead[:reach]] = _ends(series[i, end - 1 - ahead], reach)
-    return found.T
+        levels[i, start + ahead[:reach]] = _ends(series[i, start + ahead], reach)
+        levels[i, end - 1 - ahead[:reach]] = _ends(series[i, end - 1 - ahead], reach)
+    return levels.T
 
 
 def _short(row: NDArray[np.float32], reach: int) -> NDArray[np.float32]:
-    """Take the medians of a life so short that each sample is near an end."""
+    """Return the medians of a life so short that each sample is near an end."""
     places = range(len(row))
     return np.array([np.median(row[max(0, i - reach) : i + reach + 1]) for i in places], np.float32)
 
 
 def _ends(rows: NDArray[np.float32], reach: int) -> NDArray[np.float32]:
-    """Take the medians of the first `reach` samples of many rows, end first."""
+    """Return the medians of the first `reach` samples of many rows, end first."""
     return np.stack([np.median(rows[:, : i + reach + 1], axis=1) for i in range(reach)], axis=1)

@@ -86,17 +86,18 @@ def counted_moves(placement: Placement, bar_points: float) -> float:
         0 where the spread is at the bar already.
         A higher bar never needs more.
     """
-    given = _Counting(placement, bar_points)
-    low, high = float(given.usage.min()) - bar_points - 1.0, float(given.usage.max()) + 1.0
+    counting = _Counting(placement, bar_points)
+    low, high = float(counting.usage.min()) - bar_points - 1.0, float(counting.usage.max()) + 1.0
     # Giving up falls as the band rises, getting grows: the best band is where they meet.
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        if given.gotten(middle) >= given.given_up(middle):
+        if counting.gotten(middle) >= counting.given_up(middle):
             high = middle
         else:
             low = middle
     return min(
-        max(given.gotten(low), given.given_up(low)), max(given.gotten(high), given.given_up(high))
+        max(counting.gotten(low), counting.given_up(low)),
+        max(counting.gotten(high), counting.given_up(high)),
     )
 
 
@@ -123,16 +124,16 @@ class _Counting:
         return float(np.sum(self.capacity * np.maximum(usage - self.background, 0.0)))
 
     def given_up(self, low: float) -> float:
-        """Count the moves that brokers above the band need."""
+        """Return how many moves the brokers above the band need."""
         high = low + self.bar
         if self._held(high) < self.work - _TOLERANCE:
             return np.inf
         surplus = (self.usage - high) * self.capacity
-        asked = np.flatnonzero(surplus > _TOLERANCE)
-        return sum(_moves_for(self.of_each[i], float(surplus[i])) for i in asked)
+        donors = np.flatnonzero(surplus > _TOLERANCE)
+        return sum(_moves_for(self.of_each[i], float(surplus[i])) for i in donors)
 
     def gotten(self, low: float) -> float:
-        """Count the moves that brokers below the band need."""
+        """Return how many moves the brokers below the band need."""
         if self._held(low) > self.work + _TOLERANCE:
             return np.inf
         wants = (low - self.usage) * self.capacity
@@ -140,9 +141,9 @@ class _Counting:
 
 
 def _moves_for(sums: Floats, amount: float) -> float:
-    """Count the largest bundles that make up an amount; infinite if all do not."""
-    found = int(np.searchsorted(sums, amount - _TOLERANCE))
-    return float(found + 1) if found < len(sums) else np.inf
+    """Return how many of the largest bundles make up an amount; infinite if all do not."""
+    last = int(np.searchsorted(sums, amount - _TOLERANCE))
+    return float(last + 1) if last < len(sums) else np.inf
 
 
 def usages(placement: Placement) -> Floats:
@@ -154,7 +155,7 @@ def usages(placement: Placement) -> Floats:
 
 
 def _searched(placement: Placement, bar_points: float) -> Minimum:
-    """Search for the minimum.
+    """Return the minimum, found by a search.
 
     A variable for each bundle and each broker that does not own it: 1 if it goes there;
     and one for the lower end of the band in which all usages have to lie.
@@ -179,7 +180,7 @@ def _searched(placement: Placement, bar_points: float) -> Minimum:
     within = coo_array((entries, (rows, columns)), shape=(n_brokers, n + 1)).tocsr()
     once = coo_array((np.ones(n), (bundle, column)), shape=(len(placement.work), n + 1)).tocsr()
     usage = usages(placement)
-    found = milp(
+    solution = milp(
         np.append(np.ones(n), 0.0),
         integrality=np.append(np.ones(n), 0),
         bounds=Bounds(np.append(np.zeros(n), -np.inf), np.append(np.ones(n), np.inf)),
@@ -189,9 +190,9 @@ def _searched(placement: Placement, bar_points: float) -> Minimum:
         ],
         options={"node_limit": NODES_MAX, "mip_rel_gap": 0.0},
     )
-    if found.status == 2:
+    if solution.status == 2:
         return Minimum(np.inf, is_exact=True)
-    if found.status == 0:
-        return Minimum(float(round(found.fun)), is_exact=True)
-    proved = np.ceil((found.mip_dual_bound or 0.0) - _TOLERANCE)
+    if solution.status == 0:
+        return Minimum(float(round(solution.fun)), is_exact=True)
+    proved = np.ceil((solution.mip_dual_bound or 0.0) - _TOLERANCE)
     return Minimum(max(float(proved), counted_moves(placement, bar_points)), is_exact=False)

@@ -46,7 +46,7 @@ def recorded(
     from_s: float,
     to_s: float,
 ) -> Trajectory:
-    """Make a trajectory of load reports and of the leader's log.
+    """Return the trajectory that load reports and the leader's log tell of.
 
     A broker's usage is what it last reported, from then until it reports again or has
     gone.  Reports are minute means; but a broker reports anew only when something changed
@@ -89,7 +89,7 @@ def recorded(
 def _usage(
     reports: Sequence[Reported], brokers: Sequence[str], n_samples: int
 ) -> NDArray[np.float32]:
-    """Hold each broker's last report, sample by sample."""
+    """Return each broker's last report at every sample."""
     usage = np.full((n_samples, len(brokers)), np.nan, np.float32)
     place = {broker: i for i, broker in enumerate(brokers)}
     for report in reports:
@@ -130,7 +130,7 @@ def _moves(
 
 
 def _met(reports: Sequence[Reported], unloads: Sequence[Unloaded]) -> Floats:
-    """Look up what each unload met.
+    """Return the usage that each unload met.
 
     Returns:
         (n_unloads, 3) percent: usage of its source, of its target, and the mean.

@@ -12,7 +12,7 @@ OVERLOAD_PERCENT = 85.0
 PEAK_QUANTILE = 0.99
 
 
-def peak_percent(found: Aftermath) -> float:
+def peak_percent(aftermath: Aftermath) -> float:
     """Percent, usage of the busiest broker: 99 percent of the time since the event it is lower.
 
     By the minute means, not the levels: a short peak hurts.
@@ -20,25 +20,25 @@ def peak_percent(found: Aftermath) -> float:
     Properties:
         At least the usage of any broker, 99 percent of the time.
     """
-    is_known = ~np.isnan(found.usage).all(axis=1)
+    is_known = ~np.isnan(aftermath.usage).all(axis=1)
     if not is_known.any():
         return np.nan
-    highest = np.nanmax(found.usage[is_known], axis=1).astype(np.float64)
+    highest = np.nanmax(aftermath.usage[is_known], axis=1).astype(np.float64)
     return float(np.quantile(highest, PEAK_QUANTILE))
 
 
-def overload_min(found: Aftermath) -> float:
+def overload_min(aftermath: Aftermath) -> float:
     """Minutes above 85 percent since the event, added up over the brokers.
 
     Properties:
         At most the time observed times the number of brokers.
     """
-    if np.isnan(found.usage).all():
+    if np.isnan(aftermath.usage).all():
         return np.nan
-    return float((found.usage > OVERLOAD_PERCENT).sum() * found.step_s / 60)
+    return float((aftermath.usage > OVERLOAD_PERCENT).sum() * aftermath.step_s / 60)
 
 
-def unavailability_s(found: Aftermath) -> float:
+def unavailability_s(aftermath: Aftermath) -> float:
     """Seconds for which the whole traffic would have to stop to interrupt as much.
 
     Every move since the event interrupts its bundle: the seconds without an owner that
@@ -48,10 +48,10 @@ def unavailability_s(found: Aftermath) -> float:
     Properties:
         At least 0; the same moves one by one add up to it.
     """
-    return float(np.sum(found.outage_s * found.traffic_share))
+    return float(np.sum(aftermath.outage_s * aftermath.traffic_share))
 
 
-def lost_percent(found: Aftermath) -> float:
+def lost_percent(aftermath: Aftermath) -> float:
     """Percent of the bytes wanted since the event that did not pass.
 
     Because brokers were full, or bundles had no owner.  NaN if nothing was wanted.
@@ -59,12 +59,12 @@ def lost_percent(found: Aftermath) -> float:
     Properties:
         Between 0 and 100.
     """
-    return 100.0 * found.lost / found.offered if found.offered > 0 else np.nan
+    return 100.0 * aftermath.lost / aftermath.offered if aftermath.offered > 0 else np.nan
 
 
-def disconnected_topics(found: Aftermath) -> float:
+def disconnected_topics(aftermath: Aftermath) -> float:
     """Topics whose clients had to reconnect: those of every bundle moved since the event.
 
     A topic that moves twice counts twice.  NaN if the topics of a bundle are not known.
     """
-    return float(found.topics.sum())
+    return float(aftermath.topics.sum())

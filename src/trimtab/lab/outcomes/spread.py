@@ -46,14 +46,14 @@ def inner_spread(levels: NDArray[np.float32]) -> Floats:
 
 
 def _between(levels: NDArray[np.float32], low: float, high: float) -> Floats:
-    """Subtract a quantile from another, interpolated linearly; NaN sorts to the end."""
+    """Return one quantile less another, interpolated linearly; NaN sorts to the end."""
     ordered = np.sort(levels.astype(np.float64), axis=1)
     counts = (~np.isnan(ordered)).sum(axis=1)
-    found = np.full(len(levels), np.nan)
+    spreads = np.full(len(levels), np.nan)
     is_known = counts > 1
     ordered, last = ordered[is_known], counts[is_known] - 1
-    found[is_known] = _quantile(ordered, last * high) - _quantile(ordered, last * low)
-    return found
+    spreads[is_known] = _quantile(ordered, last * high) - _quantile(ordered, last * low)
+    return spreads
 
 
 def _quantile(ordered: Floats, place: Floats) -> Floats:

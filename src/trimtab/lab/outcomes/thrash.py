@@ -13,7 +13,7 @@ from trimtab.pulsar.model import Floats
 TREND_EXPONENT = 0.8
 
 
-def thrash_points(found: Aftermath) -> float:
+def thrash_points(aftermath: Aftermath) -> float:
     """Points by which a broker's level went up and down for nothing, mean over brokers.
 
     A level that is taken from 80 to 50 has moved by 30 points to a purpose; one that goes
@@ -32,7 +32,7 @@ def thrash_points(found: Aftermath) -> float:
         The sum, where both are the same.
         k times for levels k times as high.
     """
-    steps = np.diff(found.levels.astype(np.float64), axis=0)
+    steps = np.diff(aftermath.levels.astype(np.float64), axis=0)
     if np.isnan(steps).all():
         return np.nan
     up, down = np.nansum(np.maximum(steps, 0), axis=0), np.nansum(np.maximum(-steps, 0), axis=0)

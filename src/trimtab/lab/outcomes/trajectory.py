@@ -69,7 +69,7 @@ def trajectory(run: Run) -> Trajectory:
 
 
 def between(whole: Trajectory, from_s: float, to_s: float) -> Trajectory:
-    """Ask about a part of a trajectory: outcomes count from `from_s`, and it ends at `to_s`.
+    """Return a part of a trajectory: outcomes count from `from_s`, and it ends at `to_s`.
 
     What was before stays known: a level looks back beyond its event, and a bundle that
     moves again may have moved before it.
@@ -97,18 +97,18 @@ def between(whole: Trajectory, from_s: float, to_s: float) -> Trajectory:
 
 
 def chosen(moves: Moves, which: Flags) -> Moves:
-    """Take some of the moves."""
+    """Return some of the moves."""
     return Moves(**{each.name: getattr(moves, each.name)[which] for each in fields(Moves)})
 
 
 def _by_sample(by_tick: Floats, ticks: int) -> Floats:
     n_samples = len(by_tick) // ticks
-    found: Floats = by_tick[: n_samples * ticks].reshape(n_samples, ticks).sum(axis=1)
-    return found
+    sums: Floats = by_tick[: n_samples * ticks].reshape(n_samples, ticks).sum(axis=1)
+    return sums
 
 
 def _best_by_sample(run: Run, n_samples: int, step_s: float) -> Floats:
-    """Hold each minute's best spread over its samples.
+    """Return the best spread of each sample's minute.
 
     It is that of the levels, as the spread is: a short load of another process does not
     count as something that no assignment can change.

@@ -29,14 +29,14 @@ class Life:
 
 
 def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
-    """Cut each broker's reports into lives, and find the phases of its windows in each.
+    """Return the lives of all brokers, with the phases of the windows in each.
 
     Args:
         reports: of all brokers.
         host_s: length of a host's window.
         stats_s: length of a window of bundles.
     """
-    found = []
+    parts = []
     for broker in np.unique(reports.broker).tolist():
         mine = reports.broker == broker
         gone_s = reports.time_s[mine & reports.is_gone]
@@ -47,8 +47,8 @@ def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
             later = gone_s[gone_s > from_s]
             to_s = float(later[0]) if later.size else np.inf
             phases = _host_phase(reports, which, host_s), _stats_phase(reports, which, stats_s)
-            found.append(Life(broker, from_s, to_s, *phases))
-    return tuple(sorted(found, key=lambda life: (life.from_s, life.broker)))
+            parts.append(Life(broker, from_s, to_s, *phases))
+    return tuple(sorted(parts, key=lambda life: (life.from_s, life.broker)))
 
 
 def closed(life: Life, time_s: Floats, stats_s: float) -> Floats:
@@ -60,7 +60,7 @@ def closed(life: Life, time_s: Floats, stats_s: float) -> Floats:
 
 
 def _host_phase(reports: Reports, which: Flags, host_s: float) -> float:
-    """Find the phase that lies within most of the stretches in which usage was seen to change."""
+    """Return the phase that lies within most of the stretches in which usage was seen to change."""
     rows = np.flatnonzero(which)
     usage = np.nan_to_num(reports.usage[rows][:, [0, 3, 4]])
     changes = np.flatnonzero((usage[1:] != usage[:-1]).any(axis=1))
@@ -74,7 +74,7 @@ def _host_phase(reports: Reports, which: Flags, host_s: float) -> float:
 
 
 def _stats_phase(reports: Reports, which: Flags, stats_s: float) -> float:
-    """Take when most reports are written: right after the broker has counted."""
+    """Return when most reports are written: right after the broker has counted."""
     times = reports.time_s[which & reports.is_stored]
     # The first report is written before anything is counted.
     times = np.sort(times)[1:]
@@ -91,7 +91,7 @@ def _stats_phase(reports: Reports, which: Flags, stats_s: float) -> float:
 
 
 def _middle(phases: Floats, votes: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float:
-    """Take the middle of the first longest run of phases with most votes, around the clock."""
+    """Return the middle of the first longest run of phases with most votes, around the clock."""
     if votes.max() == 0:
         return float("nan")
     is_best = votes == votes.max()

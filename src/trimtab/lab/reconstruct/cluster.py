@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.files.errors import TrimtabError
-from trimtab.lab.reconstruct.assumptions import Found, untold
+from trimtab.lab.reconstruct.assumptions import Inference, untold
 from trimtab.lab.reconstruct.clocks import Life, lives
 from trimtab.lab.reconstruct.events import events, session_s
-from trimtab.lab.reconstruct.evidence import Reports, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Reports
 from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
@@ -74,63 +74,66 @@ class Rebuilt:
     untold: tuple[str, ...]
 
 
-def rebuilt(told: Told, measured: Measured, seed: int = 0) -> Rebuilt:
-    """Rebuild what is told, from the first window of bundles up to the last report.
+def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
+    """Return the cluster rebuilt, from the first window of bundles up to the last report.
 
     Args:
-        told: by a recording.
+        evidence: by a recording.
         measured: how brokers measure.
         seed: of what chance brings when it is simulated; nothing told depends on it.
 
     Raises:
         NothingToSimulateError: there are no reports of bundles.
     """
-    if told.lines.time_s.size == 0:
+    if evidence.lines.time_s.size == 0:
         raise NothingToSimulateError(
             "no load report tells of a bundle; expected store/brokers.jsonl or load-reports.jsonl"
         )
-    alive = lives(told.reports, measured.host_s, measured.stats_s)
-    grid = _grid(told, measured.stats_s)
-    alive = _from_the_beginning(alive, grid.from_s, float(told.lines.time_s[0]))
+    alive = lives(evidence.reports, measured.host_s, measured.stats_s)
+    grid = _grid(evidence, measured.stats_s)
+    alive = _from_the_beginning(alive, grid.from_s, float(evidence.lines.time_s[0]))
     middle_s = grid.end_s - grid.tick_s / 2
-    wanting = traffic(told.lines, told.owners, alive, measured.stats_s, middle_s)
-    wanted, told_s = _of_all(wanting, len(told.bundles))
-    was_split = splits(told.bundles)
-    cut(wanted, was_split, told.lines, told.owners, grid.end_s)
-    owner = owners_at(told.owners, len(told.bundles), grid.end_s)
-    bundles, machines = _bundles(told, wanted, owner[0]), _machines(told, alive, grid.from_s)
+    wanting = traffic(evidence.lines, evidence.owners, alive, measured.stats_s, middle_s)
+    wanted, told_s = _of_all(wanting, len(evidence.bundles))
+    was_split = splits(evidence.bundles)
+    cut(wanted, was_split, evidence.lines, evidence.owners, grid.end_s)
+    owner = owners_at(evidence.owners, len(evidence.bundles), grid.end_s)
+    bundles, machines = (
+        _bundles(evidence, wanted, owner[0]),
+        _machines(evidence, alive, grid.from_s),
+    )
     rates, size = np.stack((wanted[:, :, 0], wanted[:, :, 1])), _sizes(wanted, bundles)
-    by_owner = [by_broker(each, owner, len(told.brokers)) for each in (*rates, *(rates * size))]
+    by_owner = [by_broker(each, owner, len(evidence.brokers)) for each in (*rates, *(rates * size))]
     share = Physics().nic_in_share
     carried = Carried(np.stack(by_owner), machines.nic, measured.write_quorum, share)
-    given = used(host_windows(told.reports, alive, measured.host_s), carried, alive, grid)
-    found = Found(alive, grid, measured.stats_s, told_s, given, len(was_split))
+    usage = used(host_windows(evidence.reports, alive, measured.host_s), carried, alive, grid)
+    inference = Inference(alive, grid, measured.stats_s, told_s, usage, len(was_split))
     return Rebuilt(
         grid=grid,
-        world=_world(told, alive, grid, (machines, bundles, given.overhead), seed),
-        surroundings=_surroundings(rates, size, given, _begins(alive, measured, grid)),
-        parameters=_parameters(told, measured, alive, grid.tick_s),
-        course=_course(told, grid),
+        world=_world(evidence, alive, grid, (machines, bundles, usage.overhead), seed),
+        surroundings=_surroundings(rates, size, usage, _begins(alive, measured, grid)),
+        parameters=_parameters(evidence, measured, alive, grid.tick_s),
+        course=_course(evidence, grid),
         owner=owner,
-        used=given,
-        untold=untold(told, found),
+        used=usage,
+        untold=untold(evidence, inference),
     )
 
 
 def _world(
-    told: Told,
+    evidence: Evidence,
     lives: Sequence[Life],
     grid: Grid,
     there: tuple[Machines, Bundles, float],
     seed: int,
 ) -> World:
-    """Put together what is there and what happens to it."""
+    """Return what is there and what happens to it."""
     machines, bundles, overhead = there
     return World(
         machines=dataclasses.replace(machines, nic=machines.nic / overhead),
         bundles=bundles,
         changes=(),
-        events=events(told, lives, grid.from_s),
+        events=events(evidence, lives, grid.from_s),
         duration_s=grid.n_ticks * grid.tick_s,
         event_s=0.0,
         seed=seed,
@@ -138,26 +141,26 @@ def _world(
 
 
 def _surroundings(
-    rates: Floats, size: Floats, given: Used, begins: tuple[Begin, ...]
+    rates: Floats, size: Floats, usage: Used, begins: tuple[Begin, ...]
 ) -> RecordedSurroundings:
-    """Let bundles want what they wanted, at the cost that was fitted."""
-    work = work_of(given.cpu.costs, np.stack((*rates, *(rates * size))))
+    """Return traffic as it was recorded, at the cost that was fitted."""
+    work = work_of(usage.cpu.costs, np.stack((*rates, *(rates * size))))
     traffic = RecordedTraffic(rates[0], rates[1], work, size)
-    return RecordedSurroundings(traffic, RecordedOthers(given.others), begins)
+    return RecordedSurroundings(traffic, RecordedOthers(usage.others), begins)
 
 
-def _grid(told: Told, stats_s: float) -> Grid:
-    """Lay out ticks from the first window that is told of up to the last report.
+def _grid(evidence: Evidence, stats_s: float) -> Grid:
+    """Return ticks from the first window that reports tell of up to the last report.
 
     If a leader was elected in that window, all begins with the election.
 
     Raises:
         NothingToSimulateError: there would be too many.
     """
-    first_s = float(told.lines.time_s[0])
-    from_s = float(min(first_s - stats_s, *told.owners.time_s[:1]))
-    from_s = max([from_s, *(time_s for time_s, _ in told.leaders if time_s <= first_s)])
-    length_s, n_bundles = float(told.reports.time_s[-1]) - from_s, len(told.bundles)
+    first_s = float(evidence.lines.time_s[0])
+    from_s = float(min(first_s - stats_s, *evidence.owners.time_s[:1]))
+    from_s = max([from_s, *(time_s for time_s, _ in evidence.leaders if time_s <= first_s)])
+    length_s, n_bundles = float(evidence.reports.time_s[-1]) - from_s, len(evidence.bundles)
     for tick_s in _TICKS_S:
         n_ticks = max(1, int(length_s // tick_s))
         if n_ticks * n_bundles <= _CELLS_MAX:
@@ -169,7 +172,7 @@ def _grid(told: Told, stats_s: float) -> Grid:
 
 
 def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) -> tuple[Life, ...]:
-    """Let brokers that were there when the first bundle was told of be so from the beginning."""
+    """Return lives of which those that had begun at the first report of a bundle begin at once."""
     return tuple(
         dataclasses.replace(life, from_s=from_s) if from_s < life.from_s <= first_s else life
         for life in lives
@@ -177,36 +180,36 @@ def _from_the_beginning(lives: Sequence[Life], from_s: float, first_s: float) ->
 
 
 def _of_all(wanting: Wanted, n_bundles: int) -> tuple[Floats, Floats]:
-    """Give bundles of which no report tells no traffic."""
+    """Return the traffic of all bundles; none for those of which no report tells."""
     missing = n_bundles - wanting.told_s.size
     rates = np.pad(wanting.rates, ((0, 0), (0, missing), (0, 0)))
     return rates, np.pad(wanting.told_s, (0, missing))
 
 
-def _machines(told: Told, lives: Sequence[Life], from_s: float) -> Machines:
-    n_brokers = len(told.brokers)
+def _machines(evidence: Evidence, lives: Sequence[Life], from_s: float) -> Machines:
+    n_brokers = len(evidence.brokers)
     is_up = np.zeros(n_brokers, np.bool_)
     nic = np.full(n_brokers, _NIC)
     for broker in range(n_brokers):
         is_up[broker] = any(
             life.broker == broker and life.from_s <= from_s < life.to_s for life in lives
         )
-        limit = told.reports.limit[told.reports.broker == broker, 4]
+        limit = evidence.reports.limit[evidence.reports.broker == broker, 4]
         if (limit > 0).any():
             nic[broker] = _KBIT * float(np.median(limit[limit > 0]))
     nothing = np.zeros(n_brokers)
-    return Machines(told.brokers, np.ones(n_brokers), nic, nothing, nothing, nothing, is_up)
+    return Machines(evidence.brokers, np.ones(n_brokers), nic, nothing, nothing, nothing, is_up)
 
 
-def _bundles(told: Told, wanted: Floats, owner: Ints) -> Bundles:
-    n_bundles = len(told.bundles)
+def _bundles(evidence: Evidence, wanted: Floats, owner: Ints) -> Bundles:
+    n_bundles = len(evidence.bundles)
     mean = wanted.mean(axis=0)
     messages, bytes_ = mean[:, 0] + mean[:, 1], mean[:, 2] + mean[:, 3]
     topics = np.zeros(n_bundles)
-    np.maximum.at(topics, told.lines.bundle, told.lines.topics)
+    np.maximum.at(topics, evidence.lines.bundle, evidence.lines.topics)
     nothing, one = np.zeros(n_bundles), np.ones(n_bundles)
     return Bundles(
-        names=told.bundles,
+        names=evidence.bundles,
         owner=owner,
         rate=mean[:, 0],
         message_bytes=np.divide(bytes_, messages, out=one.copy(), where=messages > 0),
@@ -223,14 +226,14 @@ def _bundles(told: Told, wanted: Floats, owner: Ints) -> Bundles:
 
 
 def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
-    """Divide bytes by messages, (n_ticks, n_bundles); the usual size where there are none."""
+    """Return bytes a message, (n_ticks, n_bundles); the usual size where there are no messages."""
     messages, bytes_ = wanted[:, :, 0] + wanted[:, :, 1], wanted[:, :, 2] + wanted[:, :, 3]
     usual = np.broadcast_to(bundles.message_bytes, messages.shape).copy()
     return np.divide(bytes_, messages, out=usual, where=messages > _MESSAGES_MIN)
 
 
 def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begin, ...]:
-    """Put each life's phases on the ticks: a window closes with the tick that ends about then."""
+    """Return each life's phases in ticks: a window closes with the tick that ends about then."""
 
     def phase(time_s: float, length_s: float) -> int:
         if np.isnan(time_s):
@@ -253,24 +256,26 @@ def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begi
 
 
 def _near(phase_s: float, from_s: float, length_s: float) -> float:
-    """Find a time of that phase soon after the beginning."""
+    """Return a time of that phase soon after the beginning."""
     return from_s + (phase_s - from_s) % length_s
 
 
-def _parameters(told: Told, measured: Measured, lives: Sequence[Life], tick_s: float) -> Parameters:
+def _parameters(
+    evidence: Evidence, measured: Measured, lives: Sequence[Life], tick_s: float
+) -> Parameters:
     return Parameters(
         physics=Physics(
             cpu_convexity=0.0,
             write_quorum=measured.write_quorum,
             traffic_step_s=tick_s,
         ),
-        measuring=_measuring(told.reports, tick_s),
-        clients=_clients(told, lives),
+        measuring=_measuring(evidence.reports, tick_s),
+        clients=_clients(evidence, lives),
     )
 
 
 def _measuring(reports: Reports, tick_s: float) -> Measuring:
-    """Take the memory that brokers mostly used."""
+    """Return how brokers measure, with the memory that they mostly used."""
     percent = [
         100.0 * reports.usage[rows, i] / reports.limit[rows, i]
         for i in (1, 2)
@@ -285,13 +290,13 @@ def _measuring(reports: Reports, tick_s: float) -> Measuring:
     )
 
 
-def _clients(told: Told, lives: Sequence[Life]) -> Clients:
-    """Take how long the leader waited for unloads, and how long sessions lasted, if told."""
+def _clients(evidence: Evidence, lives: Sequence[Life]) -> Clients:
+    """Return how long the leader waited for unloads, and how long sessions lasted, if recorded."""
     clients = Clients()
-    session = session_s(told, lives)
+    session = session_s(evidence, lives)
     if session is not None:
         clients = dataclasses.replace(clients, session_s=session)
-    rounds = [each for each in told.rounds if each.unloads]
+    rounds = [each for each in evidence.rounds if each.unloads]
     later = [wait for each in rounds for wait in each.waited_s]
     if rounds and rounds[0].waited_s:
         first, *later = later
@@ -303,10 +308,10 @@ def _clients(told: Told, lives: Sequence[Life]) -> Clients:
     return dataclasses.replace(clients, unload_s=(low, high))
 
 
-def _course(told: Told, grid: Grid) -> Course:
-    owners, from_s = told.owners, grid.from_s
+def _course(evidence: Evidence, grid: Grid) -> Course:
+    owners, from_s = evidence.owners, grid.from_s
     later = np.flatnonzero((owners.time_s > from_s) & (owners.broker >= 0))
-    before = [leader for leader in told.leaders if leader[0] <= from_s]
+    before = [leader for leader in evidence.leaders if leader[0] <= from_s]
     elected_s, leader = before[-1] if before else (from_s, -1)
     return Course(
         elected_s=elected_s - from_s,
@@ -320,5 +325,5 @@ def _course(told: Told, grid: Grid) -> Course:
             )
             for i in later.tolist()
         ),
-        round_s=tuple(each.time_s - from_s for each in told.rounds if each.time_s > from_s),
+        round_s=tuple(each.time_s - from_s for each in evidence.rounds if each.time_s > from_s),
     )

@@ -50,7 +50,7 @@ def fitted_costs(rebuilt: Rebuilt) -> Costs:
 
 
 def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...]:
-    """Draw costs that the recording does not speak against.
+    """Return costs that the recording does not speak against, drawn at random.
 
     Blocks of a broker's windows are drawn with replacement, and fitted as the whole was.
 
@@ -70,7 +70,7 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
     blocks = _blocks(of)
     groups = of if rebuilt.used.cpu.intercepts else np.zeros_like(of)
     random = np.random.default_rng([seed, len(cpu)])
-    found = []
+    draws = []
     for _ in range(count):
         chosen = random.integers(len(blocks), size=len(blocks))
         rows = np.concatenate([blocks[i] for i in chosen.tolist()])
@@ -79,12 +79,12 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
         overhead = float(solved(wire[:, :1], wire[:, 1], np.zeros(len(wire), np.int64))[0])
         messages, into, out = costs[:3].tolist()
         idle = float(costs[3:].mean())
-        found.append(Costs((messages, into, out, idle), overhead if overhead > 0 else 1.0))
-    return tuple(found)
+        draws.append(Costs((messages, into, out, idle), overhead if overhead > 0 else 1.0))
+    return tuple(draws)
 
 
 def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
-    """Let traffic cost something else.
+    """Return the same cluster with other costs of its traffic.
 
     Properties:
         What brokers used while bundles were where they were stays what it was.
@@ -95,7 +95,7 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
     modelled = np.concatenate(
         (work_of(costs.cpu, carried.rates)[None], costs.overhead * carried.network())
     )
-    others = left_over(used.told, modelled, used.spans, costs.cpu[3])
+    others = left_over(used.usage, modelled, used.spans, costs.cpu[3])
     rates = np.stack((traffic.rate_in, traffic.rate_out))
     work = work_of(costs.cpu, np.stack((*rates, *(rates * traffic.message_bytes))))
     machines = rebuilt.world.machines
@@ -112,7 +112,7 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
 
 
 def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
-    """Say broker by broker what the fitted costs miss of the CPU."""
+    """Return what the fitted costs miss of the CPU, broker by broker."""
     cpu, _ = _windows(rebuilt)
     if len(cpu) < WINDOWS_MIN:
         return ()
@@ -141,12 +141,12 @@ def usage_error(rebuilt: Rebuilt) -> float:
     used = rebuilt.used
     work = used.cpu.predicted(cpu[:, :3], _brokers(rebuilt))
     ours = np.column_stack((work, used.overhead * network[:, :, 0])).max(axis=1)
-    told = np.column_stack((cpu[:, 3], network[:, :, 1])).max(axis=1)
-    return float(np.sqrt(((ours - told) ** 2).mean()))
+    theirs = np.column_stack((cpu[:, 3], network[:, :, 1])).max(axis=1)
+    return float(np.sqrt(((ours - theirs) ** 2).mean()))
 
 
 def _carried(rebuilt: Rebuilt) -> Carried:
-    """Add up what brokers really carried."""
+    """Return what brokers really carried."""
     traffic, machines = rebuilt.surroundings.traffic, rebuilt.world.machines
     rates = (traffic.rate_in, traffic.rate_out)
     both = (*rates, *(each * traffic.message_bytes for each in rates))
@@ -161,18 +161,18 @@ def _carried(rebuilt: Rebuilt) -> Carried:
 
 
 def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats]:
-    """List what the fit was made from.
+    """Return what the fit was made from.
 
     Returns:
         (n_windows, 4) messages/s, bytes/s in and out, and points of CPU; (n_windows, 2, 2)
         percent of the NIC by the bytes, and as told, in and out.
     """
-    carried, told = _carried(rebuilt), rebuilt.used.told
+    carried, usages = _carried(rebuilt), rebuilt.used.usage
     bare = carried.network()
     cpu, network = [], []
     for span, broker in rebuilt.used.warm:
         rates = carried.rates[:, span, broker].mean(axis=1)
-        usage = told[:, span, broker][:, 0]
+        usage = usages[:, span, broker][:, 0]
         cpu.append((rates[0] + rates[1], rates[2], rates[3], usage[0]))
         network.append(np.stack((bare[:, span, broker].mean(axis=1), usage[1:]), axis=1))
     return np.array(cpu).reshape(-1, 4), np.array(network).reshape(-1, 2, 2)
@@ -184,7 +184,7 @@ def _brokers(rebuilt: Rebuilt) -> Ints:
 
 
 def _blocks(of: Ints) -> list[Ints]:
-    """Cut each broker's windows, which stand in order of time, into blocks."""
+    """Return each broker's windows, which stand in order of time, cut into blocks."""
     return [
         rows[at : at + BLOCK_WINDOWS]
         for broker in np.unique(of)

@@ -47,12 +47,12 @@ class Fit:
         """
         idle = dict(self.intercepts)
         bare = np.array([idle.get(broker, self.intercept) for broker in of.tolist()])
-        found: Floats = columns @ np.array(self.costs) + bare
-        return found
+        usage: Floats = columns @ np.array(self.costs) + bare
+        return usage
 
 
 def fitted(columns: Floats, usage: Floats, of: Ints | None = None) -> Fit:
-    """Fit what each column costs: least squares with no cost below 0.
+    """Return what each column costs: least squares with no cost below 0.
 
     Args:
         columns: (n_windows, n_columns) what was carried.
@@ -76,7 +76,7 @@ def fitted(columns: Floats, usage: Floats, of: Ints | None = None) -> Fit:
 
 
 def solved(columns: Floats, usage: Floats, of: Ints) -> Floats:
-    """Fit costs of at least 0, and an intercept of at least 0 for each group of windows.
+    """Return costs of at least 0, and an intercept of at least 0 for each group of windows.
 
     Args:
         columns: (n_windows, n_columns) what was carried.
@@ -89,32 +89,32 @@ def solved(columns: Floats, usage: Floats, of: Ints) -> Floats:
     # Columns of bytes and of messages differ by orders of magnitude.
     scale = np.maximum(columns.max(axis=0), 1e-12)
     groups = (of[:, None] == np.unique(of)).astype(np.float64)
-    found, _ = nnls(np.column_stack((columns / scale, groups)), usage)
-    costs: Floats = found / np.append(scale, np.ones(groups.shape[1]))
+    terms, _ = nnls(np.column_stack((columns / scale, groups)), usage)
+    costs: Floats = terms / np.append(scale, np.ones(groups.shape[1]))
     return costs
 
 
-def _missed(found: Floats, columns: Floats, usage: Floats, of: Ints) -> Floats:
+def _missed(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> Floats:
     n_columns = columns.shape[1]
     place = np.searchsorted(np.unique(of), of)
-    missed: Floats = usage - columns @ found[:n_columns] - found[n_columns:][place]
+    missed: Floats = usage - columns @ terms[:n_columns] - terms[n_columns:][place]
     return missed
 
 
-def _criterion(found: Floats, columns: Floats, usage: Floats, of: Ints) -> float:
-    """Weigh what a fit misses against its number of terms: less is better."""
+def _criterion(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> float:
+    """Return what a fit misses, weighed against its number of terms: less is better."""
     count = max(1.0, len(usage) / BLOCK_WINDOWS)
-    error = float((_missed(found, columns, usage, of) ** 2).mean())
-    return count * float(np.log(error + _EXACT)) + found.size * float(np.log(count))
+    error = float((_missed(terms, columns, usage, of) ** 2).mean())
+    return count * float(np.log(error + _EXACT)) + terms.size * float(np.log(count))
 
 
-def _fit(found: Floats, columns: Floats, usage: Floats, of: Ints) -> Fit:
-    error = float((_missed(found, columns, usage, of) ** 2).mean())
+def _fit(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> Fit:
+    error = float((_missed(terms, columns, usage, of) ** 2).mean())
     variance = float(((usage - usage.mean()) ** 2).mean())
-    idle = found[columns.shape[1] :]
+    idle = terms[columns.shape[1] :]
     groups = np.unique(of).tolist()
     return Fit(
-        costs=tuple(found[: columns.shape[1]].tolist()),
+        costs=tuple(terms[: columns.shape[1]].tolist()),
         intercept=float(idle.mean()),
         error_points=float(np.sqrt(error)),
         r_squared=1.0 - error / variance if variance > 0 else np.nan,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from trimtab.lab.reconstruct.clocks import Life
-from trimtab.lab.reconstruct.evidence import Stop, Told
+from trimtab.lab.reconstruct.evidence import Evidence, Stop
 from trimtab.lab.simulate.world import Event, Kind
 from trimtab.pulsar.model import Ints
 
@@ -15,49 +15,49 @@ from trimtab.pulsar.model import Ints
 _GONE_S = 60.0
 
 
-def events(told: Told, lives: Sequence[Life], from_s: float) -> tuple[Event, ...]:
-    """List what people do to a cluster, in order of time, s from the beginning.
+def events(evidence: Evidence, lives: Sequence[Life], from_s: float) -> tuple[Event, ...]:
+    """Return what people do to a cluster, in order of time, s from the beginning.
 
     A broker joins with its first report.  It leaves, or is killed, when somebody is told
     to have done so; if nobody is, it leaves when it is seen to have gone.  Bundles that
     were unloaded by hand are so again, to the broker that they really went to.
     """
-    found = []
+    happenings = []
     for life in lives:
         if life.from_s > from_s:
-            found.append(Event(life.from_s - from_s, Kind.JOIN, (life.broker,)))
+            happenings.append(Event(life.from_s - from_s, Kind.JOIN, (life.broker,)))
         end_s = _end(life, lives)
         if end_s < np.inf:
-            stop = stopped(life.broker, end_s, told.stops)
+            stop = stopped(life.broker, end_s, evidence.stops)
             kind = Kind.KILL if stop is not None and stop.is_kill else Kind.LEAVE
             time_s = end_s if stop is None else stop.time_s
-            found.append(Event(max(time_s - from_s, 0.0), kind, (life.broker,)))
-    found += [
+            happenings.append(Event(max(time_s - from_s, 0.0), kind, (life.broker,)))
+    happenings += [
         Event(time_s - from_s, Kind.LEADER, (broker,))
-        for time_s, broker in told.leaders
+        for time_s, broker in evidence.leaders
         if time_s > from_s
     ]
-    owners = told.owners
-    found += [
+    owners = evidence.owners
+    happenings += [
         Event(
             float(owners.time_s[i]) - from_s,
             Kind.UNLOAD,
             (int(owners.bundle[i]),),
             float(owners.broker[i]),
         )
-        for i in by_hand(told, lives).tolist()
+        for i in by_hand(evidence, lives).tolist()
         if owners.time_s[i] > from_s
     ]
-    return tuple(sorted(found, key=lambda event: event.time_s))
+    return tuple(sorted(happenings, key=lambda event: event.time_s))
 
 
-def by_hand(told: Told, lives: Sequence[Life]) -> Ints:
-    """Find the changes of owners that somebody made by hand, (n,) positions in `owners`.
+def by_hand(evidence: Evidence, lives: Sequence[Life]) -> Ints:
+    """Return the changes of owners that somebody made by hand, (n,) positions in `owners`.
 
     A bundle leaves a broker that lives on if the leader unloads it, or somebody else does.
     Nobody is taken to have, where the leader's unloads are not known.
     """
-    owners, found, last = told.owners, list[int](), dict[int, int]()
+    owners, rows, last = evidence.owners, list[int](), dict[int, int]()
     for i in range(owners.time_s.size):
         bundle, broker = int(owners.bundle[i]), int(owners.broker[i])
         if broker < 0:
@@ -65,12 +65,16 @@ def by_hand(told: Told, lives: Sequence[Life]) -> Ints:
         source = last.get(bundle, -1)
         last[bundle] = broker
         is_other = source >= 0 and source != broker and not owners.is_shed[i]
-        if is_other and told.is_attributed and _lives_on(source, owners.time_s[i], told, lives):
-            found.append(i)
-    return np.array(found, np.int64)
+        if (
+            is_other
+            and evidence.is_attributed
+            and _lives_on(source, owners.time_s[i], evidence, lives)
+        ):
+            rows.append(i)
+    return np.array(rows, np.int64)
 
 
-def _lives_on(broker: int, time_s: float, told: Told, lives: Sequence[Life]) -> bool:
+def _lives_on(broker: int, time_s: float, evidence: Evidence, lives: Sequence[Life]) -> bool:
     """Return whether a broker neither went nor was made to go about some time."""
     about = [
         life
@@ -78,35 +82,35 @@ def _lives_on(broker: int, time_s: float, told: Told, lives: Sequence[Life]) -> 
         if life.broker == broker and life.from_s <= time_s and _end(life, lives) > time_s + _GONE_S
     ]
     is_stopped = any(
-        stop.broker == broker and abs(stop.time_s - time_s) <= _GONE_S for stop in told.stops
+        stop.broker == broker and abs(stop.time_s - time_s) <= _GONE_S for stop in evidence.stops
     )
     return bool(about) and not is_stopped
 
 
 def stopped(broker: int, gone_s: float, stops: Sequence[Stop]) -> Stop | None:
-    """Find what ended a broker that was seen to have gone at some time."""
+    """Return what ended a broker that was seen to have gone at some time."""
     mine = [s for s in stops if s.broker == broker and 0 <= gone_s - s.time_s <= _GONE_S]
     return max(mine, key=lambda stop: stop.time_s, default=None)
 
 
-def ended_untold(told: Told, lives: Sequence[Life]) -> int:
-    """Count the lives that ended, and nobody is told to have ended them."""
+def ended_untold(evidence: Evidence, lives: Sequence[Life]) -> int:
+    """Return how many lives ended without a record of who ended them."""
     ends = [(life.broker, _end(life, lives)) for life in lives]
     return sum(
-        end_s < np.inf and stopped(broker, end_s, told.stops) is None for broker, end_s in ends
+        end_s < np.inf and stopped(broker, end_s, evidence.stops) is None for broker, end_s in ends
     )
 
 
-def session_s(told: Told, lives: Sequence[Life]) -> tuple[float, float] | None:
-    """Say how long after a kill the broker was seen to have gone, least and most; None: no kill."""
-    found = [
+def session_s(evidence: Evidence, lives: Sequence[Life]) -> tuple[float, float] | None:
+    """Return how long after a kill the broker was seen to go, least and most; None: no kill."""
+    lengths_s = [
         end_s - stop.time_s
         for life in lives
         if (end_s := _end(life, lives)) < np.inf
-        and (stop := stopped(life.broker, end_s, told.stops)) is not None
+        and (stop := stopped(life.broker, end_s, evidence.stops)) is not None
         and stop.is_kill
     ]
-    return (min(found), max(found)) if found else None
+    return (min(lengths_s), max(lengths_s)) if lengths_s else None
 
 
 def _end(life: Life, lives: Sequence[Life]) -> float:

@@ -84,7 +84,7 @@ class Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Evidence:
     """All of it."""
 
     brokers: tuple[str, ...]

@@ -20,9 +20,9 @@ class Grid:
 
     @property
     def end_s(self) -> Floats:
-        """When each tick ends, (n_ticks,) s from 1970."""
+        """Return when each tick ends, (n_ticks,) s from 1970."""
         return self.from_s + self.tick_s * np.arange(1, self.n_ticks + 1, dtype=np.float64)
 
     def ended(self, time_s: float) -> int:
-        """Count the ticks that have ended about some time; below 0 before the beginning."""
+        """Return how many ticks have ended about some time; below 0 before the beginning."""
         return round((time_s - self.from_s) / self.tick_s)

@@ -29,22 +29,22 @@ def owners_at(owners: Owners, n_bundles: int, at_s: Floats) -> Ints:
 
     Before the first owner that is told, a bundle is taken to be that one's already.
     """
-    found = np.full((at_s.size, n_bundles), -1)
+    owner = np.full((at_s.size, n_bundles), -1)
     for bundle in range(n_bundles):
         mine = np.flatnonzero((owners.bundle == bundle) & (owners.broker >= 0))
         if mine.size:
             place = np.searchsorted(owners.time_s[mine], at_s, side="right") - 1
-            found[:, bundle] = owners.broker[mine[np.maximum(place, 0)]]
-    return found
+            owner[:, bundle] = owners.broker[mine[np.maximum(place, 0)]]
+    return owner
 
 
 def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> HostWindows:
-    """List the windows of hosts, each with the usage that was told of it.
+    """Return the windows of hosts, each with the usage that was reported of it.
 
     Where reports do not tell when windows close they are laid from the first report on: the
     usage that is told is then of up to a window before.
     """
-    found: list[tuple[int, float, float, Floats]] = []
+    windows: list[tuple[int, float, float, Floats]] = []
     for life in lives:
         mine = np.flatnonzero(
             (reports.broker == life.broker)
@@ -64,18 +64,18 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
             row = after[-1] if after.size else -1
             if row >= 0:
                 begin_s = max(end_s - host_s, life.from_s)
-                found.append((life.broker, begin_s, end_s, _percent(reports, int(row))))
-    found.sort(key=lambda window: window[:3])
+                windows.append((life.broker, begin_s, end_s, _percent(reports, int(row))))
+    windows.sort(key=lambda window: window[:3])
     return HostWindows(
-        broker=np.array([window[0] for window in found], np.int64),
-        from_s=np.array([window[1] for window in found], np.float64),
-        to_s=np.array([window[2] for window in found], np.float64),
-        usage=np.array([window[3] for window in found], np.float64).reshape(-1, 3),
+        broker=np.array([window[0] for window in windows], np.int64),
+        from_s=np.array([window[1] for window in windows], np.float64),
+        to_s=np.array([window[2] for window in windows], np.float64),
+        usage=np.array([window[3] for window in windows], np.float64).reshape(-1, 3),
     )
 
 
 def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
-    """Add up what the bundles of each broker have, (n_times, n_brokers)."""
+    """Return the sum of what each broker's bundles have, (n_times, n_brokers)."""
     n_times = len(values)
     index = np.where(owner >= 0, owner, n_brokers) + (n_brokers + 1) * np.arange(n_times)[:, None]
     sums = np.bincount(index.reshape(-1), values.reshape(-1), n_times * (n_brokers + 1))
@@ -83,7 +83,7 @@ def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
 
 
 def _percent(reports: Reports, row: int) -> Floats:
-    """Turn a report's usage of CPU, NIC in and NIC out into percent."""
+    """Return a report's usage of CPU, NIC in and NIC out, percent."""
     which = [0, 3, 4]
     percent: Floats = 100.0 * reports.usage[row, which] / reports.limit[row, which]
     return np.nan_to_num(percent)

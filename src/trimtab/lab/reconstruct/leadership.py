@@ -54,12 +54,12 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
 
 
 def _owners(rebuilt: Rebuilt, run: Run, owner: Ints, from_s: float) -> Ints:
-    """Follow who owned what: as it was up to a tick, and by the moves since."""
-    tick_s, found = rebuilt.grid.tick_s, rebuilt.owner.copy()
+    """Return who owned what: as it was up to a tick, and by the moves since."""
+    tick_s, owners = rebuilt.grid.tick_s, rebuilt.owner.copy()
     first = min(int(from_s // tick_s), rebuilt.grid.n_ticks)
-    found[first:] = owner
+    owners[first:] = owner
     moves = run.moves
     for i in np.argsort(moves.time_s, kind="stable").tolist():
         tick = int(moves.time_s[i] // tick_s)
-        found[max(tick, first) :, moves.bundle[i]] = moves.target[i]
-    return found
+        owners[max(tick, first) :, moves.bundle[i]] = moves.target[i]
+    return owners

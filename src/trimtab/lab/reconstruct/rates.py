@@ -34,7 +34,7 @@ class Wanted:
 def traffic(
     lines: Lines, owners: Owners, lives: Sequence[Life], stats_s: float, at_s: Floats
 ) -> Wanted:
-    """Work out what clients wanted of each bundle.
+    """Return what clients wanted of each bundle.
 
     A report tells the mean of the window that closed last before it.  Up to one that the
     broker wrote by itself rates stay as they were told last, and to any other a line leads;
@@ -53,7 +53,7 @@ def traffic(
     """
     end_s = window_ends(lines, lives, stats_s)
     n_bundles = int(max(lines.bundle.max(initial=-1), owners.bundle.max(initial=-1))) + 1
-    found, told_s = np.zeros((at_s.size, n_bundles, 4)), np.zeros(n_bundles)
+    rates, told_s = np.zeros((at_s.size, n_bundles, 4)), np.zeros(n_bundles)
     order = np.lexsort((lines.time_s, end_s, lines.bundle))
     bounds = np.searchsorted(lines.bundle[order], np.arange(n_bundles + 1))
     for bundle in range(n_bundles):
@@ -68,8 +68,8 @@ def traffic(
             told_s[bundle] = float((windows[1] - windows[0]).sum())
             prompt_s = end_s[rows][lines.is_prompt[rows]]
             is_prompt = np.isin(end_s[kept], prompt_s)
-            found[:, bundle] = _joined(windows, lines.rates[kept], is_prompt, at_s)
-    return Wanted(found, told_s)
+            rates[:, bundle] = _joined(windows, lines.rates[kept], is_prompt, at_s)
+    return Wanted(rates, told_s)
 
 
 def window_ends(lines: Lines, lives: Sequence[Life], stats_s: float) -> Floats:
@@ -109,7 +109,7 @@ def _windows(end_s: Floats, stats_s: float) -> Floats:
 
 
 def _joined(windows: Floats, rates: Floats, is_prompt: Flags, at_s: Floats) -> Floats:
-    """Hold each window's mean over it, and join windows, (n_times, 4).
+    """Return each window's mean over it, with lines between windows, (n_times, 4).
 
     A broker writes as soon as its load has changed, so up to a window that was written
     there had been no change; to one that somebody asked for, or before which a write was

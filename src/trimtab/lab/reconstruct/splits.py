@@ -25,7 +25,7 @@ class Split:
 
 
 def splits(bundles: Sequence[str]) -> tuple[Split, ...]:
-    """Find bundles whose range holds those of others: they were there before these.
+    """Return bundles whose range holds those of others: they were there before these.
 
     Of a piece that was split again both the whole and the piece are listed with the
     smaller pieces.
@@ -37,14 +37,14 @@ def splits(bundles: Sequence[str]) -> tuple[Split, ...]:
             begin, end = (int(each, 16) for each in named.groups())
             # The wider of two that begin alike comes first.
             ranges.setdefault(namespace(name), []).append((begin, -end, i))
-    found = list[Split]()
+    wholes = list[Split]()
     for mine in map(sorted, ranges.values()):
         for at, (_, minus_end, whole) in enumerate(mine):
             past = bisect_left(mine, (-minus_end,), at + 1)
             within = tuple(i for _, other, i in mine[at + 1 : past] if other >= minus_end)
             if within:
-                found.append(Split(whole, within))
-    return tuple(found)
+                wholes.append(Split(whole, within))
+    return tuple(wholes)
 
 
 def cut(wanted: Floats, of: Sequence[Split], lines: Lines, owners: Owners, end_s: Floats) -> None:
@@ -68,5 +68,5 @@ def cut(wanted: Floats, of: Sequence[Split], lines: Lines, owners: Owners, end_s
 
 def _first_s(bundle: int, lines: Lines, owners: Owners) -> float:
     """Return when a bundle is first told of."""
-    told = lines.time_s[lines.bundle == bundle], owners.time_s[owners.bundle == bundle]
-    return min(float(times.min(initial=np.inf)) for times in told)
+    sources = lines.time_s[lines.bundle == bundle], owners.time_s[owners.bundle == bundle]
+    return min(float(times.min(initial=np.inf)) for times in sources)

@@ -34,7 +34,7 @@ class Carried:
     nic_in_share: float
 
     def network(self) -> Floats:
-        """Percent of the NIC that the bytes take, in and out, (2, n_ticks, n_brokers)."""
+        """Return percent of the NIC that the bytes take, in and out, (2, n_ticks, n_brokers)."""
         into, out = self.rates[2], self.rates[3]
         received, sent = into + self.nic_in_share * out, self.write_quorum * into + out
         return 100.0 * np.stack((received, sent)) / self.nic
@@ -51,7 +51,7 @@ class Used:
     overhead: float
     #: (3, n_ticks, n_brokers) percent of CPU, NIC in and NIC out: what was told, and what
     #: is left of it beyond what the traffic costs.
-    told: Floats
+    usage: Floats
     others: Floats
     #: Ticks and broker of each window of a host that was told.
     spans: tuple[tuple[slice, int], ...]
@@ -60,7 +60,7 @@ class Used:
 
 
 def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Grid) -> Used:
-    """Take apart what brokers used.
+    """Return what brokers used, taken apart.
 
     What the traffic of a window does not explain was used by something else in that
     window, and will be whoever owns the bundles: a broker that carries what it carried
@@ -81,12 +81,12 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
     network = _network(windows, bare, warm)
     overhead = network.costs[0] if network.costs[0] > 0 else 1.0
     modelled = np.concatenate((work_of(cpu.costs, carried.rates)[None], overhead * bare))
-    told = np.full(modelled.shape, np.nan)
+    usage = np.full(modelled.shape, np.nan)
     for span, broker, row in parts:
-        told[:, span, broker] = windows.usage[row][:, None]
+        usage[:, span, broker] = windows.usage[row][:, None]
     spans, well = (tuple((span, broker) for span, broker, _ in each) for each in (parts, warm))
-    others = left_over(told, modelled, spans, cpu.intercept)
-    return Used(cpu, network, overhead, told, others, spans, well)
+    others = left_over(usage, modelled, spans, cpu.intercept)
+    return Used(cpu, network, overhead, usage, others, spans, well)
 
 
 def work_of(costs: Sequence[float], rates: Floats) -> Floats:
@@ -96,30 +96,30 @@ def work_of(costs: Sequence[float], rates: Floats) -> Floats:
         costs: by messages/s, both ways together, and by bytes/s in and out.
         rates: (4, …) messages/s in and out, bytes/s in and out.
     """
-    found: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
-    return found
+    points: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
+    return points
 
 
 def left_over(
-    told: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
+    usage: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
 ) -> Floats:
-    """Take from what was used what the traffic costs, (3, n_ticks, n_brokers).
+    """Return what was used beyond what the traffic costs, (3, n_ticks, n_brokers).
 
     Args:
-        told: (3, n_ticks, n_brokers) percent; the same all through a window.
+        usage: (3, n_ticks, n_brokers) percent; the same all through a window.
         modelled: (3, n_ticks, n_brokers) percent that the traffic costs.
         spans: ticks and broker of each window.
         idle: percent of the CPU that is taken where nothing was told of a broker.
     """
-    others = np.full(told.shape, np.nan)
+    others = np.full(usage.shape, np.nan)
     for span, broker in spans:
-        left = told[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
+        left = usage[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
         others[:, span, broker] = left
     return _held(others, idle)
 
 
 def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
-    """Fit what messages and bytes cost of the CPU."""
+    """Return what messages and bytes cost of the CPU."""
     means = [carried.rates[:, span, broker].mean(axis=1) for span, broker, _ in parts]
     rates = np.array(means, np.float64).reshape(-1, 4)
     columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
@@ -128,7 +128,7 @@ def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
 
 
 def _network(windows: HostWindows, bare: Floats, parts: Sequence[_Part]) -> Fit:
-    """Fit how many bytes are on the wire for each that is counted, both ways together."""
+    """Return how many bytes are on the wire for each that is counted, both ways together."""
     means = [bare[:, span, broker].mean(axis=1) for span, broker, _ in parts]
     expected = np.array(means, np.float64).reshape(-1, 2)
     usage = windows.usage[[row for _, _, row in parts], 1:]
@@ -150,7 +150,7 @@ def _is_warm(windows: HostWindows, row: int, lives: Sequence[Life]) -> bool:
 
 
 def _held(others: Floats, idle: float) -> Floats:
-    """Fill what is not told with the nearest that is, of the same broker."""
+    """Return the array with gaps filled by the nearest value of the same broker."""
     filled = others.copy()
     nothing = (idle, 0.0, 0.0)
     ticks = np.arange(others.shape[1])

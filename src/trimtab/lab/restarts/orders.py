@@ -44,7 +44,7 @@ class Restart:
 
 
 @dataclass(frozen=True, slots=True)
-class Foretold:
+class RestartForecast:
     """An order, and what comes of it."""
 
     #: By what it was put in order.
@@ -57,7 +57,7 @@ class Foretold:
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        """Name the brokers in order."""
+        """Return the brokers in order."""
         return tuple(each.broker for each in self.restarts)
 
 
@@ -69,7 +69,7 @@ class Order(NamedTuple):
 
 
 def orders(now: ClusterNow, leader: str | None) -> Mapping[str, tuple[str, ...]]:
-    """List the orders that are worth a try.
+    """Return the orders that are worth a try.
 
     Properties:
         Each has every broker once; who leads is the last, so that the lead changes hands
@@ -91,8 +91,8 @@ def foretold(
     timing: Timing,
     balancer: Balancer,
     seeds: Sequence[int],
-) -> Foretold:
-    """Simulate a rolling restart.
+) -> RestartForecast:
+    """Return what a simulation of a rolling restart comes to.
 
     Args:
         now: the cluster as it stands.
@@ -127,7 +127,9 @@ def foretold(
         for number, broker in enumerate(order.brokers)
     )
     highest = [max(usage for usage, _ in of_run) for of_run in peaks]
-    return Foretold(order.rule, restarts, summary(highest), summary([_moves(run) for run in runs]))
+    return RestartForecast(
+        order.rule, restarts, summary(highest), summary([_moves(run) for run in runs])
+    )
 
 
 def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[str]) -> Restart:
@@ -136,7 +138,7 @@ def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[st
 
 
 def _peak(run: Run, from_s: float, to_s: float) -> tuple[float, int]:
-    """Find the highest mean of a minute between two times, and whose it is."""
+    """Return the highest mean of a minute between two times, and whose it is."""
     per_minute = max(1, round(MINUTE_S / run.tick_s))
     ticks = run.usage[round(from_s / run.tick_s) : round(to_s / run.tick_s)]
     whole = len(ticks) // per_minute * per_minute

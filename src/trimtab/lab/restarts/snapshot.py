@@ -46,7 +46,7 @@ class ClusterNow:
 
 
 def standing_world(now: ClusterNow, events: tuple[Event, ...], end_s: float, seed: int) -> World:
-    """Make a world in which a cluster goes on as it stands.
+    """Return a world in which a cluster goes on as it stands.
 
     Args:
         now: the cluster.
@@ -117,13 +117,13 @@ def _scale(bundles: Bundles, usage: Floats) -> Floats:
     c = physics.cpu_convexity
     known = np.where(np.isnan(usage), _BACKGROUND, np.minimum(usage, 100.0))
     wanted = np.maximum((np.sqrt(1 + 4 * c * known) - 1) / (2 * c) - _BACKGROUND, 0.0)
-    held = np.bincount(bundles.owner, weights=each, minlength=len(usage)).astype(np.float64)
-    scale = _ratio(wanted, held, 1.0)
+    burden = np.bincount(bundles.owner, weights=each, minlength=len(usage)).astype(np.float64)
+    scale = _ratio(wanted, burden, 1.0)
     return np.asarray(scale[bundles.owner], dtype=np.float64)
 
 
 def _ratio(above: Floats, below: Floats, otherwise: float) -> Floats:
-    """Divide; where there is nothing to divide by, take something usual."""
-    found = np.full(len(above), otherwise)
-    np.divide(above, below, out=found, where=below > 0)
-    return found
+    """Return the quotient; something usual where there is nothing to divide by."""
+    ratios = np.full(len(above), otherwise)
+    np.divide(above, below, out=ratios, where=below > 0)
+    return ratios

@@ -25,18 +25,18 @@ ALIASES: Mapping[str, str] = {
 
 
 def built_in() -> tuple[str, ...]:
-    """Name the scenarios that trimtab brings, in order of their names."""
+    """Return the names of the scenarios that trimtab brings, in order."""
     files = resources.files(__name__).iterdir()
     return tuple(sorted(f.name.removesuffix(_SUFFIX) for f in files if f.name.endswith(_SUFFIX)))
 
 
 def scenario_text(name: str) -> str:
-    """Read the file of a scenario that trimtab brings."""
+    """Return the text of a scenario that trimtab brings."""
     return resources.files(__name__).joinpath(name + _SUFFIX).read_text(encoding="utf-8")
 
 
 def found_scenario(name: str) -> Scenario:
-    """Find a scenario and read it.
+    """Return the scenario of a name or a file.
 
     Args:
         name: of one that trimtab brings, or the path of a file: whatever has a slash or

@@ -27,24 +27,24 @@ SIMULATED_S = "simulated_s"
 _ROUNDS = "rounds"
 
 
-def measure(found: Trajectory) -> Measure:
-    """Make a trajectory something that can be measured between any two times."""
-    end_s = len(found.usage) * found.step_s
+def measure(trajectory: Trajectory) -> Measure:
+    """Return how to measure a trajectory between any two times."""
+    end_s = len(trajectory.usage) * trajectory.step_s
 
     def measured_between(from_s: float, to_s: float) -> Measured:
-        part = _part(found, from_s, to_s)
+        part = _part(trajectory, from_s, to_s)
         return Measured(
             outcomes={} if part is None else measured(part),
             n_rounds=_n_rounds(part, from_s),
             simulated_s=end_s,
-            is_cut=found.is_cut,
+            is_cut=trajectory.is_cut,
         )
 
     return measured_between
 
 
 def expected_numbers(scenario: Scenario, balancer: Balancer, run: Run) -> dict[str, float]:
-    """Take the numbers by which a run can be judged later.
+    """Return the numbers by which a run can be judged later.
 
     Args:
         scenario: what expects.
@@ -60,11 +60,11 @@ def expected_numbers(scenario: Scenario, balancer: Balancer, run: Run) -> dict[s
     ]
     if not expected or run.is_cut:
         return {}
-    found = trajectory(run)
-    numbers = {SIMULATED_S: len(found.usage) * found.step_s}
+    whole = trajectory(run)
+    numbers = {SIMULATED_S: len(whole.usage) * whole.step_s}
     for expectation in expected:
         window = window_s(scenario, expectation)
-        part = _part(found, *window)
+        part = _part(whole, *window)
         numbers[_named(_ROUNDS, *window)] = _n_rounds(part, window[0])
         if part is not None and expectation.outcome in MEASURES:
             taken = MEASURES[expectation.outcome].take(aftermath(part))
@@ -78,7 +78,7 @@ def judged(
     placer: str,
     runs: Sequence[Mapping[str, float] | None],
 ) -> tuple[Verdict, ...]:
-    """Judge what a scenario expects of two strategies, by the numbers of their runs.
+    """Return verdicts on what a scenario expects of two strategies, by their runs' numbers.
 
     Args:
         scenario: what expects.
@@ -96,7 +96,7 @@ def judged(
 
 
 def _measure_of(numbers: Mapping[str, float] | None) -> Measure:
-    """Give back what was measured of a run, between the times for which it was."""
+    """Return what was measured of a run, between the times for which it was."""
 
     def measured_between(from_s: float, to_s: float) -> Measured:
         if numbers is None or SIMULATED_S not in numbers:
@@ -112,10 +112,10 @@ def _measure_of(numbers: Mapping[str, float] | None) -> Measure:
     return measured_between
 
 
-def _part(found: Trajectory, from_s: float, to_s: float) -> Trajectory | None:
-    """Cut out a part; a run that ended early, or was told to, is judged by whoever asked."""
-    end_s = len(found.usage) * found.step_s
-    return between(found, from_s, min(to_s, end_s)) if from_s < end_s else None
+def _part(trajectory: Trajectory, from_s: float, to_s: float) -> Trajectory | None:
+    """Return a part of a trajectory; None if the run ended before it."""
+    end_s = len(trajectory.usage) * trajectory.step_s
+    return between(trajectory, from_s, min(to_s, end_s)) if from_s < end_s else None
 
 
 def _n_rounds(part: Trajectory | None, from_s: float) -> int:
@@ -123,7 +123,7 @@ def _n_rounds(part: Trajectory | None, from_s: float) -> int:
 
 
 def _named(name: str, from_s: float, to_s: float) -> str:
-    """Name a number that is about a part of the time.
+    """Return the name of a number that is about a part of the time.
 
     >>> _named("unloads", 600.0, 7200.0)
     'unloads, 600 s to 7200 s'

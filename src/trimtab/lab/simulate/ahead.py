@@ -64,6 +64,6 @@ class Ahead:
             self._place, self._rates = np.empty(_ROOM, np.int64), np.empty((2, _ROOM))
 
     def preallocations(self) -> Preallocations:
-        """Show them as strategies are given them."""
+        """Return them as strategies are given them."""
         count = len(self._at)
         return Preallocations(self._place[:count], self._rates[0, :count], self._rates[1, :count])

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
     LONG_SAMPLES,
@@ -63,7 +63,7 @@ class Averages:
     """The averages of all bundles (Pulsar: `bundleData`), on the clock of recomputations."""
 
     #: Whose rows are the bundles' positions.
-    bundles: KnownBundles
+    bundles: BundleRows
     #: Recomputations so far.
     clock: int = 0
     short: Average = field(init=False)
@@ -124,7 +124,7 @@ class Averages:
 
 
 def throughput(rate: Floats, samples: Ints, message_bytes: Floats) -> Floats:
-    """Turn averages of rates into averages of throughput, bytes/s.
+    """Return averages of throughput, bytes/s, from averages of rates.
 
     A bundle's messages have one size, so these go together but for the defaults.
     """

@@ -11,7 +11,7 @@ from trimtab.lab.simulate.ahead import Ahead
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.model import Ints
 
 
@@ -24,7 +24,7 @@ class ByNamespace:
     """
 
     cluster: Cluster
-    bundles: KnownBundles
+    bundles: BundleRows
     listings: Listings
     ahead: Ahead
     #: Namespace → its bundles, once somebody has asked.
@@ -66,7 +66,7 @@ class ByNamespace:
                 counts[broker] += times
 
     def _brokers(self, bundle: int, owner: int) -> Iterator[int]:
-        """Name the brokers on which a bundle counts."""
+        """Yield the brokers on which a bundle counts."""
         is_written = bool(self.listings.is_written[bundle])
         if is_written:
             yield owner
@@ -78,7 +78,7 @@ class ByNamespace:
             yield coming
 
     def _counted(self, name: str) -> Ints:
-        """Count a namespace."""
+        """Return a namespace's count on each broker."""
         if (members := self._members.get(name)) is None:
             members = self._members[name] = np.flatnonzero(self.bundles.of_namespace(name))
         cluster = self.cluster

@@ -59,7 +59,7 @@ class Cluster:
 
     @property
     def nobody(self) -> int:
-        """The position that stands for no broker in `server`."""
+        """Return the position that stands for no broker in `server`."""
         return self.is_up.size
 
     @property
@@ -89,7 +89,7 @@ class Cluster:
         self.version += 1
 
     def owned(self, broker: int) -> Ints:
-        """List what a broker owns."""
+        """Return the bundles that a broker owns."""
         return np.flatnonzero(self.owner == broker)
 
     def forget_moves_before(self, time_s: float) -> None:

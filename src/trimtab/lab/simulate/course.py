@@ -55,7 +55,7 @@ class LookedOn:
 
 
 def held(simulation: Simulation, course: Course, until_s: float) -> Iterator[LookedOn]:
-    """Let time pass as it did, and say at each round what the leader would have done.
+    """Yield, at each round of a recorded course, what the leader would have done.
 
     The leader decides and remembers, but nothing is unloaded; who is looked up gets the
     owner that he got.
@@ -66,12 +66,12 @@ def held(simulation: Simulation, course: Course, until_s: float) -> Iterator[Loo
         until_s: when the simulation is let go; `run.going_on` may take over then.
     """
     begin(simulation, course.elected_s, course.leader)
-    told = heapq.merge(
+    entries = heapq.merge(
         ((time_s, 0, None) for time_s in course.round_s),
         ((move.time_s, 1, move) for move in course.moves),
         key=lambda entry: entry[:2],
     )
-    for time_s, _, move in told:
+    for time_s, _, move in entries:
         if time_s >= until_s:
             break
         _pass(simulation, time_s)
@@ -113,7 +113,7 @@ def _give(simulation: Simulation, move: Moved) -> None:
 
 
 def _looked_on(simulation: Simulation, time_s: float) -> LookedOn:
-    """Let the leader decide, and do nothing of it."""
+    """Return what the leader decides; nothing is unloaded."""
     leader, strategies = simulation.leader, simulation.strategies
     scores = np.full(simulation.cluster.nobody, np.nan)
     if strategies.shedder is None or leader.order.size <= 1:

@@ -18,7 +18,7 @@ from trimtab.pulsar.model import MINUTE_S
 
 
 def drawn(scenario: Scenario, seed: int) -> World:
-    """Draw a world.
+    """Return a world, drawn by its seed.
 
     Machines, bundles, owners and what happens are drawn from streams of their own, so a
     change of one table of a scenario leaves what is drawn for the others as it was.
@@ -40,18 +40,16 @@ def drawn(scenario: Scenario, seed: int) -> World:
     """
     streams = [np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(4)]
     machines, delay_s = drawn_machines(scenario, streams[0])
-    given = drawn_bundles(scenario, streams[1])
-    bundles = scaled(scenario, machines, given)
+    draw = drawn_bundles(scenario, streams[1])
+    bundles = scaled(scenario, machines, draw)
     machines = fitted(scenario, machines, bundles)
-    owner = drawn_owners(
-        scenario, machines, dataclasses.replace(given, bundles=bundles), streams[2]
-    )
+    owner = drawn_owners(scenario, machines, dataclasses.replace(draw, bundles=bundles), streams[2])
     bundles = dataclasses.replace(bundles, owner=owner)
-    given = dataclasses.replace(given, bundles=bundles)
+    draw = dataclasses.replace(draw, bundles=bundles)
     return World(
         machines=machines,
         bundles=bundles,
-        changes=drawn_changes(scenario, given, delay_s, streams[3]),
+        changes=drawn_changes(scenario, draw, delay_s, streams[3]),
         events=events(scenario, works(bundles, scenario.parameters.physics)),
         duration_s=scenario.run.minutes * MINUTE_S,
         event_s=scenario.run.event_at_min * MINUTE_S,

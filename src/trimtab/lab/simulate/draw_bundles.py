@@ -33,7 +33,7 @@ class Drawn:
 
 
 def drawn_bundles(scenario: Scenario, chance: np.random.Generator) -> Drawn:
-    """Draw the bundles; nobody owns them yet."""
+    """Return the bundles, drawn at random; nobody owns them yet."""
     parts = [_drawn(group, i, chance) for i, group in enumerate(scenario.bundles)]
     sizes = [len(part.bundles.names) for part in parts]
     arrays = {
@@ -55,18 +55,18 @@ def drawn_bundles(scenario: Scenario, chance: np.random.Generator) -> Drawn:
 
 
 def _shares(parts: list[Drawn], sizes: list[int]) -> Mapping[str, Floats]:
-    """Lay each task's shares out over all bundles."""
-    found = {name: np.zeros(sum(sizes)) for part in parts for name in part.shares}
+    """Return each task's shares over all bundles."""
+    shares = {name: np.zeros(sum(sizes)) for part in parts for name in part.shares}
     first = 0
     for part, size in zip(parts, sizes, strict=True):
         for name, share in part.shares.items():
-            found[name][first : first + size] = share
+            shares[name][first : first + size] = share
         first += size
-    return found
+    return shares
 
 
 def _drawn(group: BundleGroup, position: int, chance: np.random.Generator) -> Drawn:
-    """Draw one table."""
+    """Return the bundles of one table."""
     n = group.count
     rate, size, topics, shares = (
         _of_tasks(group, chance) if group.rates == "tasks" else _of_rates(group, chance)
@@ -94,7 +94,7 @@ def _drawn(group: BundleGroup, position: int, chance: np.random.Generator) -> Dr
 def _of_rates(
     group: BundleGroup, chance: np.random.Generator
 ) -> tuple[Floats, Floats, Floats, Mapping[str, Floats]]:
-    """Draw rates, sizes of messages and topics, each by itself.
+    """Return rates, sizes of messages and topics, each drawn by itself.
 
     A bundle of large messages has fewer of them, by the root of their size: bytes and
     messages are related, and neither follows from the other.
@@ -109,7 +109,7 @@ def _of_rates(
 
 
 def _rates(group: BundleGroup, chance: np.random.Generator) -> Floats:
-    """Draw rates, as multiples of their mean."""
+    """Return rates, drawn as multiples of their mean."""
     n = group.count
     if group.rates == "zipf":
         ranks = np.arange(1.0, n + 1, dtype=np.float64)
@@ -143,7 +143,7 @@ def _of_tasks(
 
 
 def _names(group: BundleGroup, position: int) -> tuple[str, ...]:
-    """Name the bundles as Pulsar names those of a namespace cut into so many."""
+    """Return the bundles' names, as Pulsar names those of a namespace cut into so many."""
     spaces = namespaces(group, position)
     counts = [len(part) for part in np.array_split(np.arange(group.count), len(spaces))]
     return tuple(
@@ -154,10 +154,10 @@ def _names(group: BundleGroup, position: int) -> tuple[str, ...]:
 
 
 def _edge(i: int, count: int) -> int:
-    """Place the i-th edge between `count` equal ranges; the last is the last hash itself."""
+    """Return the i-th edge between `count` equal ranges; the last is the last hash itself."""
     return _HASHES - 1 if i == count else _HASHES // count * i
 
 
 def _lognormal(sigma: float, n: int, chance: np.random.Generator) -> Floats:
-    """Draw numbers whose median is 1."""
+    """Return random numbers whose median is 1."""
     return np.exp(sigma * chance.standard_normal(n))

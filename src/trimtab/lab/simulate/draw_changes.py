@@ -24,7 +24,7 @@ _BURST_WORK_MIN = 0.3
 def drawn_changes(
     scenario: Scenario, drawn: Drawn, delay_s: Floats, chance: np.random.Generator
 ) -> tuple[Change, ...]:
-    """Draw all changes of traffic.
+    """Return all changes of traffic, drawn at random.
 
     Args:
         scenario: checked.
@@ -45,7 +45,7 @@ def drawn_changes(
 
 
 def _beginnings(scenario: Scenario, owner: Ints, delay_s: Floats) -> Iterator[Change]:
-    """Keep bundles silent until their traffic begins, and let it rise."""
+    """Yield changes that keep bundles silent until their traffic begins, and let it rise."""
     begins = scenario.traffic.from_min * MINUTE_S + delay_s[owner]
     step_s = scenario.traffic.ramp_s / _STEPS
     for time in np.unique(begins[begins > 0]):
@@ -63,12 +63,12 @@ def _beginnings(scenario: Scenario, owner: Ints, delay_s: Floats) -> Iterator[Ch
 def _traffic(
     scenario: Scenario, drawn: Drawn, event: TrafficChange, chance: np.random.Generator
 ) -> Iterator[Change]:
-    """Change the traffic of the bundles that an event is about."""
+    """Yield changes of the traffic of the bundles that an event is about."""
     share = _concerned(scenario, drawn, event, chance)
     for part in np.unique(share[share > 0]):
 
         def mixed(factor: float, part: float = float(part)) -> float:
-            """Let a factor work on a part of the traffic."""
+            """Return the factor of the whole if a factor works on a part of the traffic."""
             return 1 - part + part * factor
 
         yield Change(
@@ -108,7 +108,7 @@ def _concerned(
 def _bursts(
     scenario: Scenario, drawn: Drawn, event: Bursts, chance: np.random.Generator
 ) -> Iterator[Change]:
-    """Let some bundles of one broker, another each time, burst."""
+    """Yield bursts of some bundles of one broker, another each time."""
     work, owner = works(drawn.bundles, scenario.parameters.physics), drawn.bundles.owner
     time_min = event.at_min
     while time_min < event.until_min:

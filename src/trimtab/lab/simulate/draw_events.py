@@ -23,7 +23,7 @@ from trimtab.pulsar.model import MINUTE_S, Floats
 
 
 def events(scenario: Scenario, work: Floats) -> tuple[Event, ...]:
-    """List what happens to brokers, bundles and the balancer, other than changes of traffic.
+    """Return what happens to brokers, bundles and the balancer, other than changes of traffic.
 
     What ends is undone by an event of its own.
 

@@ -17,7 +17,7 @@ _PORT = 8080
 
 
 def drawn_machines(scenario: Scenario, chance: np.random.Generator) -> tuple[Machines, Floats]:
-    """Draw the machines.
+    """Return the machines, drawn at random.
 
     Returns:
         The machines, and (n_brokers,) s by which the traffic of the bundles that each owns
@@ -47,6 +47,6 @@ def drawn_machines(scenario: Scenario, chance: np.random.Generator) -> tuple[Mac
 
 
 def _between(span: Span, count: int, chance: np.random.Generator) -> Floats:
-    """Draw evenly between two bounds; a single value is not drawn."""
+    """Return numbers drawn evenly between two bounds; a single value is not drawn."""
     low, high = span
     return np.full(count, low) if low == high else chance.uniform(low, high, count)

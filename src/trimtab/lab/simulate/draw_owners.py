@@ -35,7 +35,7 @@ class _Lot:
 def drawn_owners(
     scenario: Scenario, machines: Machines, drawn: Drawn, chance: np.random.Generator
 ) -> Ints:
-    """Choose owners as `[start]` has it.
+    """Return owners chosen as `[start]` has it.
 
     Returns:
         (n_bundles,) positions of machines that run from the beginning.
@@ -52,19 +52,19 @@ def drawn_owners(
 
 
 def _apart(lot: _Lot) -> Ints:
-    """Draw owners until CPUs are as far apart as the scenario asks."""
+    """Return owners with whom CPUs are as far apart as the scenario asks."""
     start = lot.scenario.start
     if start.spread_percent is None and start.usage_percent_max >= 100.0:
         return _HOW[start.owners](lot)
     low, high = start.spread_percent or (0.0, 100.0)
-    seen = []
+    attempts = []
     for _ in range(DRAWS_MAX):
         owner = _HOW[start.owners](lot)
         usage = _usage(lot, owner)[lot.machines.is_up]
-        seen.append((float(np.ptp(usage)), float(usage.max())))
-        if low <= seen[-1][0] <= high and seen[-1][1] <= start.usage_percent_max:
+        attempts.append((float(np.ptp(usage)), float(usage.max())))
+        if low <= attempts[-1][0] <= high and attempts[-1][1] <= start.usage_percent_max:
             return owner
-    spreads, highest = zip(*seen, strict=True)
+    spreads, highest = zip(*attempts, strict=True)
     raise ScenarioError(
         f"{lot.scenario.origin}: start.spread_percent: found [{low:g}, {high:g}] and at most "
         f"{start.usage_percent_max:g}, expected what one of {DRAWS_MAX} draws has: they are "
@@ -82,15 +82,15 @@ def _may(scenario: Scenario, machines: Machines) -> Flags:
 
 
 def _usage(lot: _Lot, owner: Ints) -> Floats:
-    held = np.bincount(owner, lot.work, len(lot.machines.capacity)).astype(np.float64)
-    return usages(held, lot.machines, lot.scenario.parameters.physics)
+    burden = np.bincount(owner, lot.work, len(lot.machines.capacity)).astype(np.float64)
+    return usages(burden, lot.machines, lot.scenario.parameters.physics)
 
 
 # ------------------------------------------------------------------ ways
 
 
 def _balanced(lot: _Lot) -> Ints:
-    """Give each bundle, the heaviest first, to the machine that it fills least.
+    """Return owners: each bundle, the heaviest first, goes to the machine that it fills least.
 
     What the bundles cost is misjudged a little, as it always is.
     """
@@ -99,7 +99,7 @@ def _balanced(lot: _Lot) -> Ints:
 
 
 def _by_rate(lot: _Lot) -> Ints:
-    """Share messages/s out evenly, whatever they cost and whoever serves them."""
+    """Return owners that share messages/s evenly, whatever they cost and whoever serves them."""
     bundles = lot.drawn.bundles
     rate = bundles.rate * (1 + bundles.fan_out)
     owner = np.full(len(rate), -1, np.int64)
@@ -113,19 +113,19 @@ def _by_rate(lot: _Lot) -> Ints:
 def _filled(
     lot: _Lot, size: Floats, level: Floats, width: Floats, owner: Ints | None = None
 ) -> Ints:
-    """Pour bundles, the largest first, to where the level is lowest with it."""
+    """Return owners: bundles, the largest first, go to where the level is lowest with it."""
     owner = np.full(len(size), -1, np.int64) if owner is None else owner
-    held = level + np.bincount(owner[owner >= 0], size[owner >= 0], len(level)) / width
+    heights = level + np.bincount(owner[owner >= 0], size[owner >= 0], len(level)) / width
     for i in np.argsort(-size, kind="stable"):
         if owner[i] < 0:
-            reached = np.where(lot.may[lot.drawn.table[i]], held + size[i] / width, np.inf)
+            reached = np.where(lot.may[lot.drawn.table[i]], heights + size[i] / width, np.inf)
             owner[i] = np.argmin(reached)
-            held[owner[i]] = reached[owner[i]]
+            heights[owner[i]] = reached[owner[i]]
     return owner
 
 
 def _by_count(lot: _Lot) -> Ints:
-    """Deal the bundles out like cards, to those who may have them."""
+    """Return owners with as many bundles each, of those that they may have."""
     owner = np.full(len(lot.work), -1, np.int64)
     rank = lot.chance.permutation(len(lot.machines.capacity))
     count = np.zeros(len(rank))
@@ -136,7 +136,7 @@ def _by_count(lot: _Lot) -> Ints:
 
 
 def _at_random(weigh: Callable[[Floats], Floats]) -> Callable[[_Lot], Ints]:
-    """Draw an owner for each, with a weight for each machine by its number from 1."""
+    """Return a function that draws owners, with a weight for each machine by its number from 1."""
 
     def draw(lot: _Lot) -> Ints:
         weights = lot.may * weigh(np.arange(1.0, len(lot.machines.capacity) + 1))
@@ -151,7 +151,7 @@ def _at_random(weigh: Callable[[Floats], Floats]) -> Callable[[_Lot], Ints]:
 
 
 def _to_usage(lot: _Lot) -> Ints:
-    """Give each bundle, the heaviest first, to the machine that lacks most of its target."""
+    """Return owners: each bundle, heaviest first, goes to who lacks most of its target."""
     start, machines = lot.scenario.start, lot.machines
     lack = loads(np.array(start.usage_percent), machines, lot.scenario.parameters.physics)
     owner = np.full(len(lot.work), -1, np.int64)
@@ -162,7 +162,7 @@ def _to_usage(lot: _Lot) -> Ints:
 
 
 def _to_counts(lot: _Lot) -> Ints:
-    """Give each machine so many bundles, whichever."""
+    """Return owners with so many bundles each, whichever."""
     counts = lot.scenario.start.counts
     return lot.chance.permutation(np.repeat(np.arange(len(counts)), counts))
 
@@ -188,7 +188,7 @@ _HOW: Mapping[str, Callable[[_Lot], Ints]] = {
 
 
 def _gathered(lot: _Lot, owner: Ints) -> Ints:
-    """Put so many of a task's heaviest bundles on machine 0, and no other of them."""
+    """Return owners: so many of a task's heaviest bundles on machine 0, and no other of them."""
     start = lot.scenario.start
     if not start.gathered:
         return owner
@@ -203,7 +203,7 @@ def _gathered(lot: _Lot, owner: Ints) -> Ints:
 
 
 def _hottest_first(lot: _Lot, owner: Ints) -> Ints:
-    """Let machine 0 and the most loaded one change places."""
+    """Return owners with machine 0 and the most loaded one in each other's place."""
     up = np.flatnonzero(lot.machines.is_up)
     hottest = up[np.argmax(_usage(lot, owner)[up])]
     swapped = owner.copy()

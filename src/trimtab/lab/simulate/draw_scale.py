@@ -27,9 +27,9 @@ def works(bundles: Bundles, physics: Physics) -> Floats:
     return np.asarray(each[0], dtype=np.float64)
 
 
-def usages(held: Floats, machines: Machines, physics: Physics) -> Floats:
+def usages(burden: Floats, machines: Machines, physics: Physics) -> Floats:
     """Return where CPUs stand, percent, that hold so much work of bundles."""
-    demand = cpu_demand(machines.background, held / machines.capacity, physics)
+    demand = cpu_demand(machines.background, burden / machines.capacity, physics)
     return np.minimum(demand, 100.0)
 
 
@@ -56,7 +56,7 @@ def loads(usage: Floats, machines: Machines, physics: Physics) -> Floats:
 
 
 def scaled(scenario: Scenario, machines: Machines, drawn: Drawn) -> Bundles:
-    """Scale the bundles' rates or costs so that there is as much work as asked."""
+    """Return the bundles with rates or costs such that there is as much work as asked."""
     bundles, physics = drawn.bundles, scenario.parameters.physics
     wanted = _wanted(scenario, machines)
     if wanted is not None:
@@ -73,7 +73,7 @@ def scaled(scenario: Scenario, machines: Machines, drawn: Drawn) -> Bundles:
 
 
 def fitted(scenario: Scenario, machines: Machines, bundles: Bundles) -> Machines:
-    """Fit the NICs to the traffic, if the scenario says how full they should be."""
+    """Return the machines, their NICs fitted to the traffic if the scenario says how full."""
     percent = scenario.traffic.nic_out_percent
     if percent is None:
         return machines
@@ -97,7 +97,7 @@ def _wanted(scenario: Scenario, machines: Machines) -> float | None:
 
 
 def _rates(bundles: Bundles, wanted: float, physics: Physics) -> Floats:
-    """Find the factor by which rates make so much work: the more, the larger their batches."""
+    """Return the factor by which rates make so much work: the more, the larger their batches."""
 
     def excess(logarithm: float) -> float:
         rates = bundles.rate * np.exp(logarithm)
@@ -110,7 +110,7 @@ def _rates(bundles: Bundles, wanted: float, physics: Physics) -> Floats:
 
 
 def _giant(bundles: Bundles, which: Flags, percent: float, physics: Physics) -> Bundles:
-    """Make the heaviest of some bundles so heavy, as if more clients of the same kind came."""
+    """Return bundles of which the heaviest is so heavy, as if more clients of its kind came."""
     work_of = np.where(which, works(bundles, physics), -np.inf)
     giant = np.arange(len(work_of)) == np.argmax(work_of)
     factor = np.where(giant, percent / work_of.max(), 1.0)

@@ -61,7 +61,7 @@ class Flows:
         return self.traffic.sizes(tick // self.step_ticks, usual)
 
     def flow(self, rows: Rows, first: int, last: int) -> Flow:
-        """Work out what passes in the ticks from `first` up to `last`."""
+        """Return what passes in the ticks from `first` up to `last`."""
         cluster, tick_s = self.cluster, self.parameters.measuring.tick_s
         since = first // self.step_ticks
         rows = rows.part(since, (last - 1) // self.step_ticks + 1)
@@ -78,19 +78,19 @@ class Flows:
         np.minimum(background, 100.0, out=background)
         brokers = loaded(Demand(*wanted), background, machines, self.parameters.physics)
         brokers = _beside(brokers, self.background.network(first, last))
-        asked = wanted[1] + wanted[2]
+        bytes_wanted = wanted[1] + wanted[2]
         return Flow(
             first=first,
             brokers=_without(brokers, cluster),
             background=background,
             offered=rows.all_bytes[step] * tick_s,
-            served=(asked * brokers.passed).sum(axis=1) * tick_s,
-            lost=((asked * (1.0 - brokers.passed)).sum(axis=1) + unserved) * tick_s,
+            served=(bytes_wanted * brokers.passed).sum(axis=1) * tick_s,
+            lost=((bytes_wanted * (1.0 - brokers.passed)).sum(axis=1) + unserved) * tick_s,
             work=rows.all_work[step],
         )
 
     def _by_broker(self, array: Floats) -> Floats:
-        """Add bundles up by server, (n_steps, n_brokers + 1); the last is nobody's."""
+        """Return sums of each server's bundles, (n_steps, n_brokers + 1); the last is nobody's."""
         bins = self.cluster.nobody + 1
         steps = len(array)
         if self._version != self.cluster.version or len(self._bins) < steps:
@@ -119,11 +119,11 @@ class Flows:
         at = ticks, np.broadcast_to(cluster.server[bundles], share.shape)
         missing = np.zeros(step.size)
         for sums, array in zip(wanted, (rows.work, rows.bytes_in, rows.bytes_out), strict=True):
-            held = share * array[step][:, bundles]
-            np.subtract.at(sums, at, held)
+            backlog = share * array[step][:, bundles]
+            np.subtract.at(sums, at, backlog)
             np.maximum(sums, 0.0, out=sums)
             if array is not rows.work:
-                missing += held.sum(axis=1)
+                missing += backlog.sum(axis=1)
         return missing
 
 
@@ -133,7 +133,7 @@ def served_share(serve_from_s: Floats, end_s: Floats, tick_s: float) -> Floats:
 
 
 def _beside(brokers: Loaded, network: Floats) -> Loaded:
-    """Add what other processes take of the NIC; it holds back no traffic."""
+    """Return the load with what other processes take of the NIC; it holds back no traffic."""
     if not network.any():
         return brokers
     into, out = np.clip(brokers.nic_in + network[0], 0, 100), brokers.nic_out + network[1]
@@ -141,7 +141,7 @@ def _beside(brokers: Loaded, network: Floats) -> Loaded:
 
 
 def _without(brokers: Loaded, cluster: Cluster) -> Loaded:
-    """Let brokers that are down carry nothing."""
+    """Return the load with nothing on brokers that are down."""
     if cluster.is_up.all():
         return brokers
     arrays = (brokers.cpu, brokers.nic_in, brokers.nic_out, brokers.passed)

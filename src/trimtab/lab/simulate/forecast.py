@@ -14,7 +14,7 @@ _NUMBERS = 1 << 16
 
 
 @dataclass(slots=True)
-class Foreseen:
+class Forecast:
     """Works flows out ahead, further each time that it was right, and anew when it was not.
 
     Properties:
@@ -54,7 +54,7 @@ def steps_ahead(n_bundles: int) -> int:
 
 
 def _part(flow: Flow, first: int, end: int) -> Flow:
-    """Take some ticks of a flow."""
+    """Return some ticks of a flow."""
     at = slice(first - flow.first, end - flow.first)
     brokers = flow.brokers
     return Flow(

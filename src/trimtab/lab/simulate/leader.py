@@ -18,7 +18,7 @@ from trimtab.lab.simulate.reports import Reports, Writes
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.leader.known import KnownBundles
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.map_order import (
     ConcurrentHashMapKeys,
     concurrent_hash_map_order,
@@ -45,7 +45,7 @@ class Leader:
     #: The strategies ask for the averages of all bundles.
     shows_averages: bool
     #: Those that there are; their rows are their positions.
-    bundles: KnownBundles = field(init=False)
+    bundles: BundleRows = field(init=False)
     averages: Averages = field(init=False)
     listings: Listings = field(init=False)
     #: (n_bundles,) s at which it was unloaded last.
@@ -78,7 +78,7 @@ class Leader:
     def __post_init__(self) -> None:
         """Begin with the brokers that are up, which have written empty reports."""
         names = self.cluster.bundles.names
-        self.bundles = KnownBundles()
+        self.bundles = BundleRows()
         self.bundles.rows(names)
         self.averages = Averages(self.bundles)
         self.listings = Listings(len(names), self.averages)
@@ -206,11 +206,11 @@ class Leader:
     # -------------------------------------------------------------- what it shows
 
     def known(self) -> tuple[str, ...]:
-        """Name the brokers that it knows, in the order of its map."""
+        """Return the brokers that it knows, in the order of its map."""
         return tuple(self.cluster.machines.names[i] for i in self.order.tolist())
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
-        """Lay out what it knows.
+        """Return what it knows.
 
         Args:
             unloaded_before_s: bundles unloaded at this time or later are left alone.
@@ -220,7 +220,7 @@ class Leader:
         return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))
 
     def load_for_placement(self) -> ClusterLoad:
-        """Lay out the same for a placer, which does not ask what may be shed.
+        """Return the same for a placer, which does not ask what may be shed.
 
         For placements one after the other it is laid out once: a bundle that has been
         placed is on its way, and changes nothing else.
@@ -290,7 +290,7 @@ class Leader:
             layout.add(name, guest, number, WITHOUT_SAMPLES)
 
     def _entries(self, table_size: int) -> tuple[Ints, Ints, tuple[str, ...]]:
-        """List (bundle, broker) of all reports in the order in which the leader walks them."""
+        """Return (bundle, broker) of all reports in the order in which the leader walks them."""
         listings, owner = self.listings, self.cluster.owner
         ranked, names = self._ranked(table_size)
         formers = [f for f in listings.all_formers() if f.is_written]
@@ -310,7 +310,7 @@ class Leader:
         return bundles, brokers, self._named[1]
 
     def _ranked(self, table_size: int) -> tuple[Ints, tuple[str, ...]]:
-        """Order all bundles as the copy of the leader's map is walked that shedders get.
+        """Return all bundles as the copy of the leader's map is walked that shedders get.
 
         Args:
             table_size: of the copy, which is as large as what is known makes it, and not as
@@ -347,11 +347,11 @@ class Leader:
 
 
 def _constant(values: Floats) -> Floats:
-    """Let nobody write to an array, so that what comes of it needs to be worked out once."""
+    """Return an array that cannot be written to, so that what comes of it is worked out once."""
     values.flags.writeable = False
     return values
 
 
 def _by_broker(broker: Ints, values: Floats, count: int) -> Floats:
-    """Add values up by broker."""
+    """Return the sums of values by broker."""
     return np.bincount(broker, values, count).astype(np.float64, copy=False)

@@ -147,8 +147,8 @@ class Listings:
                 self._write_again(former, int(at[former.broker]))
 
     def all_formers(self) -> list[Former]:
-        """List all of them, those of a bundle in the order in which they gave it up."""
-        return [former for found in self.formers.values() for former in found]
+        """Return all of them, those of a bundle in the order in which they gave it up."""
+        return [former for group in self.formers.values() for former in group]
 
     def _remove(self, former: Former) -> None:
         """Let a former owner say nothing more of its bundle."""

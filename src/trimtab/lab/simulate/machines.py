@@ -53,7 +53,7 @@ class Background:
 
     @property
     def least(self) -> float:
-        """The least that other processes can take, percent."""
+        """Return the least that other processes can take, percent."""
         return 0.0
 
     def ticks(self, first: int, last: int) -> Floats:
@@ -65,7 +65,7 @@ class Background:
         if last > known:
             parts = [self._held[first - self._first :]]
             while known < last:
-                parts.append(self._made(known))
+                parts.append(self._background(known))
                 known += _AT_A_TIME
             self._first, self._held = first, np.concatenate(parts)
         return self._held[first - self._first : last - self._first]
@@ -75,23 +75,23 @@ class Background:
         del first, last
         return np.zeros((2, 1, 1))
 
-    def _made(self, first: int) -> Floats:
+    def _background(self, first: int) -> Floats:
         machines: Machines = self.world.machines
         noise = self._noise.rows(_AT_A_TIME)
-        made = machines.background + machines.background_deviation * noise
-        np.maximum(made, self.physics.background_min, out=made)
+        background = machines.background + machines.background_deviation * noise
+        np.maximum(background, self.physics.background_min, out=background)
         begin_s, end_s = first * self.tick_s, (first + _AT_A_TIME) * self.tick_s
         spikes = self._spikes
         for i in np.flatnonzero((spikes.to_s > begin_s) & (spikes.from_s < end_s)).tolist():
             tick_s = (first + np.arange(_AT_A_TIME)) * self.tick_s
             until = np.minimum(spikes.to_s[i], tick_s + self.tick_s)
             share = np.maximum(until - np.maximum(spikes.from_s[i], tick_s), 0.0) / self.tick_s
-            made[:, spikes.broker[i]] += share * spikes.points[i]
-        return made
+            background[:, spikes.broker[i]] += share * spikes.points[i]
+        return background
 
 
 def _drawn_spikes(world: World, physics: Physics) -> _Spikes:
-    """Draw all short loads of other processes at once."""
+    """Return all short loads of other processes, drawn at once."""
     random = generator(world.seed, "spikes")
     counts = random.poisson(world.machines.spikes_per_hour * world.duration_s / 3600.0)
     broker = np.repeat(np.arange(counts.size), counts)

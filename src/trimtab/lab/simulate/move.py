@@ -13,7 +13,7 @@ from trimtab.pulsar.model import Floats
 
 
 def unload_s(simulation: Simulation, source: int) -> float:
-    """Draw how long the leader waits for an unload; a starved owner is slow."""
+    """Return how long the leader waits for an unload, drawn; a starved owner is slow."""
     clients = simulation.parameters.clients
     drawn = float(simulation.random.uniform(*clients.unload_s))
     usage = float(simulation.truth().usage[source])
@@ -24,14 +24,14 @@ def unload_s(simulation: Simulation, source: int) -> float:
 
 
 def gap_s(simulation: Simulation) -> float:
-    """Draw for how long clients have no broker after an unload with a destination."""
+    """Return for how long clients have no broker after an unload with a destination, drawn."""
     clients = simulation.parameters.clients
     typical = math.log(clients.gap_s_median - clients.gap_s_min)
     return clients.gap_s_min + float(simulation.random.lognormal(typical, clients.gap_deviation))
 
 
 def lookup_gap_s(simulation: Simulation) -> float:
-    """Draw the same for one without a destination."""
+    """Return the same for one without a destination."""
     return float(simulation.random.uniform(*simulation.parameters.clients.lookup_gap_s))
 
 
@@ -44,7 +44,7 @@ class Moment(NamedTuple):
 
 
 def described(simulation: Simulation, at: Handover | Lookup, chosen: Chosen, when: Moment) -> Move:
-    """Describe a move, with usage before and after it by the traffic of the last minute.
+    """Return a move with usage before and after it by the traffic of the last minute.
 
     Args:
         simulation: its last minute is changed, so that the next move finds this one done.
@@ -77,7 +77,7 @@ def described(simulation: Simulation, at: Handover | Lookup, chosen: Chosen, whe
 
 
 def _usage(usage: Floats, broker: int) -> float:
-    """Look up a broker's usage; that of nobody is not a number."""
+    """Return a broker's usage; that of nobody is not a number."""
     return float(usage[broker]) if broker >= 0 else math.nan
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 
 def generator(seed: int, purpose: str) -> np.random.Generator:
-    """Make the generator of one purpose.
+    """Return the generator of random numbers for one purpose.
 
     What is drawn for one purpose does not depend on how much is drawn for another: the
     traffic is the same whatever a balancer does.
@@ -39,7 +39,7 @@ class Noise:
         self._now = self.random.standard_normal(self.size, dtype=np.float32)
 
     def rows(self, count: int) -> NDArray[np.float32]:
-        """Draw the next rows, (count, size)."""
+        """Return the next rows, (count, size)."""
         drawn = self.random.standard_normal((count, self.size), dtype=np.float32)
         kept = np.float32(self.kept)
         drawn *= np.sqrt(np.float32(1) - kept * kept)

@@ -13,7 +13,7 @@ Value = TypeVar("Value", float, tuple[float, float])
 
 
 def _parameter(default: Value, unit: str, meaning: str, origin: str) -> Value:
-    """Declare a parameter with what its row in the documentation says."""
+    """Return the field of a parameter, with what its row in the documentation says."""
     return field(default=default, metadata={"unit": unit, "meaning": meaning, "origin": origin})
 
 

@@ -38,7 +38,7 @@ class Costs:
 
 
 def costs(bundles: Bundles, physics: Physics) -> Costs:
-    """Work out what each bundle's traffic costs."""
+    """Return what each bundle's traffic costs."""
     size_mib = bundles.message_bytes / MEBIBYTE
     topics = bundles.cost * bundles.topics * physics.cpu_per_topic
     return Costs(
@@ -57,7 +57,7 @@ def costs(bundles: Bundles, physics: Physics) -> Costs:
 
 
 def work(costs: Costs, rate_in: Array, rate_out: Array) -> Array:
-    """Work of each bundle, points of a reference machine.
+    """Return the work of each bundle, points of a reference machine.
 
     Args:
         costs: of these bundles.
@@ -84,7 +84,7 @@ def work(costs: Costs, rate_in: Array, rate_out: Array) -> Array:
 
 
 def cpu_demand(background: Array, load: Array, physics: Physics) -> Array:
-    """CPU that is wanted, percent; above 100 it is not to be had.
+    """Return the CPU that is wanted, percent; above 100 it is not to be had.
 
     Args:
         background: percent that other processes take.
@@ -109,7 +109,7 @@ class Loaded:
     passed: Array
 
     def usage(self) -> Array:
-        """Percent of the busiest."""
+        """Return percent of the busiest resource."""
         return np.maximum(np.maximum(self.cpu, self.nic_in), self.nic_out)
 
 
@@ -124,7 +124,7 @@ class Demand(NamedTuple):
 
 
 def loaded(wanted: Demand, background: Array, machines: Array, physics: Physics) -> Loaded:
-    """Put traffic on brokers, and hold back what does not fit.
+    """Return brokers under traffic; what does not fit is held back.
 
     Args:
         wanted: of each broker.

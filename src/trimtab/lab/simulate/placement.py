@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.simulate.leading import Leading
+from trimtab.lab.simulate.leader_protocol import LeaderProtocol
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.model import ClusterLoad, Floats, Ints
 from trimtab.pulsar.releases import release_order
@@ -38,7 +38,7 @@ class Placing:
         impl/ModularLoadManagerImpl.java selectBroker, selectBrokerForAssignment
     """
 
-    leader: Leading
+    leader: LeaderProtocol
     strategies: Strategies
     settings: LoadManagerSettings
     weights: ResourceWeights
@@ -47,7 +47,7 @@ class Placing:
     _asked: tuple[Floats, Floats] | None = None
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
-        """Choose a broker for a bundle; None if there is nobody.
+        """Return the broker chosen for a bundle; None if there is nobody.
 
         Raises:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.
@@ -60,7 +60,7 @@ class Placing:
         return None if chosen is None else Chosen(int(self.leader.order[chosen[0]]), chosen[1])
 
     def among(self, load: ClusterLoad, bundle: int) -> tuple[int, ...]:
-        """Name the brokers among whom `choose` would draw first.
+        """Return the brokers among whom `choose` would draw first.
 
         Raises:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.
@@ -71,7 +71,7 @@ class Placing:
         return tuple(self.leader.order[placement.best].tolist())
 
     def _drawn(self, load: ClusterLoad, bundle: int, candidates: Ints) -> tuple[int, bool] | None:
-        """Draw among those that the placer names; positions in the load."""
+        """Return who is drawn among those that the placer names; positions in the load."""
         name = self.leader.cluster.bundles.names[bundle]
         placement = self.strategies.place(load, name, candidates)
         if placement.best.size == 0:
@@ -81,7 +81,7 @@ class Placing:
         return at, placement.is_fallback
 
     def _usage(self, load: ClusterLoad) -> Floats:
-        """Usage by which a broker is overloaded, fraction; weighed from 4.0 on."""
+        """Return the usage by which a broker is overloaded, fraction; weighed from 4.0 on."""
         if self._asked is None or self._asked[0] is not load.resource_usage:
             is_weighed = release_order(self.strategies.balancer.release) >= _WEIGHED_SINCE
             usage = weighted_usage(load, self.weights) if is_weighed else unweighted_usage(load)

@@ -41,8 +41,8 @@ class RecordedTraffic:
     def sizes(self, step: int, usual: Floats) -> Floats:
         """Return bytes a message in a step, (n_bundles,)."""
         del usual
-        found: Floats = self.message_bytes[step]
-        return found
+        size: Floats = self.message_bytes[step]
+        return size
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class RecordedOthers:
 
     @property
     def least(self) -> float:
-        """The least that other processes can take, percent."""
+        """Return the least that other processes can take, percent."""
         return -100.0
 
     def ticks(self, first: int, last: int) -> Floats:
@@ -90,8 +90,8 @@ class RecordedPhases:
         phases = self.drawn.at_begin(lengths)
         for begin in self.begins:
             if begin.tick <= 0:
-                told = np.array([begin.host_phase, begin.stats_phase])
-                phases[:, begin.broker] = np.where(told >= 0, told, phases[:, begin.broker])
+                pair = np.array([begin.host_phase, begin.stats_phase])
+                phases[:, begin.broker] = np.where(pair >= 0, pair, phases[:, begin.broker])
         return phases
 
     def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
@@ -101,8 +101,8 @@ class RecordedPhases:
         if not mine:
             return drawn
         nearest = min(mine, key=lambda begin: abs(begin.tick - tick))
-        told = np.array([nearest.host_phase, nearest.stats_phase])
-        return np.where(told >= 0, told, drawn)
+        pair = np.array([nearest.host_phase, nearest.stats_phase])
+        return np.where(pair >= 0, pair, drawn)
 
 
 @dataclass(frozen=True, slots=True)

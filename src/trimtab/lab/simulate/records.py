@@ -37,7 +37,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RoundRecord:
     """A round of shedding, as it happened."""
 
     number: int
@@ -70,7 +70,7 @@ class Records:
     capacity: NDArray[np.float32] = field(init=False)
     work: Floats = field(init=False)
     moves: list[Move] = field(default_factory=list)
-    rounds: list[Seen] = field(default_factory=list)
+    rounds: list[RoundRecord] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Records:
 
     @property
     def minute_ticks(self) -> int:
-        """Ticks in a minute."""
+        """Return the ticks in a minute."""
         return max(1, round(MINUTE_S / self.tick_s))
 
     def count(self, what: str, times: int = 1) -> None:
@@ -105,7 +105,7 @@ class Records:
         self.capacity[minutes, up] = cluster.capacity[up]
 
     def run(self, ticks: int, is_cut: bool) -> Run:
-        """Put everything into arrays, as far as it got."""
+        """Return everything in arrays, as far as it got."""
         offered, served, lost = self.totals[:, :ticks]
         minutes = math.ceil(ticks / self.minute_ticks)
         work = np.add.reduceat(self.work[:ticks], np.arange(0, ticks, self.minute_ticks))
@@ -129,7 +129,7 @@ class Records:
 
 
 def _minute_means(values: NDArray[np.float32], ticks: int) -> NDArray[np.float32]:
-    """Average ticks over minutes, leaving out what is NaN; the last may be shorter."""
+    """Return means over minutes, leaving out what is NaN; the last may be shorter."""
     starts = np.arange(0, len(values), ticks)
     is_known = ~np.isnan(values)
     sums = np.add.reduceat(np.where(is_known, values, 0.0), starts, axis=0, dtype=np.float64)
@@ -138,7 +138,7 @@ def _minute_means(values: NDArray[np.float32], ticks: int) -> NDArray[np.float32
 
 
 def _moves(moves: list[Move]) -> Moves:
-    """Turn moves into arrays."""
+    """Return moves as arrays."""
     columns: dict[str, Any] = {}
     for column in fields(Moves):
         values = [getattr(move, column.name) for move in moves]
@@ -148,15 +148,15 @@ def _moves(moves: list[Move]) -> Moves:
     return Moves(**columns)
 
 
-def _rounds(rounds: list[Seen], brokers: int) -> Rounds:
-    """Turn rounds into arrays."""
-    scores = np.array([seen.scores for seen in rounds], np.float32).reshape(-1, brokers)
+def _rounds(rounds: list[RoundRecord], brokers: int) -> Rounds:
+    """Return rounds as arrays."""
+    scores = np.array([record.scores for record in rounds], np.float32).reshape(-1, brokers)
     return Rounds(
-        time_s=np.array([seen.time_s for seen in rounds], np.float64),
-        duration_s=np.array([seen.duration_s for seen in rounds], np.float64),
-        planned=np.array([seen.planned for seen in rounds], np.int64),
-        moved=np.array([seen.moved for seen in rounds], np.int64),
-        average=np.array([seen.average for seen in rounds], np.float64),
+        time_s=np.array([record.time_s for record in rounds], np.float64),
+        duration_s=np.array([record.duration_s for record in rounds], np.float64),
+        planned=np.array([record.planned for record in rounds], np.int64),
+        moved=np.array([record.moved for record in rounds], np.int64),
+        average=np.array([record.average for record in rounds], np.float64),
         scores=scores,
-        error=tuple(seen.error for seen in rounds),
+        error=tuple(record.error for record in rounds),
     )

@@ -149,7 +149,7 @@ class Reports:
         np.copyto(due[2], late, where=reports & (late < end))
         turns = _Turns.of(due)
         usage = self.gate.usage(sampled.usage)
-        found: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
+        writes: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
         fresh = np.zeros(self.n_brokers, np.bool_)
         for turn in range(turns.count):
             tick = turns.tick[turn]
@@ -163,9 +163,9 @@ class Reports:
             (who,) = (turns.looks[turn] & self._is_due(tick)).nonzero()
             if who.size:
                 self._write(who, tick[who])
-                said = self.usage[who], self.totals[who]
-                found.append((tick[who], who, fresh[who], *said))
-        return _in_order(found)
+                values = self.usage[who], self.totals[who]
+                writes.append((tick[who], who, fresh[who], *values))
+        return _in_order(writes)
 
     def _is_due(self, tick: Ints) -> Flags:
         """Return which brokers write if they look at the end of a tick."""
@@ -209,7 +209,7 @@ class _Turns:
 
     @staticmethod
     def of(due: Ints) -> _Turns:
-        """Put in order what is due: bundle stats, usage, and a report for its age."""
+        """Return what is due, in order: bundle stats, usage, and a report for its age."""
         order = np.argsort(due, axis=0, kind="stable")
         tick = np.sort(due, axis=0)
         comes = tick < _NEVER
@@ -220,12 +220,14 @@ class _Turns:
         return _Turns(count, tick, comes & (order == 0), comes & (order == 1), looks)
 
 
-def _in_order(found: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:
-    """Put writes in order of time, those of one tick in the order of the brokers."""
-    if not found:
+def _in_order(writes: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:
+    """Return writes in order of time, those of one tick in the order of the brokers."""
+    if not writes:
         nothing = np.empty(0, np.int64)
         empty = np.empty((0, 3)), np.empty((0, 4))
         return Writes(nothing, nothing, np.empty(0, np.bool_), *empty)
-    tick, broker, fresh, usage, totals = (np.concatenate(part) for part in zip(*found, strict=True))
+    tick, broker, fresh, usage, totals = (
+        np.concatenate(part) for part in zip(*writes, strict=True)
+    )
     order = np.lexsort((broker, tick))
     return Writes(tick[order], broker[order], fresh[order], usage[order], totals[order])

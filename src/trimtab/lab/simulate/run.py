@@ -12,7 +12,7 @@ from trimtab.lab.simulate.broker_events import elect, end_session, happen, leave
 from trimtab.lab.simulate.move import hand_over, look_up, lookup_gap_s
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.records import Seen
+from trimtab.lab.simulate.records import RoundRecord
 from trimtab.lab.simulate.shedding import shed
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Due, Exit, Flush, Handover, Lookup, Round, SessionEnd
@@ -33,7 +33,7 @@ def simulated(world: World, balancer: Balancer, parameters: Parameters) -> Run:
     return at_end(simulating(world, balancer, parameters))
 
 
-def at_end(rounds: Generator[Seen, bool | None, Run]) -> Run:
+def at_end(rounds: Generator[RoundRecord, bool | None, Run]) -> Run:
     """Return the run whose rounds these are, after all of them."""
     while True:
         try:
@@ -45,7 +45,7 @@ def at_end(rounds: Generator[Seen, bool | None, Run]) -> Run:
 
 def simulating(
     world: World, balancer: Balancer, parameters: Parameters
-) -> Generator[Seen, bool | None, Run]:
+) -> Generator[RoundRecord, bool | None, Run]:
     """Run an experiment, and yield each round of shedding as soon as it is over.
 
     To cut it short send True; the run until then is what is returned.
@@ -53,7 +53,7 @@ def simulating(
     return passing(Simulation(world, balancer, parameters))
 
 
-def passing(simulation: Simulation) -> Generator[Seen, bool | None, Run]:
+def passing(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]:
     """Let all of a simulation's time pass; it may be looked at after each round."""
     # Nobody knows how long the leader has led when we begin to look.
     phase = float(generator(simulation.world.seed, "leader").random())
@@ -80,7 +80,7 @@ def begin(simulation: Simulation, elected_s: float, leader: int = -1) -> None:
     elect(simulation, elected_s, leader)
 
 
-def going_on(simulation: Simulation) -> Generator[Seen, bool | None, Run]:
+def going_on(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]:
     """Let the rest of a simulation's time pass."""
     world = simulation.world
     while (due := simulation.timetable.next(world.duration_s)) is not None:
@@ -94,13 +94,13 @@ def going_on(simulation: Simulation) -> Generator[Seen, bool | None, Run]:
     return simulation.records.run(simulation.n_ticks, is_cut=False)
 
 
-def _round(simulation: Simulation, time_s: float) -> Seen:
+def _round(simulation: Simulation, time_s: float) -> RoundRecord:
     """Run a round, and enter the next."""
-    seen = shed(simulation, time_s)
-    simulation.records.rounds.append(seen)
-    next_s = time_s + seen.duration_s + simulation.settings.shedding_interval_s
+    record = shed(simulation, time_s)
+    simulation.records.rounds.append(record)
+    next_s = time_s + record.duration_s + simulation.settings.shedding_interval_s
     simulation.timetable.enter(next_s, Round(simulation.term))
-    return seen
+    return record
 
 
 def do(simulation: Simulation, time_s: float, due: Due) -> None:

@@ -39,21 +39,21 @@ class ScenarioError(TrimtabError, ValueError):
     """A file is no scenario; says where, what was found and what was expected."""
 
 
-def scenario(given: str | Mapping[str, Any], origin: str) -> Scenario:
-    """Read a scenario.
+def scenario(source: str | Mapping[str, Any], origin: str) -> Scenario:
+    """Return the scenario that a text or a table describes.
 
     Args:
-        given: the text of a file in TOML, or what was made of it.
+        source: the text of a file in TOML, or what was made of it.
         origin: its name, for errors.
 
     Raises:
         ScenarioError: it is not TOML; a key is missing, misspelt or takes something else;
             or what it says cannot be, such as a broker that leaves and is not there.
     """
-    if isinstance(given, str):
-        whole, comment = toml_field(given, origin, ScenarioError), question(given)
+    if isinstance(source, str):
+        whole, comment = toml_field(source, origin, ScenarioError), question(source)
     else:
-        whole, comment = Field(given), ""
+        whole, comment = Field(source), ""
     try:
         return checked(_scenario(whole, origin, comment), whole)
     except FieldError as error:
@@ -61,56 +61,56 @@ def scenario(given: str | Mapping[str, Any], origin: str) -> Scenario:
 
 
 def question(text: str) -> str:
-    """Take the question of a scenario: the comment at the top, up to the first line without one."""
+    """Return a scenario's question: the comment at the top, up to the first line without one."""
     lines = []
     for line in text.splitlines():
-        said = line.removeprefix("#").strip()
-        if not line.startswith("#") or not said:
+        words = line.removeprefix("#").strip()
+        if not line.startswith("#") or not words:
             break
-        lines.append(said)
+        lines.append(words)
     return " ".join(lines)
 
 
-def _scenario(given: Field, origin: str, asked: str) -> Scenario:
-    """Read each table by itself."""
-    found = given.members(_NEEDED, (*_OPTIONAL, *OVERRIDES))
+def _scenario(document: Field, origin: str, question: str) -> Scenario:
+    """Return a scenario, each table read by itself."""
+    tables = document.members(_NEEDED, (*_OPTIONAL, *OVERRIDES))
     none, empty = Field([]), Field({})
-    length = read(Length, found["run"])
-    known_release(found["run"].at("release", value=length.release))
-    overrides = {name: found[name] for name in OVERRIDES if name in found}
+    length = read(Length, tables["run"])
+    known_release(tables["run"].at("release", value=length.release))
+    overrides = {name: tables[name] for name in OVERRIDES if name in tables}
     return Scenario(
         origin=origin,
-        question=asked,
+        question=question,
         run=length,
-        machines=tuple(read(MachineGroup, item) for item in found["machines"].items()),
-        bundles=tuple(read(BundleGroup, item) for item in found["bundles"].items()),
-        traffic=read(Traffic, found.get("traffic", empty)),
-        start=read(Start, found.get("start", empty)),
-        events=tuple(_event(item) for item in found.get("events", none).items()),
-        settings=_settings(found.get("settings", empty)),
-        expectations=tuple(read(Expectation, item) for item in found.get("expect", none).items()),
+        machines=tuple(read(MachineGroup, item) for item in tables["machines"].items()),
+        bundles=tuple(read(BundleGroup, item) for item in tables["bundles"].items()),
+        traffic=read(Traffic, tables.get("traffic", empty)),
+        start=read(Start, tables.get("start", empty)),
+        events=tuple(_event(item) for item in tables.get("events", none).items()),
+        settings=_settings(tables.get("settings", empty)),
+        expectations=tuple(read(Expectation, item) for item in tables.get("expect", none).items()),
         parameters=overridden(Parameters(), overrides),
     )
 
 
-def _event(given: Field) -> tuple[str, Happening]:
-    """Read an event as the table that its `what` calls for."""
-    what = dict(given.entries()).get("what")
+def _event(table: Field) -> tuple[str, Happening]:
+    """Return an event, read as the table that its `what` calls for."""
+    what = dict(table.entries()).get("what")
     if what is None:
-        raise FieldError(given.at("what").path, "nothing", expected_name("", HAPPENINGS))
+        raise FieldError(table.at("what").path, "nothing", expected_name("", HAPPENINGS))
     if what.text() not in HAPPENINGS:
         raise what.wrong(expected_name(what.text(), HAPPENINGS))
-    return what.text(), read(HAPPENINGS[what.text()], given, "what")
+    return what.text(), read(HAPPENINGS[what.text()], table, "what")
 
 
-def _settings(given: Field) -> Mapping[str, str]:
-    """Read keys of broker.conf as it would have them.
+def _settings(table: Field) -> Mapping[str, str]:
+    """Return keys of broker.conf as it would have them.
 
     Raises:
         FieldError: no release has the key, or it takes something else.
     """
     conf = {}
-    for name, value in given.entries():
+    for name, value in table.entries():
         if name not in KEYS:
             expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
             raise FieldError(value.path, shown(name), expected)

@@ -28,33 +28,33 @@ from trimtab.pulsar.shed import SHEDDERS
 NONE = "none"
 
 
-def checked(scenario: Scenario, given: Field) -> Scenario:
+def checked(scenario: Scenario, document: Field) -> Scenario:
     """Return a scenario that can be.
 
     Args:
         scenario: what was read.
-        given: the whole of it, for the paths of errors.
+        document: the whole of it, for the paths of errors.
 
     Raises:
         FieldError: something that is named does not exist, or a time does not fit.
     """
-    run = given.at("run")
-    _not_empty(scenario, given)
+    run = document.at("run")
+    _not_empty(scenario, document)
     if scenario.run.event_at_min >= scenario.run.minutes:
         raise run.at("event_at_min", value=scenario.run.event_at_min).wrong(
             f"less than run.minutes, {scenario.run.minutes:g}"
         )
-    _check_bundles(scenario, given.at("bundles"))
-    _check_start(scenario, given.at("start"))
-    _check_traffic(scenario, given.at("traffic"))
-    _check_events(scenario, given.at("events"))
+    _check_bundles(scenario, document.at("bundles"))
+    _check_start(scenario, document.at("start"))
+    _check_traffic(scenario, document.at("traffic"))
+    _check_events(scenario, document.at("events"))
     for i, expectation in enumerate(scenario.expectations):
-        _check_expectation(scenario, expectation, given.at("expect", i))
+        _check_expectation(scenario, expectation, document.at("expect", i))
     return scenario
 
 
 def namespaces(group: BundleGroup, position: int) -> tuple[str, ...]:
-    """Name the namespaces of a table of bundles, which is the position-th."""
+    """Return the namespaces of a table of bundles, which is the position-th."""
     name = group.namespace or (f"public/default-{position}" if position else "public/default")
     if group.namespaces == 1:
         return (name,)
@@ -62,28 +62,28 @@ def namespaces(group: BundleGroup, position: int) -> tuple[str, ...]:
 
 
 def machines_up(scenario: Scenario) -> tuple[int, ...]:
-    """Name the machines that run from the beginning."""
+    """Return the machines that run from the beginning."""
     is_up = [group.is_up for group in scenario.machines for _ in range(group.count)]
     return tuple(i for i, up in enumerate(is_up) if up)
 
 
-def _not_empty(scenario: Scenario, given: Field) -> None:
+def _not_empty(scenario: Scenario, document: Field) -> None:
     tables: tuple[tuple[str, tuple[MachineGroup | BundleGroup, ...]], ...] = (
         ("machines", scenario.machines),
         ("bundles", scenario.bundles),
     )
     for name, groups in tables:
         if not groups:
-            raise given.at(name, value=[]).wrong("at least one table")
+            raise document.at(name, value=[]).wrong("at least one table")
     if not machines_up(scenario):
         raise FieldError("machines", "none with is_up = true", "a machine that is up at first")
 
 
-def _check_bundles(scenario: Scenario, given: Field) -> None:
+def _check_bundles(scenario: Scenario, table: Field) -> None:
     up = machines_up(scenario)
-    seen: set[str] = set()
+    names: set[str] = set()
     for i, group in enumerate(scenario.bundles):
-        where = given.at(i)
+        where = table.at(i)
         if (group.rates == "tasks") != bool(group.tasks):
             expected = "tasks" if group.rates == "tasks" else 'none, or rates = "tasks"'
             raise where.at("tasks", value=list(group.tasks)).wrong(expected)
@@ -96,16 +96,16 @@ def _check_bundles(scenario: Scenario, given: Field) -> None:
         if not group.wave_phases:
             raise where.at("wave_phases", value=[]).wrong("at least one number")
         for name in namespaces(group, i):
-            if name in seen or len(name.split("/")) != 2 or "" in name.split("/"):
+            if name in names or len(name.split("/")) != 2 or "" in name.split("/"):
                 raise where.at("namespace", value=name).wrong(
                     "tenant/namespace, another one in each table"
                 )
-            seen.add(name)
+            names.add(name)
         if group.starts_on is not None:
             _check_brokers(group.starts_on, up, where.at("starts_on"), "that is up at first")
 
 
-def _check_start(scenario: Scenario, given: Field) -> None:
+def _check_start(scenario: Scenario, table: Field) -> None:
     start, n = scenario.start, scenario.n_machines
     lengths = {
         "usage": ("usage_percent", start.usage_percent, n, "one for each machine"),
@@ -116,32 +116,32 @@ def _check_start(scenario: Scenario, given: Field) -> None:
         wanted = count if start.owners == owners else 0
         if len(values) != wanted:
             expected = f"{wanted} numbers, {says}" if wanted else f'none, or owners = "{owners}"'
-            raise given.at(name, value=list(values)).wrong(expected)
+            raise table.at(name, value=list(values)).wrong(expected)
     up = machines_up(scenario)
-    _check_brokers(start.explicit, up, given.at("explicit"), "that is up at first")
+    _check_brokers(start.explicit, up, table.at("explicit"), "that is up at first")
     for name, values in (("usage_percent", start.usage_percent), ("counts", start.counts)):
         for i, value in enumerate(values):
             if value and i not in up:
-                raise given.at(name, i, value=value).wrong("0: that machine is not up at first")
+                raise table.at(name, i, value=value).wrong("0: that machine is not up at first")
     if start.owners == "counts" and sum(start.counts) != scenario.n_bundles:
         raise FieldError(
-            given.at("counts").path,
+            table.at("counts").path,
             f"{sum(start.counts)} bundles",
             f"as many as there are, {scenario.n_bundles}",
         )
     if bool(start.gathered) != bool(start.gathered_task):
-        raise given.at("gathered", value=start.gathered).wrong("a number with gathered_task, or 0")
-    _check_task(scenario, start.gathered_task, given.at("gathered_task"))
+        raise table.at("gathered", value=start.gathered).wrong("a number with gathered_task, or 0")
+    _check_task(scenario, start.gathered_task, table.at("gathered_task"))
 
 
-def _check_traffic(scenario: Scenario, given: Field) -> None:
+def _check_traffic(scenario: Scenario, table: Field) -> None:
     traffic = scenario.traffic
     if scenario.start.owners == "usage" and traffic.cpu_percent is not None:
-        raise given.at("cpu_percent", value=traffic.cpu_percent).wrong(
+        raise table.at("cpu_percent", value=traffic.cpu_percent).wrong(
             "nothing: start.usage_percent says how much there is"
         )
     if traffic.from_min >= scenario.run.minutes:
-        raise given.at("from_min", value=traffic.from_min).wrong(
+        raise table.at("from_min", value=traffic.from_min).wrong(
             f"less than run.minutes, {scenario.run.minutes:g}"
         )
 
@@ -149,9 +149,9 @@ def _check_traffic(scenario: Scenario, given: Field) -> None:
 # ------------------------------------------------------------------ events
 
 
-def _check_events(scenario: Scenario, given: Field) -> None:
+def _check_events(scenario: Scenario, table: Field) -> None:
     for i, (_, event) in enumerate(scenario.events):
-        where = given.at(i)
+        where = table.at(i)
         _check_time(scenario, event.at_min, where.at("at_min"))
         if isinstance(event, Background | Capacity | TrafficChange | Bursts):
             _check_until(scenario, event.at_min, event.until_min, where.at("until_min"))
@@ -160,8 +160,8 @@ def _check_events(scenario: Scenario, given: Field) -> None:
             _check_brokers(brokers, range(scenario.n_machines), where.at("brokers"))
         if isinstance(event, TrafficChange):
             _check_selection(scenario, event, where)
-    _check_members(scenario, given)
-    _check_splits(scenario, given)
+    _check_members(scenario, table)
+    _check_splits(scenario, table)
 
 
 def _check_time(scenario: Scenario, time_min: float, where: Field) -> None:
@@ -212,37 +212,37 @@ def _check_task(scenario: Scenario, name: str, where: Field) -> None:
         raise where.at(value=name).wrong(expected_name(name, known))
 
 
-def _check_splits(scenario: Scenario, given: Field) -> None:
+def _check_splits(scenario: Scenario, table: Field) -> None:
     """Check that there are as many bundles as are split, each once, and time to do it."""
     whole = scenario.n_bundles
     for i, (_, event) in enumerate(scenario.events):
         if isinstance(event, Split):
             if event.heaviest > whole:
-                raise given.at(i, "heaviest", value=event.heaviest).wrong(
+                raise table.at(i, "heaviest", value=event.heaviest).wrong(
                     f"no more than the {whole} bundles that are whole"
                 )
             whole -= event.heaviest
             last = event.at_min + (event.heaviest - 1) * event.every_min
-            _check_time(scenario, last, given.at(i, "every_min"))
+            _check_time(scenario, last, table.at(i, "every_min"))
 
 
-def _check_members(scenario: Scenario, given: Field) -> None:
+def _check_members(scenario: Scenario, table: Field) -> None:
     """Go through what happens in order of time: who leaves is there, who joins is not."""
     up = set(machines_up(scenario))
     for change in member_changes(scenario):
-        where = given.at(change.event, "brokers")
+        where = table.at(change.event, "brokers")
         if change.time_min > scenario.run.minutes:
-            found = f"broker {change.broker}'s turn at {change.time_min:g} min"
+            problem = f"broker {change.broker}'s turn at {change.time_min:g} min"
             expected = f"at most run.minutes, {scenario.run.minutes:g}"
-            raise FieldError(where.path, found, expected)
+            raise FieldError(where.path, problem, expected)
         if (change.broker in up) == (change.kind is Kind.JOIN):
             state, wanted = ("there", "is not") if change.broker in up else ("not there", "is")
-            found = f"broker {change.broker}, which is {state} at {change.time_min:g} min"
-            raise FieldError(where.path, found, f"one that {wanted}, to {change.kind}")
+            problem = f"broker {change.broker}, which is {state} at {change.time_min:g} min"
+            raise FieldError(where.path, problem, f"one that {wanted}, to {change.kind}")
         (up.add if change.kind is Kind.JOIN else up.remove)(change.broker)
         if not up:
-            found = f"nobody left at {change.time_min:g} min"
-            raise FieldError(where.path, found, "a broker that stays")
+            problem = f"nobody left at {change.time_min:g} min"
+            raise FieldError(where.path, problem, "a broker that stays")
 
 
 # ------------------------------------------------------------------ expectations
@@ -266,7 +266,7 @@ def _check_expectation(scenario: Scenario, expectation: Expectation, where: Fiel
 
 
 def _ranges(positions: Iterable[int]) -> str:
-    """Write positions shortly: 0 to 4, 7."""
+    """Return positions written shortly: 0 to 4, 7."""
     return ", ".join(
         f"{first} to {last}" if first < last else f"{first}" for first, last in _runs(positions)
     )

@@ -38,7 +38,7 @@ class Kind(Generic[Value]):
 
 
 def key(kind: Kind[Value], meaning: str, *default: Value) -> Value:
-    """Make the field of a table that stands for one key.
+    """Return the field of a table that stands for one key.
 
     Args:
         kind: what it takes.
@@ -46,21 +46,21 @@ def key(kind: Kind[Value], meaning: str, *default: Value) -> Value:
         default: what it is if it is left out; without one it is needed.
     """
     metadata = {_KIND: kind, _MEANING: meaning}
-    made: Any = (
+    field: Any = (
         dataclasses.field(default=default[0], metadata=metadata)
         if default
         else dataclasses.field(metadata=metadata)
     )
-    taken: Value = made
-    return taken
+    value: Value = field
+    return value
 
 
-def read(table: type[Table], given: Field, *besides: str) -> Table:
-    """Read a table.
+def read(table: type[Table], document: Field, *besides: str) -> Table:
+    """Return a table, read from a document.
 
     Args:
         table: a dataclass of keys.
-        given: what the file has.
+        document: what the file has.
         besides: keys that may stand there too and are read by somebody else.
 
     Raises:
@@ -68,17 +68,17 @@ def read(table: type[Table], given: Field, *besides: str) -> Table:
     """
     fields = {field.name: field for field in _fields(table)}
     needed = [name for name, field in fields.items() if field.default is dataclasses.MISSING]
-    found = given.members(needed, [*fields, *besides])
-    taken = {
+    members = document.members(needed, [*fields, *besides])
+    values = {
         name: fields[name].metadata[_KIND].take(value)
-        for name, value in found.items()
+        for name, value in members.items()
         if name in fields
     }
-    return table(**taken)
+    return table(**values)
 
 
 def described(table: type[Any]) -> Iterator[tuple[str, str, str, str]]:
-    """Describe the keys of a table: name, what it takes, default, meaning."""
+    """Yield the keys of a table: name, what it takes, default, meaning."""
     for field in _fields(table):
         kind: Kind[Any] = field.metadata[_KIND]
         default = NEEDED if field.default is dataclasses.MISSING else _shown(field.default)
@@ -90,7 +90,7 @@ def _fields(table: type[Any]) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def _shown(default: object) -> str:
-    """Write a default as it would stand in the file; nothing for what is then not there."""
+    """Return a default as it would stand in the file; nothing for what is then not there."""
     if isinstance(default, tuple):
         if not default:
             return ""
@@ -107,7 +107,7 @@ def _shown(default: object) -> str:
 
 
 def whole(least: int) -> Kind[int]:
-    """Take a whole number."""
+    """Return the kind of a whole number."""
     says = f"a whole number from {least} on"
 
     def take(field: Field) -> int:
@@ -120,24 +120,24 @@ def whole(least: int) -> Kind[int]:
 
 
 def number(least: float = -math.inf, most: float = math.inf) -> Kind[float]:
-    """Take a number within bounds."""
+    """Return the kind of a number within bounds."""
     says = _bounds(least, most)
     return Kind(lambda field: _number(field, least, most, says), says)
 
 
 def positive() -> Kind[float]:
-    """Take a number above 0."""
+    """Return the kind of a number above 0."""
     says = "a number above 0"
     return Kind(lambda field: _number(field, math.ulp(0.0), math.inf, says), says)
 
 
 def maybe(kind: Kind[Value]) -> Kind[Value | None]:
-    """Take what a kind takes; left out it is nothing."""
+    """Return the kind that takes what another takes; left out it is nothing."""
     return Kind(kind.take, kind.says)
 
 
 def span(kind: Kind[float]) -> Kind[Span]:
-    """Take a number, or the bounds between which it is drawn."""
+    """Return the kind of a number, or of the bounds between which it is drawn."""
     says = f"{kind.says}, or [from, to]"
 
     def take(field: Field) -> Span:
@@ -153,7 +153,7 @@ def span(kind: Kind[float]) -> Kind[Span]:
 
 
 def bounds(kind: Kind[float]) -> Kind[Span]:
-    """Take two numbers, the smaller first."""
+    """Return the kind of two numbers, the smaller first."""
     says = f"[from, to], each {kind.says}"
     both = span(kind)
 
@@ -166,7 +166,7 @@ def bounds(kind: Kind[float]) -> Kind[Span]:
 
 
 def listed(kind: Kind[Value]) -> Kind[tuple[Value, ...]]:
-    """Take a list of what a kind takes, or one of it for a list of one."""
+    """Return the kind of a list of what a kind takes, or one of it for a list of one."""
     says = f"{kind.says}, or a list of such"
 
     def take(field: Field) -> tuple[Value, ...]:
@@ -177,12 +177,12 @@ def listed(kind: Kind[Value]) -> Kind[tuple[Value, ...]]:
 
 
 def tables(table: type[Table], says: str) -> Kind[tuple[Table, ...]]:
-    """Take a list of tables."""
+    """Return the kind of a list of tables."""
     return Kind(lambda field: tuple(read(table, item) for item in field.items()), says)
 
 
 def one_of(choices: Iterable[str]) -> Kind[str]:
-    """Take one of a few words."""
+    """Return the kind of one of a few words."""
     known = tuple(choices)
     says = "one of " + ", ".join(f'"{choice}"' for choice in known)
 
@@ -197,10 +197,10 @@ def one_of(choices: Iterable[str]) -> Kind[str]:
 def _number(field: Field, least: float, most: float, says: str) -> float:
     if not isinstance(field.value, int | float) or isinstance(field.value, bool):
         raise field.wrong(says)
-    found = field.number()
-    if not (math.isfinite(found) and least <= found <= most):
+    number = field.number()
+    if not (math.isfinite(number) and least <= number <= most):
         raise field.wrong(says)
-    return found
+    return number
 
 
 def _bounds(least: float, most: float) -> str:
@@ -210,7 +210,7 @@ def _bounds(least: float, most: float) -> str:
 
 
 def _positions(field: Field) -> tuple[int, ...]:
-    """Take a position, a list of such, or a range of them in words."""
+    """Return positions: one, a list of them, or a range in words."""
     if isinstance(field.value, str):
         match = _RANGE.fullmatch(field.value)
         if not match or int(match[1]) > int(match[2]):
@@ -220,7 +220,7 @@ def _positions(field: Field) -> tuple[int, ...]:
 
 
 def _table(field: Field) -> Field:
-    """Check that it is a table; what stands in it is somebody else's matter."""
+    """Return the field if it is a table; what stands in it is somebody else's matter."""
     for _ in field.entries():
         break
     return field
@@ -239,5 +239,5 @@ AT_LEAST_0: Kind[float] = number(0.0)
 
 
 def every_of(count: int, wanted: Sequence[int] | None) -> tuple[int, ...]:
-    """Name positions: those wanted, or all if none are named."""
+    """Return positions: those wanted, or all if none are named."""
     return tuple(range(count)) if wanted is None else tuple(wanted)

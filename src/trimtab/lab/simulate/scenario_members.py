@@ -22,7 +22,7 @@ class MemberChange:
 
 
 def member_changes(scenario: Scenario) -> tuple[MemberChange, ...]:
-    """List who comes and goes when, in order of time, and of the file where times are equal."""
+    """Return who comes and goes when, in order of time, and of the file where times are equal."""
     changes = (
         change
         for position, (what, event) in enumerate(scenario.events)

@@ -13,45 +13,47 @@ from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Phys
 Table = TypeVar("Table", Physics, Measuring, Clients)
 
 
-def overridden(parameters: Parameters, given: Mapping[str, Field]) -> Parameters:
-    """Put a scenario's own values in the place of parameters.
+def overridden(parameters: Parameters, tables: Mapping[str, Field]) -> Parameters:
+    """Return parameters with a scenario's own values in their place.
 
     Args:
         parameters: what holds otherwise.
-        given: name of a table → its keys, which are the fields of those parameters.
+        tables: name of a table → its keys, which are the fields of those parameters.
 
     Raises:
         FieldError: there is no such parameter, or it is not of that kind.
     """
-    changed = {name: _overridden(getattr(parameters, name), table) for name, table in given.items()}
+    changed = {
+        name: _overridden(getattr(parameters, name), table) for name, table in tables.items()
+    }
     return dataclasses.replace(parameters, **changed)
 
 
-def _overridden(table: Table, given: Field) -> Table:
-    """Replace the fields of one table; each keeps the type that it has."""
+def _overridden(table: Table, keys: Field) -> Table:
+    """Return parameters with the fields of one table replaced; each keeps the type that it has."""
     known = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
-    found = given.members((), known)
-    taken: dict[str, Any] = {name: _like(known[name], value) for name, value in found.items()}
+    members = keys.members((), known)
+    values: dict[str, Any] = {name: _like(known[name], value) for name, value in members.items()}
     try:
-        return dataclasses.replace(table, **taken)
+        return dataclasses.replace(table, **values)
     except ValueError as error:
         # As the parameters say it: name, what was found, what was expected.
         name, _, rest = str(error).partition(": found ")
         value, _, expected = rest.partition(", expected ")
-        raise FieldError(given.at(name).path, value, expected) from error
+        raise FieldError(keys.at(name).path, value, expected) from error
 
 
-def _like(default: object, given: Field) -> object:
-    """Take a value of the type that a default has."""
+def _like(default: object, field: Field) -> object:
+    """Return a value of the type that a default has."""
     if isinstance(default, bool):
-        return given.flag()
+        return field.flag()
     if isinstance(default, int):
-        if not isinstance(given.value, int) or isinstance(given.value, bool):
-            raise given.wrong("a whole number")
-        return given.value
+        if not isinstance(field.value, int) or isinstance(field.value, bool):
+            raise field.wrong("a whole number")
+        return field.value
     if isinstance(default, tuple):
-        return given.numbers((len(default),), f"a list of {len(default)} numbers")
-    value = given.number()
+        return field.numbers((len(default),), f"a list of {len(default)} numbers")
+    value = field.number()
     if not math.isfinite(value):
-        raise given.wrong("a number that is finite")
+        raise field.wrong("a number that is finite")
     return value

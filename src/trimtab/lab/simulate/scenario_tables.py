@@ -355,10 +355,10 @@ class Scenario:
 
     @property
     def n_machines(self) -> int:
-        """Count the machines, up or not."""
+        """Return the number of machines, up or not."""
         return sum(group.count for group in self.machines)
 
     @property
     def n_bundles(self) -> int:
-        """Count the bundles."""
+        """Return the number of bundles."""
         return sum(group.count for group in self.bundles)

@@ -9,7 +9,7 @@ import numpy as np
 
 from trimtab.lab.simulate.move import Moment, described, gap_s, lookup_gap_s, settled, unload_s
 from trimtab.lab.simulate.placement import Chosen
-from trimtab.lab.simulate.records import Move, Seen
+from trimtab.lab.simulate.records import Move, RoundRecord
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Handover, Lookup
 from trimtab.pulsar.map_order import HashMapKeys
@@ -22,7 +22,7 @@ from trimtab.pulsar.model import (
 )
 
 
-def shed(simulation: Simulation, time_s: float) -> Seen:
+def shed(simulation: Simulation, time_s: float) -> RoundRecord:
     """Run one round.
 
     Quirks:
@@ -37,15 +37,15 @@ def shed(simulation: Simulation, time_s: float) -> Seen:
     number = len(records.rounds)
     scores = np.full(simulation.cluster.nobody, np.nan, np.float32)
     if simulation.strategies.shedder is None or not simulation.sheds:
-        return Seen(number, time_s, scores)
+        return RoundRecord(number, time_s, scores)
     if leader.order.size <= 1:
         records.count("rounds of a single broker")
-        return Seen(number, time_s, scores)
+        return RoundRecord(number, time_s, scores)
     load = leader.load(time_s - simulation.settings.grace_period_s)
     try:
         decision = simulation.strategies.shed(load)
     except LostRoundError as lost:
-        return Seen(number, time_s, scores, error=lost.throws)
+        return RoundRecord(number, time_s, scores, error=lost.throws)
     scores[leader.order] = decision.scores
     error, moves, end_s = "", list[Move](), time_s
     try:
@@ -56,7 +56,7 @@ def shed(simulation: Simulation, time_s: float) -> Seen:
     simulation.strategies.completed()
     if moves:
         settled(simulation, moves)
-    return Seen(
+    return RoundRecord(
         number=number,
         time_s=time_s,
         duration_s=end_s - time_s,
@@ -69,7 +69,7 @@ def shed(simulation: Simulation, time_s: float) -> Seen:
 
 
 def _walked(unloads: Iterable[Unload]) -> tuple[Unload, ...]:
-    """Order what is unloaded as the leader walks it: by source, in the order of a hash map."""
+    """Return unloads as the leader walks them: by source, in the order of a hash map."""
     groups: dict[str, list[Unload]] = {}
     for unload in unloads:
         groups.setdefault(unload.source, []).append(unload)
@@ -131,7 +131,7 @@ def _unload_for_lookup(simulation: Simulation, bundle: int, now: Moment) -> floa
 
 
 def _waited_s(simulation: Simulation, source: int) -> float:
-    """Draw how long the leader waits for an unload; for its first one, longer."""
+    """Return how long the leader waits for an unload; for its first one, longer."""
     took_s = unload_s(simulation, source)
     if simulation.unloaded_term == simulation.term:
         return took_s
@@ -140,12 +140,12 @@ def _waited_s(simulation: Simulation, source: int) -> float:
     return min(took_s + first_s, simulation.unload_timeout_s)
 
 
-def _astray(simulation: Simulation, load: ClusterLoad, bundle: int, told: Chosen) -> Chosen:
-    """Let a few bundles go where another lookup finds them a place (apache/pulsar 24884)."""
+def _astray(simulation: Simulation, load: ClusterLoad, bundle: int, choice: Chosen) -> Chosen:
+    """Return where a bundle goes; for a few, where another lookup puts it (apache/pulsar 24884)."""
     if simulation.random.random() >= simulation.parameters.clients.astray_share:
-        return told
-    found = simulation.placing.choose(load, bundle)
-    if found is None or found.broker == told.broker:
-        return told
+        return choice
+    other = simulation.placing.choose(load, bundle)
+    if other is None or other.broker == choice.broker:
+        return choice
     simulation.records.count("unloads gone astray")
-    return found
+    return other

@@ -9,9 +9,9 @@ import numpy as np
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows
-from trimtab.lab.simulate.forecast import Foreseen
+from trimtab.lab.simulate.forecast import Forecast
 from trimtab.lab.simulate.leader import Leader
-from trimtab.lab.simulate.leading import Leading
+from trimtab.lab.simulate.leader_protocol import LeaderProtocol
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.placement import Placing
@@ -48,10 +48,10 @@ class Simulation:
     settings: LoadManagerSettings = field(init=False)
     cluster: Cluster = field(init=False)
     flows: Flows = field(init=False)
-    foreseen: Foreseen = field(init=False)
+    forecast: Forecast = field(init=False)
     windows: Windows = field(init=False)
     reports: Reports = field(init=False)
-    leader: Leading = field(init=False)
+    leader: LeaderProtocol = field(init=False)
     strategies: Strategies = field(init=False)
     placing: Placing = field(init=False)
     records: Records = field(init=False)
@@ -137,7 +137,7 @@ class Simulation:
         self.killed_s = np.full(len(world.machines.names), np.nan)
         minute = max(1, round(MINUTE_S / self.parameters.measuring.tick_s))
         self._background = np.zeros((minute, len(world.machines.names)))
-        self.foreseen = Foreseen(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
+        self.forecast = Forecast(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
 
     def pass_until(self, time_s: float) -> None:
         """Let time pass until the tick in which something is due."""
@@ -173,7 +173,7 @@ class Simulation:
         tick_s, windows = self.parameters.measuring.tick_s, self.windows
         cluster.forget_moves_before((first - windows.stats_ticks - 1) * tick_s)
         cluster.message_bytes = self.flows.sizes(end - 1)
-        rows, flow = self.foreseen.flow(first, end)
+        rows, flow = self.forecast.flow(first, end)
         self.records.flow(flow, cluster)
         self._background = np.concatenate((self._background, flow.background))[
             -len(self._background) :
@@ -193,7 +193,7 @@ class Simulation:
         self.tick, self._truth = end, None
 
     def _totals(self, counted: Counted, server: Ints) -> Floats:
-        """Add up what brokers counted, (n_brokers, 4), of bundles that they serve."""
+        """Return what brokers counted, (n_brokers, 4), of bundles that they serve."""
         size = self.cluster.message_bytes.take(counted.bundles)
         totals = np.empty((self.cluster.nobody, 4))
         for i, rate in enumerate((counted.rate_in, counted.rate_out)):

@@ -19,7 +19,7 @@ _NEVER = np.iinfo(np.int64).max
 def with_children(
     world: World, physics: Physics
 ) -> tuple[World, Splits | None, dict[int, tuple[int, int]]]:
-    """Add the halves of all bundles that will be split, behind the others.
+    """Return a world with the halves of all bundles that will be split behind the others.
 
     A half has half of the traffic and of the topics.  A split takes place at the end of a
     step of traffic.
@@ -59,7 +59,7 @@ def with_children(
 
 
 def half_names(name: str) -> tuple[str, str]:
-    """Name the halves of a bundle.
+    """Return the names of a bundle's halves.
 
     >>> half_names("t/n/0x00000000_0x80000000")
     ('t/n/0x00000000_0x40000000', 't/n/0x40000000_0x80000000')
@@ -74,7 +74,7 @@ def half_names(name: str) -> tuple[str, str]:
 
 
 def _on_step(event: Event, physics: Physics) -> Event:
-    """Move a split to the end of the step of traffic in which it stands."""
+    """Return a split at the end of the step of traffic in which it stands."""
     if event.kind is not Kind.SPLIT:
         return event
     step = math.ceil(event.time_s / physics.traffic_step_s)
@@ -82,7 +82,7 @@ def _on_step(event: Event, physics: Physics) -> Event:
 
 
 def _with(bundles: Bundles, names: Sequence[str], origin: Ints, share: Floats) -> Bundles:
-    """Lengthen every array by what the halves have of the bundles that they came from."""
+    """Return bundles with the halves behind, which have what the bundles they came from have."""
     columns = {}
     for column in fields(Bundles):
         if column.name != "names":

@@ -46,21 +46,21 @@ class Strategies:
             if self.shedder is None:
                 raise LookupError(f"{balancer.shedder} is not in {balancer.release}")
             self._shedder_settings = self.shedder.settings(balancer.conf, balancer.release)
-        found = placer(balancer.placer, balancer.release)
-        if found is None:
+        entry = placer(balancer.placer, balancer.release)
+        if entry is None:
             raise LookupError(f"{balancer.placer} is not in {balancer.release}")
-        self.placer = found
-        self._placer_settings = found.settings(balancer.conf, balancer.release)
+        self.placer = entry
+        self._placer_settings = entry.settings(balancer.conf, balancer.release)
         self.reset()
 
     @property
     def is_one(self) -> bool:
-        """Shedder and placer are one class, and so one object."""
+        """Return whether shedder and placer are one class, and so one object."""
         return self.balancer.shedder == self.balancer.placer
 
     @property
     def needs_averages(self) -> bool:
-        """One of them asks for the averages of all bundles."""
+        """Return whether one of them asks for the averages of all bundles."""
         return "AvgShedder" in (self.balancer.shedder, self.balancer.placer)
 
     def reset(self) -> None:
@@ -95,7 +95,7 @@ class Strategies:
             self._remember_shed(self.shedder.completed(self._shedder_memory))
 
     def place(self, load: ClusterLoad, bundle: str, candidates: Ints) -> Placement:
-        """Name the brokers among which one is drawn for a bundle.
+        """Return the brokers among which one is drawn for a bundle.
 
         Raises:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.

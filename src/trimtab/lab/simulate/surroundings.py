@@ -38,7 +38,7 @@ class Others(Protocol):
 
     @property
     def least(self) -> float:
-        """The least that they can take, percent."""
+        """Return the least that they can take, percent."""
 
     def ticks(self, first: int, last: int) -> Floats:
         """Return percent of CPU, (n_ticks, n_brokers), of the ticks from `first` up to `last`.
@@ -90,24 +90,24 @@ class DrawnPhases:
     n_brokers: int
 
     def at_begin(self, lengths: Lengths) -> Ints:
-        """Draw phases, as shares, so that other lengths do not shift what is drawn next."""
+        """Return phases, drawn as shares, so that other lengths do not shift what is drawn next."""
         phases = generator(self.seed, "phases").random((2, self.n_brokers))
         ticks = phases * np.array([[lengths.host], [lengths.stats]])
         return _on_looks(np.asarray(ticks, dtype=np.int64), lengths.look)
 
     def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
-        """Let windows begin with the process."""
+        """Return phases of windows that begin with the process."""
         del broker
         return _on_looks(np.array([tick - 1, tick - 1]), lengths.look)
 
 
 def _on_looks(phase: Ints, look: int) -> Ints:
-    """Let windows close when the broker looks whether it is to write a report."""
+    """Return phases of windows that close when the broker looks whether to write a report."""
     return phase - phase % look + look - 1
 
 
 def drawn_surroundings(world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
-    """Draw the surroundings of a scenario from the seed of its world."""
+    """Return the surroundings of a scenario, drawn from the seed of its world."""
     physics, tick_s = parameters.physics, parameters.measuring.tick_s
     return Surroundings(
         traffic=Traffic(world, physics, splits),

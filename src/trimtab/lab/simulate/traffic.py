@@ -44,7 +44,7 @@ class Rows:
         return (*of_bundles, self.all_bytes, self.all_work)
 
     def part(self, first: int, last: int) -> Rows:
-        """Take the steps from `first` up to `last`, which is not among them."""
+        """Return the steps from `first` up to `last`, which is not among them."""
         at = slice(first - self.first, last - self.first)
         return Rows(first, *(array[at] for array in self.arrays()))
 
@@ -122,30 +122,30 @@ class Traffic:
 
     def _make_room(self, first: int, count: int) -> None:
         """Move the steps that are still wanted to the front, in a larger place if need be."""
-        held, kept = self._held, slice(first - self._held.first, self._known - self._held.first)
-        arrays = held.arrays()
-        size = held.work.shape[1]
+        buffer, kept = self._held, slice(first - self._held.first, self._known - self._held.first)
+        arrays = buffer.arrays()
+        size = buffer.work.shape[1]
         room = min(max(_HELD_STEPS[0], _HELD // max(1, size)), _HELD_STEPS[1]) + 2 * count
-        if len(held.work) < room:
+        if len(buffer.work) < room:
             arrays = tuple(np.empty((room, *array.shape[1:])) for array in arrays)
-        for new, old in zip(arrays, held.arrays(), strict=True):
+        for new, old in zip(arrays, buffer.arrays(), strict=True):
             new[: kept.stop - kept.start] = old[kept].copy()
         self._held = Rows(first, *arrays)
 
     def _make(self) -> None:
         """Make as many of the next steps as are quickly made together and find room."""
-        first, held = self._known, self._held
-        begin = first - held.first
-        count = min(max(1, _AT_A_TIME // max(1, held.work.shape[1])), len(held.work) - begin)
-        made = self._made(first, count)
+        first, buffer = self._known, self._held
+        begin = first - buffer.first
+        count = min(max(1, _AT_A_TIME // max(1, buffer.work.shape[1])), len(buffer.work) - begin)
+        rows = self._unsplit_rows(first, count)
         if self.splits is not None:
-            made = _divided(made, self.splits)
-        for place, array in zip(held.arrays(), made.arrays(), strict=True):
+            rows = _divided(rows, self.splits)
+        for place, array in zip(buffer.arrays(), rows.arrays(), strict=True):
             place[begin : begin + count] = array
         self._known += count
 
-    def _made(self, first: int, count: int) -> Rows:
-        """Work out some steps, before anything is split."""
+    def _unsplit_rows(self, first: int, count: int) -> Rows:
+        """Return some steps, before anything is split."""
         bundles = self.world.bundles
         level = self._own.rows(count)
         level *= bundles.jitter.astype(np.float32)
@@ -200,7 +200,7 @@ def _factors(change: Change, time_s: Floats) -> tuple[Floats, Floats]:
 
 
 def _divided(rows: Rows, splits: Splits) -> Rows:
-    """Give each bundle its part of what the bundle that it came from has."""
+    """Return steps in which each bundle has its part of what the bundle that it came from has."""
     step = (rows.first + np.arange(len(rows.work)))[:, None]
     share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
     return Rows(

@@ -57,7 +57,7 @@ class LastMinute:
         return load.usage()
 
     def share(self, bundle: int) -> float:
-        """Share of the cluster's bytes that a bundle carries."""
+        """Return a bundle's share of the cluster's bytes."""
         _, bytes_in, bytes_out = self.bundles
         mine = float(bytes_in[bundle] + bytes_out[bundle])
         return mine / self.all_bytes if self.all_bytes > 0 else 0.0
@@ -66,7 +66,7 @@ class LastMinute:
 def last_minute(
     cluster: Cluster, rows: Rows, steps: Floats, background: Floats, physics: Physics
 ) -> LastMinute:
-    """Average the last minute.
+    """Return means over the last minute.
 
     Args:
         cluster: who owns what now.

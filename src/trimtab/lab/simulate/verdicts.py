@@ -43,14 +43,14 @@ class Verdict:
 
     @property
     def is_failure(self) -> bool:
-        """It is not met, and the scenario does not know why."""
+        """Return whether it is not met, and the scenario does not know why."""
         return not self.is_met and not self.expectation.known
 
 
 def verdicts(
     scenario: Scenario, shedder: str | None, placer: str, runs: Sequence[Measure]
 ) -> tuple[Verdict, ...]:
-    """Judge what a scenario expects of two strategies.
+    """Return verdicts on what a scenario expects of two strategies.
 
     Nothing holds for want of cases: an expectation is not met without runs, without rounds
     in its time, by a run that was cut short, or by an outcome that is not a number.
@@ -111,15 +111,15 @@ def _verdict(
     scenario: Scenario, expectation: Expectation, shedder: str | None, runs: Sequence[Measure]
 ) -> Verdict:
     from_s, until_s = window_s(scenario, expectation)
-    found = [run(from_s, until_s) for run in runs]
+    parts = [run(from_s, until_s) for run in runs]
     wrong = next(
-        filter(None, (_unfit(one, expectation, shedder, until_s) for one in found)),
-        "" if found else "no runs",
+        filter(None, (_unfit(one, expectation, shedder, until_s) for one in parts)),
+        "" if parts else "no runs",
     )
     words = expected_words(expectation)
     if wrong:
         return Verdict(expectation, False, words, wrong)
-    values = [one.outcomes[expectation.outcome] for one in found]
+    values = [one.outcomes[expectation.outcome] for one in parts]
     if expectation.of == "median":
         values = [statistics.median(values)]
     worst = max(values, key=lambda value: _distance(value, expectation))
@@ -127,16 +127,16 @@ def _verdict(
     return Verdict(expectation, _distance(worst, expectation) <= 0, words, f"{worst:g}{many}")
 
 
-def _unfit(found: Measured, expectation: Expectation, shedder: str | None, until_s: float) -> str:
+def _unfit(part: Measured, expectation: Expectation, shedder: str | None, until_s: float) -> str:
     """Return why nothing may be concluded of a run; nothing if something may."""
     name = expectation.outcome
-    if found.is_cut or found.simulated_s <= until_s - MINUTE_S:
-        return f"a run cut short at minute {found.simulated_s / MINUTE_S:g}"
-    if shedder is not None and not found.n_rounds:
+    if part.is_cut or part.simulated_s <= until_s - MINUTE_S:
+        return f"a run cut short at minute {part.simulated_s / MINUTE_S:g}"
+    if shedder is not None and not part.n_rounds:
         return "no round of shedding in that time"
-    if name not in found.outcomes:
-        return f"no outcome {name!r}; expected {expected_name(name, found.outcomes)}"
-    return f"{name} is not a number" if math.isnan(found.outcomes[name]) else ""
+    if name not in part.outcomes:
+        return f"no outcome {name!r}; expected {expected_name(name, part.outcomes)}"
+    return f"{name} is not a number" if math.isnan(part.outcomes[name]) else ""
 
 
 def _distance(value: float, expectation: Expectation) -> float:

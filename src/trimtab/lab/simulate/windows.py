@@ -59,12 +59,12 @@ class Windows:
 
     @property
     def host_ticks(self) -> int:
-        """Ticks in a window of a host."""
+        """Return the ticks in a window of a host."""
         return self.lengths.host
 
     @property
     def stats_ticks(self) -> int:
-        """Ticks in a window of bundles."""
+        """Return the ticks in a window of bundles."""
         return self.lengths.stats
 
     def start(self, broker: int, tick: int) -> None:
@@ -89,7 +89,7 @@ class Windows:
         return sampled, counted
 
     def _closing(self, first: int, length: int) -> tuple[Ints, Ints]:
-        """Find at which tick of a stretch each broker's two windows close, -1 for not at all."""
+        """Return at which tick of a stretch each broker's two windows close, -1 for not at all."""
         reports = self.cluster.reports
         ticks = [
             first + (phase - first) % every
@@ -176,7 +176,7 @@ class Windows:
 
 
 def _weighed(weights: Floats, rows: Rows, bundles: Ints, server: Ints) -> tuple[Floats, Floats]:
-    """Average rates over steps, each bundle's with the weights of its server."""
+    """Return means of rates over steps, each bundle's with the weights of its server."""
     steps = len(weights)
     rate_in, rate_out = rows.rate_in[:steps], rows.rate_out[:steps]
     if bundles.size < server.size:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from trimtab.lab.restarts.orders import Foretold, Order, Timing, foretold, orders
+from trimtab.lab.restarts.orders import Order, RestartForecast, Timing, foretold, orders
 from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.live.apply.live import each_of
@@ -40,7 +40,7 @@ class RestartPlan:
     leader: str | None
     timing: Timing
     balancer: Balancer
-    orders: tuple[Foretold, ...]
+    orders: tuple[RestartForecast, ...]
 
 
 def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
@@ -76,7 +76,7 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
 
 
 def told(plan: RestartPlan) -> Iterator[str]:
-    """Return a plan to a person."""
+    """Return a plan as lines for a person."""
     best, *others = plan.orders
     steering = f"{plan.balancer.shedder or 'nobody sheds'}, {plan.balancer.placer}"
     yield f"{plan.cluster}, Pulsar {plan.release}: {steering}; {plan.leader or 'nobody'} leads"
@@ -99,7 +99,7 @@ def told(plan: RestartPlan) -> Iterator[str]:
 
 
 def as_json(plan: RestartPlan) -> str:
-    """Return a plan to a program."""
+    """Return a plan as JSON for a program."""
     document: dict[str, Any] = asdict(plan) | {"assumed": ASSUMED}
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 

@@ -67,7 +67,7 @@ def _told_standing(number: int, standing: MoveStatus, rehearsal: Rehearsal) -> I
 
 
 def told_entry(plan: Plan, entry: Entry) -> str:
-    """Return an entry of the journal in a sentence."""
+    """Return an entry of the journal as a sentence."""
     match entry:
         case Begun(token=token):
             return f"begun as number {token}"

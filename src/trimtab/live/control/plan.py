@@ -55,7 +55,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Return the plan from every other."""
+        """Return a digest by which the plan is known from every other."""
         return hashlib.blake2b(plan_text(self).encode(), digest_size=8).hexdigest()
 
 

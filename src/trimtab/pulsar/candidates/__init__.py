@@ -17,13 +17,13 @@ from trimtab.pulsar.candidates.before_unload import (
     lacks_other_broker,
     would_crowd_its_group,
 )
-from trimtab.pulsar.candidates.question import (
-    Asked,
+from trimtab.pulsar.candidates.request import (
     BrokerFilterError,
     Brokers,
     Filter,
     IsolationPolicy,
     LostSelectionError,
+    Request,
 )
 from trimtab.pulsar.candidates.step1_apply_namespace_policies import (
     apply_namespace_policies,
@@ -60,7 +60,6 @@ from trimtab.pulsar.releases import newest_entry
 
 __all__ = [
     "CHAINS",
-    "Asked",
     "BrokerFilterError",
     "Brokers",
     "Candidates",
@@ -68,6 +67,7 @@ __all__ = [
     "Filter",
     "IsolationPolicy",
     "LostSelectionError",
+    "Request",
     "Step",
     "chain",
     "chosen_again",
@@ -102,7 +102,7 @@ class Candidates:
 Filters: TypeAlias = tuple[tuple[str, Filter], ...]
 #: Whatever forbids that a bundle is unloaded, by Pulsar's name: asked with the brokers that
 #: policies allow, and the owner.
-Checks: TypeAlias = tuple[tuple[str, Callable[[Asked, Ints, int], bool]], ...]
+Checks: TypeAlias = tuple[tuple[str, Callable[[Request, Ints, int], bool]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,35 +114,35 @@ class Chain:
     #: (Pulsar's name, filter), in the order of application.
     filters: Filters
     #: Applies them.
-    apply: Callable[[Chain, Ints, Asked], Candidates]
+    apply: Callable[[Chain, Ints, Request], Candidates]
     #: Tells whether to choose again.
-    second_chance: Callable[[Asked, ClusterLoad, int], bool]
+    second_chance: Callable[[Request, ClusterLoad, int], bool]
     #: Asked of a bundle that was shed before it is placed.
     before_unload: Checks = ()
 
 
-def _or_policies_alone(applied: Chain, available: Ints, asked: Asked) -> Candidates:
-    """Apply filters until one fails; if one does, or nobody is left, policies alone count."""
+def _or_policies_alone(applied: Chain, available: Ints, request: Request) -> Candidates:
+    """Return whom filters leave; if one fails or nobody is left, whom policies alone allow."""
     left, steps = available, list[Step]()
     for name, keep in applied.filters:
         try:
-            kept = keep(left, asked)
+            kept = keep(left, request)
         except BrokerFilterError as error:
             steps.append(Step(name, left[:0], str(error)))
-            return Candidates(applied.policies(available, asked), tuple(steps), True)
+            return Candidates(applied.policies(available, request), tuple(steps), True)
         steps.append(Step(name, left[~np.isin(left, kept)]))
         left = kept
     if left.size == 0:
-        return Candidates(applied.policies(available, asked), tuple(steps), True)
+        return Candidates(applied.policies(available, request), tuple(steps), True)
     return Candidates(left, tuple(steps), is_fallback=False)
 
 
-def _passing_over_failures(applied: Chain, available: Ints, asked: Asked) -> Candidates:
-    """Apply filters; one that fails changes nothing, and if nobody is left, so it is."""
+def _passing_over_failures(applied: Chain, available: Ints, request: Request) -> Candidates:
+    """Return whom filters leave; one that fails changes nothing, and nobody left is nobody."""
     left, steps = available, list[Step]()
     for name, keep in applied.filters:
         try:
-            kept = keep(left, asked)
+            kept = keep(left, request)
         except BrokerFilterError as error:
             steps.append(Step(name, left[:0], str(error)))
             continue
@@ -252,7 +252,7 @@ CHAINS: Mapping[tuple[str, str], Chain] = {
 
 
 def chain(load_manager: str, release: str) -> Chain | None:
-    """Look up the filters that a load manager had in a release; None if it is not known.
+    """Return the filters that a load manager had in a release; None if it is not known.
 
     Args:
         load_manager: simple name of Pulsar's class.
@@ -261,14 +261,14 @@ def chain(load_manager: str, release: str) -> Chain | None:
     return newest_entry(CHAINS, load_manager, release)
 
 
-def considered(applied: Chain, available: Ints, asked: Asked) -> Candidates:
-    """Apply a load manager's filters to the brokers that are there.
+def considered(applied: Chain, available: Ints, request: Request) -> Candidates:
+    """Return the candidates that a load manager's filters leave of the brokers that are there.
 
     Args:
         applied: the filters.
-        available: positions in `asked.brokers` of the brokers to choose from, in the order
+        available: positions in `request.brokers` of the brokers to choose from, in the order
             of the leader's set, as `hash_map_order` has it.
-        asked: the bundle, and what is known of the brokers.
+        request: the bundle, and what is known of the brokers.
 
     Returns:
         The candidates in that order, and what each filter did.
@@ -294,15 +294,15 @@ def considered(applied: Chain, available: Ints, asked: Asked) -> Candidates:
         selectAsync.  The modular one of 4.0.8 is checked against runs of selectBroker, the
         others are read.
     """
-    return applied.apply(applied, available, asked)
+    return applied.apply(applied, available, request)
 
 
-def chosen_again(applied: Chain, asked: Asked, load: ClusterLoad, chosen: int) -> Ints | None:
+def chosen_again(applied: Chain, request: Request, load: ClusterLoad, chosen: int) -> Ints | None:
     """Return among whom to choose again after an overloaded broker was chosen.
 
     Args:
         applied: the load manager's filters and checks.
-        asked: the bundle, and what is known of the brokers.
+        request: the bundle, and what is known of the brokers.
         load: the reports.
         chosen: position of the broker that the placement strategy chose.
 
@@ -314,18 +314,18 @@ def chosen_again(applied: Chain, asked: Asked, load: ClusterLoad, chosen: int) -
         UnreportedCandidateError: the chosen broker has no report; the Java throws a null
             error there.
     """
-    if not applied.second_chance(asked, load, chosen):
+    if not applied.second_chance(request, load, chosen):
         return None
     # The Java adds these to the first candidates, which are some of them.
-    return applied.policies(np.arange(len(asked.brokers.names)), asked)
+    return applied.policies(np.arange(len(request.brokers.names)), request)
 
 
-def what_forbids_unload(applied: Chain, asked: Asked, owner: int) -> str | None:
-    """Name the first check by which a bundle that was shed stays where it is, if any.
+def what_forbids_unload(applied: Chain, request: Request, owner: int) -> str | None:
+    """Return the first check by which a bundle that was shed stays where it is, if any.
 
     Args:
         applied: the load manager's filters and checks.
-        asked: the bundle, and what is known of the brokers.
+        request: the bundle, and what is known of the brokers.
         owner: position of the bundle's owner.
 
     Quirks:
@@ -336,6 +336,6 @@ def what_forbids_unload(applied: Chain, asked: Asked, owner: int) -> str | None:
         apache/pulsar 2.10.4 to 5.0.0-M1, impl/ModularLoadManagerImpl.java doLoadShedding;
         read.
     """
-    allowed = applied.policies(np.arange(len(asked.brokers.names)), asked)
+    allowed = applied.policies(np.arange(len(request.brokers.names)), request)
     checks = applied.before_unload
-    return next((name for name, forbids in checks if forbids(asked, allowed, owner)), None)
+    return next((name for name, forbids in checks if forbids(request, allowed, owner)), None)

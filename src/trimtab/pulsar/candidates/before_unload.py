@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.candidates.question import Asked
+from trimtab.pulsar.candidates.request import Request
 from trimtab.pulsar.model import Ints
 
 
-def is_excluded_from_shedding(asked: Asked, allowed: Ints, owner: int) -> bool:
+def is_excluded_from_shedding(request: Request, allowed: Ints, owner: int) -> bool:
     """Keep a bundle where it is if its namespace is excluded from shedding.
 
     Quirks:
@@ -20,10 +20,10 @@ def is_excluded_from_shedding(asked: Asked, allowed: Ints, owner: int) -> bool:
         selectBroker; since 4.1.0 by its notes; read.
     """
     del allowed, owner
-    return namespace(asked.bundle) in asked.settings.excluded_namespaces
+    return namespace(request.bundle) in request.settings.excluded_namespaces
 
 
-def lacks_other_broker(asked: Asked, allowed: Ints, owner: int) -> bool:
+def lacks_other_broker(request: Request, allowed: Ints, owner: int) -> bool:
     """Keep a bundle where it is if policies allow it to nobody but its owner.
 
     Quirks:
@@ -33,11 +33,11 @@ def lacks_other_broker(asked: Asked, allowed: Ints, owner: int) -> bool:
         apache/pulsar 3.0.0 to 5.0.0-M1, impl/ModularLoadManagerImpl.java
         shouldNamespacePoliciesUnload (which says the opposite); read.
     """
-    del asked
+    del request
     return not (allowed != owner).any()
 
 
-def would_crowd_its_group(asked: Asked, allowed: Ints, owner: int) -> bool:
+def would_crowd_its_group(request: Request, allowed: Ints, owner: int) -> bool:
     """Keep a bundle where it is if its anti-affinity group is spread evenly already.
 
     Quirks:
@@ -50,9 +50,9 @@ def would_crowd_its_group(asked: Asked, allowed: Ints, owner: int) -> bool:
         shouldAntiAffinityNamespaceUnload (which says the opposite); 4.0.8 checked against
         runs of the method.
     """
-    if asked.group_members is None or not asked.group_members.any():
+    if request.group_members is None or not request.group_members.any():
         return False
-    members = asked.group_members[allowed]
+    members = request.group_members[allowed]
     if members.size == 0:
         return True
     mine = int(members[allowed == owner].sum())  # 0 if policies do not allow the owner

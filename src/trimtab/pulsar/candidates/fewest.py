@@ -6,7 +6,7 @@ from trimtab.pulsar.model import Ints
 
 
 def fewest(candidates: Ints, counts: Ints) -> Ints:
-    """Keep the candidates with the least count.
+    """Return the candidates with the least count.
 
     Args:
         candidates: positions in `counts`, in candidate order.

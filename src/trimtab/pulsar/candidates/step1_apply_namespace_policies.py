@@ -9,14 +9,14 @@ from typing import TypeAlias
 import numpy as np
 
 from trimtab.pulsar.bundles import namespace
-from trimtab.pulsar.candidates.question import Asked, IsolationPolicy
+from trimtab.pulsar.candidates.request import IsolationPolicy, Request
 from trimtab.pulsar.model import Flags, Ints
 
 #: The names by which a policy may mean each broker.
 Names: TypeAlias = Sequence[tuple[str, ...]]
 
 
-def apply_namespace_policies(candidates: Ints, asked: Asked) -> Ints:
+def apply_namespace_policies(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that the namespace's isolation policy names, or those that no policy claims.
 
     With a policy these are its primary brokers, and its secondary ones too while fewer
@@ -46,10 +46,10 @@ def apply_namespace_policies(candidates: Ints, asked: Asked) -> Ints:
         impl/SimpleResourceAllocationPolicies.java, NamespaceIsolationPolicies.java,
         MinAvailablePolicy.java; read.
     """
-    return _allowed(candidates, asked, [(host(name), name) for name in asked.brokers.names])
+    return _allowed(candidates, request, [(host(name), name) for name in request.brokers.names])
 
 
-def apply_namespace_policies_2_10(candidates: Ints, asked: Asked) -> Ints:
+def apply_namespace_policies_2_10(candidates: Ints, request: Request) -> Ints:
     """Keep the same by names of hosts alone.
 
     Quirks:
@@ -60,20 +60,20 @@ def apply_namespace_policies_2_10(candidates: Ints, asked: Asked) -> Ints:
         apache/pulsar 2.10.4 to 5.0.0-M1, impl/LoadManagerShared.java applyNamespacePolicies;
         candidates of 4.0.8 checked against runs of the class.
     """
-    return _allowed(candidates, asked, [(host(name),) for name in asked.brokers.names])
+    return _allowed(candidates, request, [(host(name),) for name in request.brokers.names])
 
 
 def host(broker: str) -> str:
-    """Cut the port from a broker's id; nothing is left of one without."""
+    """Return a broker's id without its port; nothing is left of one without."""
     return broker.rpartition(":")[0]
 
 
-def _allowed(candidates: Ints, asked: Asked, names: Names) -> Ints:
-    """Keep whoever the policies allow, given the names by which each broker may be meant."""
+def _allowed(candidates: Ints, request: Request, names: Names) -> Ints:
+    """Return whom the policies allow, given the names by which each broker may be meant."""
     has_host = np.array([bool(name[0]) for name in names], dtype=np.bool_)
-    policy = _policy_of(asked)
+    policy = _policy_of(request)
     if policy is None:
-        allowed = has_host & _serves(asked) & ~_is_claimed(names, asked.policies)
+        allowed = has_host & _serves(request) & ~_is_claimed(names, request.policies)
         return candidates[allowed[candidates]]
     is_primary = has_host & _matches(names, policy.primary)
     is_secondary = has_host & _matches(names, policy.secondary)
@@ -82,17 +82,19 @@ def _allowed(candidates: Ints, asked: Asked, names: Names) -> Ints:
     return candidates[allowed[candidates]]
 
 
-def _policy_of(asked: Asked) -> IsolationPolicy | None:
-    """Find the isolation policy of a bundle's namespace; the first that matches is it."""
-    name = namespace(asked.bundle)
-    return next((p for p in asked.policies if _is_match(name, p.namespaces)), None)
+def _policy_of(request: Request) -> IsolationPolicy | None:
+    """Return the isolation policy of a bundle's namespace; the first that matches is it."""
+    name = namespace(request.bundle)
+    return next((p for p in request.policies if _is_match(name, p.namespaces)), None)
 
 
-def _serves(asked: Asked) -> Flags:
+def _serves(request: Request) -> Flags:
     """Return which brokers serve topics of the kind that the bundle has."""
-    brokers = asked.brokers
+    brokers = request.brokers
     takes = (
-        brokers.takes_non_persistent if asked.has_non_persistent_topic else brokers.takes_persistent
+        brokers.takes_non_persistent
+        if request.has_non_persistent_topic
+        else brokers.takes_persistent
     )
     return brokers.is_reported & takes
 

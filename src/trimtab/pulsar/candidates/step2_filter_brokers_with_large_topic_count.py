@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from trimtab.pulsar.candidates.question import Asked
+from trimtab.pulsar.candidates.request import Request
 from trimtab.pulsar.model import Ints
 
 
-def filter_brokers_with_large_topic_count(candidates: Ints, asked: Asked) -> Ints:
+def filter_brokers_with_large_topic_count(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that have no more topics than they may, unless that is nobody.
 
     Counted are the topics of the latest report and those of the bundles on their way.
@@ -22,11 +22,11 @@ def filter_brokers_with_large_topic_count(candidates: Ints, asked: Asked) -> Int
         apache/pulsar 2.10.4 to 5.0.1, impl/LoadManagerShared.java
         filterBrokersWithLargeTopicCount; 4.0.8 checked against runs of the method.
     """
-    kept = candidates[asked.brokers.topics[candidates] <= asked.settings.topics_max]
+    kept = candidates[request.brokers.topics[candidates] <= request.settings.topics_max]
     return kept if kept.size else candidates
 
 
-def broker_max_topic_count_filter(candidates: Ints, asked: Asked) -> Ints:
+def broker_max_topic_count_filter(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that have fewer topics than they may.
 
     Quirks:
@@ -38,4 +38,4 @@ def broker_max_topic_count_filter(candidates: Ints, asked: Asked) -> Ints:
         apache/pulsar 3.0.0 to 5.0.1, extensions/filter/BrokerMaxTopicCountFilter.java
         filterAsync; read.
     """
-    return candidates[asked.brokers.topics[candidates] < asked.settings.topics_max]
+    return candidates[request.brokers.topics[candidates] < request.settings.topics_max]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.candidates.question import Asked
+from trimtab.pulsar.candidates.request import Request
 from trimtab.pulsar.model import Ints
 
 # LoadManagerShared.DEFAULT_DOMAIN, for brokers that are in none.
 _DEFAULT_DOMAIN = "default"
 
 
-def filter_anti_affinity_group_owned_brokers(candidates: Ints, asked: Asked) -> Ints:
+def filter_anti_affinity_group_owned_brokers(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that have the fewest namespaces of the namespace's anti-affinity group.
 
     Where failure domains are used, the domains with the fewest come first, and the brokers
@@ -38,14 +38,14 @@ def filter_anti_affinity_group_owned_brokers(candidates: Ints, asked: Asked) -> 
         filterDomainsNotHavingLeastNumberAntiAffinityNamespaces; 4.0.8 checked against
         runs of the methods.
     """
-    if asked.group_members is None:
+    if request.group_members is None:
         return candidates
-    if asked.settings.uses_failure_domains:
-        candidates = _in_emptiest_domains(candidates, asked, asked.group_members)
-    return fewest(candidates, asked.group_members)
+    if request.settings.uses_failure_domains:
+        candidates = _in_emptiest_domains(candidates, request, request.group_members)
+    return fewest(candidates, request.group_members)
 
 
-def anti_affinity_group_policy_filter(candidates: Ints, asked: Asked) -> Ints:
+def anti_affinity_group_policy_filter(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that have the fewest bundles of the namespace's anti-affinity group.
 
     Quirks:
@@ -58,12 +58,12 @@ def anti_affinity_group_policy_filter(candidates: Ints, asked: Asked) -> Ints:
         getAntiAffinityNamespaceOwnedBrokers (of ownership data),
         extensions/filter/AntiAffinityGroupPolicyFilter.java filterAsync; read.
     """
-    return filter_anti_affinity_group_owned_brokers(candidates, asked)
+    return filter_anti_affinity_group_owned_brokers(candidates, request)
 
 
-def _in_emptiest_domains(candidates: Ints, asked: Asked, members: Ints) -> Ints:
-    """Keep the candidates of the domains that have the fewest members of the group."""
-    domains = asked.brokers.domains
+def _in_emptiest_domains(candidates: Ints, request: Request, members: Ints) -> Ints:
+    """Return the candidates of the domains that have the fewest members of the group."""
+    domains = request.brokers.domains
     if candidates.size == 0 or not any(domains):
         return candidates
     mine = [domains[i] or _DEFAULT_DOMAIN for i in candidates.tolist()]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from trimtab.pulsar.bundles import namespace
 from trimtab.pulsar.candidates.fewest import fewest
-from trimtab.pulsar.candidates.question import Asked
+from trimtab.pulsar.candidates.request import Request
 from trimtab.pulsar.model import Ints
 
 # NamespaceName.SYSTEM_NAMESPACE.
 _SYSTEM_NAMESPACE = "pulsar/system"
 
 
-def remove_most_servicing_brokers_for_namespace(candidates: Ints, asked: Asked) -> Ints:
+def remove_most_servicing_brokers_for_namespace(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that have the fewest bundles of the namespace, if asked to.
 
     Bundles of `pulsar/system` are distributed evenly whatever the setting.
@@ -34,13 +34,13 @@ def remove_most_servicing_brokers_for_namespace(candidates: Ints, asked: Asked) 
         removeMostServicingBrokersForNamespace and impl/ModularLoadManagerImpl.java
         selectBroker; 4.0.8 checked against runs of the method.
     """
-    is_system = namespace(asked.bundle) == _SYSTEM_NAMESPACE
-    if not (asked.settings.distributes_evenly or is_system):
+    is_system = namespace(request.bundle) == _SYSTEM_NAMESPACE
+    if not (request.settings.distributes_evenly or is_system):
         return candidates
-    return fewest(candidates, asked.namespace_bundles)
+    return fewest(candidates, request.namespace_bundles)
 
 
-def remove_most_servicing_brokers_for_namespace_2_10(candidates: Ints, asked: Asked) -> Ints:
+def remove_most_servicing_brokers_for_namespace_2_10(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers that have the fewest bundles of the namespace, if asked to.
 
     Quirks:
@@ -50,6 +50,6 @@ def remove_most_servicing_brokers_for_namespace_2_10(candidates: Ints, asked: As
         apache/pulsar 2.10.4 (where the setting is always on), 3.0.0 to 3.0.2, 3.1.0 and
         3.2.3, impl/ModularLoadManagerImpl.java selectBrokerForAssignment, selectBroker; read.
     """
-    if not asked.settings.distributes_evenly:
+    if not request.settings.distributes_evenly:
         return candidates
-    return fewest(candidates, asked.namespace_bundles)
+    return fewest(candidates, request.namespace_bundles)

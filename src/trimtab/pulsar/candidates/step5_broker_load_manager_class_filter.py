@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.pulsar.candidates.question import Asked, LostSelectionError
+from trimtab.pulsar.candidates.request import LostSelectionError, Request
 from trimtab.pulsar.model import Flags, Ints
 
 
-def broker_load_manager_class_filter(candidates: Ints, asked: Asked) -> Ints:
+def broker_load_manager_class_filter(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers whose load manager is of the class that is configured here.
 
     Quirks:
@@ -21,10 +21,10 @@ def broker_load_manager_class_filter(candidates: Ints, asked: Asked) -> Ints:
         apache/pulsar 3.0.2 to 5.0.1, impl/BrokerLoadManagerClassFilter.java filter;
         4.0.8 checked against runs of the class.
     """
-    return candidates[_is_kept(asked)[candidates]]
+    return candidates[_is_kept(request)[candidates]]
 
 
-def broker_load_manager_class_filter_3_0(candidates: Ints, asked: Asked) -> Ints:
+def broker_load_manager_class_filter_3_0(candidates: Ints, request: Request) -> Ints:
     """Keep the same, but throw if any report does not name the class.
 
     Raises:
@@ -36,13 +36,13 @@ def broker_load_manager_class_filter_3_0(candidates: Ints, asked: Asked) -> Ints
     Source:
         apache/pulsar 3.0.0, impl/BrokerLoadManagerClassFilter.java filter; read.
     """
-    broker = _first_without_class(np.flatnonzero(asked.brokers.is_reported), asked)
+    broker = _first_without_class(np.flatnonzero(request.brokers.is_reported), request)
     if broker is not None:
         raise LostSelectionError(f"{broker} reports no load manager class")
-    return candidates[_is_kept(asked)[candidates]]
+    return candidates[_is_kept(request)[candidates]]
 
 
-def broker_load_manager_class_filter_extensible_3_0(candidates: Ints, asked: Asked) -> Ints:
+def broker_load_manager_class_filter_extensible_3_0(candidates: Ints, request: Request) -> Ints:
     """Keep the same, but throw if a candidate does not name its class.
 
     Raises:
@@ -54,18 +54,18 @@ def broker_load_manager_class_filter_extensible_3_0(candidates: Ints, asked: Ask
     Source:
         apache/pulsar 3.0.0, extensions/filter/BrokerLoadManagerClassFilter.java filter; read.
     """
-    broker = _first_without_class(candidates, asked)
+    broker = _first_without_class(candidates, request)
     if broker is not None:
         raise LostSelectionError(f"{broker} names no load manager class")
-    return candidates[_is_kept(asked)[candidates]]
+    return candidates[_is_kept(request)[candidates]]
 
 
-def _is_kept(asked: Asked) -> Flags:
-    wanted = asked.settings.load_manager
-    named = [name == wanted for name in asked.brokers.load_managers]
-    return np.array(named, dtype=np.bool_) | ~asked.brokers.is_reported
+def _is_kept(request: Request) -> Flags:
+    wanted = request.settings.load_manager
+    named = [name == wanted for name in request.brokers.load_managers]
+    return np.array(named, dtype=np.bool_) | ~request.brokers.is_reported
 
 
-def _first_without_class(candidates: Ints, asked: Asked) -> str | None:
-    unnamed = (i for i in candidates.tolist() if asked.brokers.load_managers[i] is None)
-    return next((asked.brokers.names[i] for i in unnamed), None)
+def _first_without_class(candidates: Ints, request: Request) -> str | None:
+    unnamed = (i for i in candidates.tolist() if request.brokers.load_managers[i] is None)
+    return next((request.brokers.names[i] for i in unnamed), None)

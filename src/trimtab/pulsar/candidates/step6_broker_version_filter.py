@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from trimtab.pulsar.candidates.question import Asked, BrokerFilterError
+from trimtab.pulsar.candidates.request import BrokerFilterError, Request
 from trimtab.pulsar.candidates.versions import Version, compare, parse_version
 from trimtab.pulsar.model import Ints
 
 
-def broker_version_filter(candidates: Ints, asked: Asked) -> Ints:
+def broker_version_filter(candidates: Ints, request: Request) -> Ints:
     """Keep the brokers of the newest version, if later versions are preferred.
 
     Raises:
@@ -26,11 +26,11 @@ def broker_version_filter(candidates: Ints, asked: Asked) -> Ints:
         getLatestVersionNumber, and java-semver 0.9.0; 4.0.8 checked against runs of the
         class.
     """
-    if not asked.settings.prefers_later_versions:
+    if not request.settings.prefers_later_versions:
         return candidates
     if candidates.size == 0:
         raise BrokerFilterError("no brokers to find the latest version of")
-    versions = [_version(asked, i) for i in candidates.tolist()]
+    versions = [_version(request, i) for i in candidates.tolist()]
     latest = versions[0]
     for version in versions[1:]:
         if compare(latest, version) < 0:
@@ -39,7 +39,7 @@ def broker_version_filter(candidates: Ints, asked: Asked) -> Ints:
     return kept
 
 
-def broker_version_filter_extensible(candidates: Ints, asked: Asked) -> Ints:
+def broker_version_filter_extensible(candidates: Ints, request: Request) -> Ints:
     """Keep the same, and nobody of nobody.
 
     Raises:
@@ -53,13 +53,13 @@ def broker_version_filter_extensible(candidates: Ints, asked: Asked) -> Ints:
         apache/pulsar 3.0.0 to 5.0.0-M1, extensions/filter/BrokerVersionFilter.java
         filterAsync, getLatestVersionNumber; read.
     """
-    return broker_version_filter(candidates, asked) if candidates.size else candidates
+    return broker_version_filter(candidates, request) if candidates.size else candidates
 
 
-def _version(asked: Asked, broker: int) -> Version:
-    """Read a broker's version."""
-    name, text = asked.brokers.names[broker], asked.brokers.versions[broker]
-    if not asked.brokers.is_reported[broker]:
+def _version(request: Request, broker: int) -> Version:
+    """Return a broker's version."""
+    name, text = request.brokers.names[broker], request.brokers.versions[broker]
+    if not request.brokers.is_reported[broker]:
         raise BrokerFilterError(f"no broker data for {name}")
     if not text:
         raise BrokerFilterError(f"no version in the report of {name}")

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from trimtab.pulsar.candidates.question import Asked
+from trimtab.pulsar.candidates.request import Request
 from trimtab.pulsar.model import ClusterLoad, Floats, UnreportedCandidateError
 from trimtab.pulsar.scores import unweighted_usage, weighted_usage
 
 
-def second_chance(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
+def second_chance(request: Request, load: ClusterLoad, chosen: int) -> bool:
     """Return whether to choose again, since the broker that was chosen is overloaded.
 
     Args:
-        asked: the bundle, and what is known of the brokers.
+        request: the bundle, and what is known of the brokers.
         load: the reports.
         chosen: position of the broker that the placement strategy chose.
 
@@ -32,10 +32,10 @@ def second_chance(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
         apache/pulsar 4.0.0 to 5.0.1, impl/ModularLoadManagerImpl.java selectBroker; 4.0.8
         checked against runs of the method.
     """
-    return _chance(asked, weighted_usage(load, asked.settings.weights), chosen)
+    return _chance(request, weighted_usage(load, request.settings.weights), chosen)
 
 
-def second_chance_2_10(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
+def second_chance_2_10(request: Request, load: ClusterLoad, chosen: int) -> bool:
     """Return the same by usage that is not weighed.
 
     Quirks:
@@ -46,10 +46,10 @@ def second_chance_2_10(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
         apache/pulsar 2.10.4 to 3.3.5, impl/ModularLoadManagerImpl.java selectBroker,
         selectBrokerForAssignment; read.
     """
-    return _chance(asked, unweighted_usage(load), chosen)
+    return _chance(request, unweighted_usage(load), chosen)
 
 
-def no_second_chance(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
+def no_second_chance(request: Request, load: ClusterLoad, chosen: int) -> bool:
     """Let the first choice stand.
 
     Quirks:
@@ -59,11 +59,11 @@ def no_second_chance(asked: Asked, load: ClusterLoad, chosen: int) -> bool:
         apache/pulsar 3.0.0 to 5.0.0-M1, extensions/ExtensibleLoadManagerImpl.java
         selectAsync; read.
     """
-    del asked, load, chosen
+    del request, load, chosen
     return False
 
 
-def _chance(asked: Asked, usage: Floats, chosen: int) -> bool:
+def _chance(request: Request, usage: Floats, chosen: int) -> bool:
     if not 0 <= chosen < usage.size:
         raise UnreportedCandidateError(0, chosen, None)
-    return bool(usage[chosen] > asked.settings.overloaded_threshold)
+    return bool(usage[chosen] > request.settings.overloaded_threshold)

@@ -45,7 +45,7 @@ def parse_version(text: str) -> Version:
 
 
 def compare(one: Version, other: Version) -> int:
-    """Compare two versions; negative if the first is older."""
+    """Return how two versions compare; negative if the first is older."""
     if one.numbers != other.numbers:
         return -1 if one.numbers < other.numbers else 1
     return _compare_identifiers(one.pre_release, other.pre_release)

@@ -46,7 +46,7 @@ LOAD_DATA: Mapping[tuple[str, str], LoadData] = {
 
 
 def load_data(load_manager: str, release: str) -> LoadData | None:
-    """Look up a load manager's bookkeeping in a release; None if it is not known.
+    """Return a load manager's bookkeeping in a release; None if it is not known.
 
     Args:
         load_manager: simple name of Pulsar's class.

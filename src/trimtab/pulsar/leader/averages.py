@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from trimtab.pulsar.leader.bundle_rows import BundleRows
 from trimtab.pulsar.leader.feed import Turn, are_at_rest, feed, turns
-from trimtab.pulsar.leader.known import KnownBundles
 from trimtab.pulsar.leader.samples import Samples, Waiting
 from trimtab.pulsar.leader.time_average import (
     DEFAULT_STATS,
@@ -39,7 +39,7 @@ class Average:
     number: Ints
 
     def part(self, rows: Ints | slice) -> Average:
-        """Take some of them."""
+        """Return some of them."""
         return Average(
             self.short_samples[rows],
             self.short[rows],
@@ -101,7 +101,7 @@ class LeaderAverages:
     #: The averages of a thousand samples are kept too; without them they are NaN.  Few
     #: strategies read them, and to feed them is as much work as to feed the short ones.
     keeps_long: bool = True
-    bundles: KnownBundles = field(default_factory=KnownBundles)
+    bundles: BundleRows = field(default_factory=BundleRows)
     #: Bundles with averages in the metadata store, in the order in which they got them → row.
     stored: dict[str, int] = field(default_factory=dict)
     #: Grows whenever anything changes.
@@ -223,7 +223,7 @@ class LeaderAverages:
         return self._now.short.take(rows, axis=1).T
 
     def bundle_data(self) -> BundleData | None:
-        """Lay out what is known, as strategies read it; None without long-term averages."""
+        """Return what is known, as strategies read it; None without long-term averages."""
         if not self.keeps_long:
             return None
         if self._shown is None or self._shown[0] != self.version:
@@ -330,9 +330,9 @@ class LeaderAverages:
     def _make_room(self, count: int) -> None:
         if count <= self.reported.size:
             return
-        size, held = max(16, 2 * count), self.reported.size
+        size, old_size = max(16, 2 * count), self.reported.size
         self._now, self._store = self._now.enlarged(size), self._store.enlarged(size)
-        more = size - held
+        more = size - old_size
         self._sample = np.pad(self._sample, ((0, 0), (0, more)))
         self._since = np.pad(self._since, (0, more))
         self._moving = np.pad(self._moving, ((0, 0), (0, more)))

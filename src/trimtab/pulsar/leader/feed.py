@@ -26,7 +26,7 @@ class Turn:
 
 
 def turns(new: Samples, since: Ints, until: int) -> Iterator[Turn]:
-    """Lay out what rows are fed: their first sample, then their second.
+    """Yield what rows are fed: their first sample, then their second.
 
     Args:
         new: the samples.
@@ -98,6 +98,6 @@ def _longest_first(times: Ints) -> Ints:
 
 
 def _together(times: Ints) -> list[int]:
-    """Say for one feeding after the other how many take part."""
+    """Return for one feeding after the other how many take part."""
     together: list[int] = (times.size - np.cumsum(np.bincount(times)))[:-1].tolist()
     return together

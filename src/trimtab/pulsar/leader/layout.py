@@ -19,7 +19,7 @@ class Listed:
 
 
 def listed(rows: Sequence[Ints]) -> Listed:
-    """Lay out the rows of each broker's bundles, broker by broker in `LeaderView.order`."""
+    """Return the rows of each broker's bundles, broker by broker in `LeaderView.order`."""
     sizes = np.array([mine.size for mine in rows], np.int64)
     empty = np.empty(0, np.int64)
     return Listed(np.concatenate([empty, *rows]), np.repeat(np.arange(sizes.size), sizes))

@@ -41,7 +41,7 @@ def cluster_load(view: LeaderView, is_system: Callable[[str], bool]) -> ClusterL
 
 
 def _walked(view: LeaderView, is_system: Callable[[str], bool]) -> Walked:
-    """Order the bundles that are reported and known as a shedder walks them."""
+    """Return the bundles that are reported and known in the order of a shedder's walk."""
     averages, listed = view.averages, view.listed()
     ranked = _pool(view, is_system)
     rank = np.full(len(averages.bundles.at), -1)
@@ -55,7 +55,7 @@ def _walked(view: LeaderView, is_system: Callable[[str], bool]) -> Walked:
 
 
 def _pool(view: LeaderView, is_system: Callable[[str], bool]) -> Ints:
-    """Order what is known as the copy of the leader's map is walked that shedders get."""
+    """Return what is known as the copy of the leader's map is walked that shedders get."""
     averages = view.averages
     names = list(averages.bundles.known)
     rows = np.fromiter(averages.bundles.known.values(), np.int64, len(names))

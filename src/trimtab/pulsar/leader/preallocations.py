@@ -60,22 +60,22 @@ class PreallocatedBundles:
                 del self.by_broker[broker]
 
     def laid_out(self, place: Mapping[str, int]) -> Preallocations:
-        """Lay out what was given, in the order in which the leader's maps are walked.
+        """Return what was given, in the order in which the leader's maps are walked.
 
         Args:
             place: broker → its position in that order.
         """
-        found = []
+        entries = []
         averages = self.averages
         for broker in sorted(self.by_broker.keys() & place.keys(), key=place.__getitem__):
-            i, given = place[broker], self.by_broker[broker]
-            for bundle in concurrent_hash_map_order(given):
-                rates = given[bundle].long_rates
+            i, bundles = place[broker], self.by_broker[broker]
+            for bundle in concurrent_hash_map_order(bundles):
+                rates = bundles[bundle].long_rates
                 row = averages.bundles.known.get(bundle)
-                if row is not None and averages.bundles.numbers[row] == given[bundle].number:
+                if row is not None and averages.bundles.numbers[row] == bundles[bundle].number:
                     rates = self._now(row).long_rates
-                found.append((i, *rates))
-        rows = np.array(found, np.float64).reshape(-1, 3)
+                entries.append((i, *rates))
+        rows = np.array(entries, np.float64).reshape(-1, 3)
         return Preallocations(rows[:, 0].astype(np.int64), rows[:, 1], rows[:, 2])
 
     def _now(self, row: int) -> Preallocated:

@@ -87,7 +87,7 @@ def _is_written(change_percent: Floats, age_s: Floats, settings: LoadManagerSett
 
 
 def _changes_percent(written: Measured, current: Measured) -> Floats:
-    """Compute (4, n_brokers): change of messages/s, bytes/s and bundles in percent, usage."""
+    """Return (4, n_brokers): change of messages/s, bytes/s and bundles in percent, usage."""
     with np.errstate(all="ignore"):
         return np.array(
             [
@@ -103,7 +103,7 @@ def _changes_percent(written: Measured, current: Measured) -> Floats:
 
 
 def _sum(measured: Measured, column: int) -> Floats:
-    """Add what comes in and what goes out."""
+    """Return the sum of what comes in and what goes out."""
     total: Floats = measured.totals[:, column] + measured.totals[:, column + 1]
     return total
 

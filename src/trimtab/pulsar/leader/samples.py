@@ -48,11 +48,11 @@ class Waiting:
         self.size += rows.size
 
     def before(self, feedings: int) -> Samples:
-        """Show what came before a feeding."""
+        """Return what came before a feeding."""
         return _together(self._pending[: self._count(feedings)])
 
     def take(self, feedings: int) -> Iterator[tuple[Samples, int]]:
-        """Take what came before a feeding part by part, each with the feedings over by its end.
+        """Yield what came before a feeding part by part, each with the feedings over by its end.
 
         One part comes at least; what came later goes on waiting.
         """

@@ -22,7 +22,7 @@ _LEFT = {
 
 
 def averaged(average: Floats, samples: Ints | int, sample: Floats) -> Floats:
-    """Take one more sample into averages.
+    """Return averages after one more sample.
 
     Args:
         average: (…, 4) so far.

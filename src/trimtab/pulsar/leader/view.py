@@ -91,7 +91,7 @@ class LeaderView:
 
     @property
     def reports(self) -> Mapping[str, Report]:
-        """The newest report of each broker."""
+        """Return the newest report of each broker."""
         return self._reports
 
     def take(self, report: Report) -> None:
@@ -156,8 +156,8 @@ class LeaderView:
         self.averages.feed()
         if self._doubled:
             self._feed_doubled()
-        if given := self.preallocated.by_broker:
-            reported = {it: set(self._reports[it].bundles) for it in given if it in self._reports}
+        if brokers := self.preallocated.by_broker:
+            reported = {it: set(self._reports[it].bundles) for it in brokers if it in self._reports}
             self.preallocated.take_back(self.own, reported)
 
     def store(self, bundles: tuple[str, ...], averages: Average) -> None:
@@ -258,7 +258,7 @@ class LeaderView:
         return self._columns
 
     def long_rates(self) -> tuple[Floats, Floats] | tuple[None, None]:
-        """Add up the long-term rates of brokers' bundles (Pulsar: `TimeAverageBrokerData`).
+        """Return the sums of brokers' bundles' long-term rates (Pulsar: `TimeAverageBrokerData`).
 
         Without long-term averages there are none.
         """
@@ -301,7 +301,7 @@ class LeaderView:
     # -------------------------------------------------------------- how it keeps it
 
     def _laid_out(self, brokers: Collection[str]) -> BrokerColumns:
-        """Lay out what some brokers say of themselves, in their order."""
+        """Return what some brokers say of themselves, in their order."""
         reports = [self._reports[broker] for broker in brokers]
         return BrokerColumns(
             usage=np.array([report.usage for report in reports]).reshape(-1, 5),
@@ -342,11 +342,11 @@ class LeaderView:
     def _meet_reported(self) -> None:
         """Make averages of what is reported and not known, in the order of the walk."""
         rank = self.rank()
-        found = []
+        walk = []
         for row in self._unmet:
-            broker, place = min(self._holders[row].items(), key=lambda held: rank[held[0]])
-            found.append((rank[broker], place, self._reports[broker].measured[place]))
-        for _, _, bundle in sorted(found):
+            broker, place = min(self._holders[row].items(), key=lambda holding: rank[holding[0]])
+            walk.append((rank[broker], place, self._reports[broker].measured[place]))
+        for _, _, bundle in sorted(walk):
             self.averages.meet(bundle)
         self._unmet.clear()
 

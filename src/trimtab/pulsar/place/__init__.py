@@ -89,13 +89,13 @@ class Placer(Protocol[Memory, Settings_contra]):
 
 
 def _unremembered(memory: Memory, bundle: str, broker: str) -> Memory:
-    """Remember nothing of a draw."""
+    """Return a memory in which nothing of a draw is remembered."""
     del bundle, broker
     return memory
 
 
 def _no_bar(placement: Placement, settings: object) -> float:
-    """Say that no score decides alone."""
+    """Return no bar: no score decides alone."""
     del placement, settings
     return math.nan
 
@@ -131,7 +131,7 @@ class PlacerEntry(Generic[Memory, Settings]):
 
     @property
     def remembers_draws(self) -> bool:
-        """Whether what comes next hangs on who was drawn."""
+        """Return whether what comes next hangs on who was drawn."""
         return self.drawn is not _unremembered
 
 
@@ -196,7 +196,7 @@ PLACERS: Mapping[tuple[str, str], PlacerEntry[Any, Any]] = {
 
 
 def placer(name: str, release: str) -> PlacerEntry[Any, Any] | None:
-    """Look up the placer that a class was in a release; None if it is not known.
+    """Return the placer that a class was in a release; None if it is not known.
 
     Args:
         name: simple name of Pulsar's class.
@@ -249,7 +249,7 @@ EXTENSIBLE_PLACERS: Mapping[tuple[str, str], ExtensiblePlacerEntry] = {
 
 
 def extensible_placer(name: str, release: str) -> ExtensiblePlacerEntry | None:
-    """Look up the extensible load manager's placer of a name; None if it is not known.
+    """Return the extensible load manager's placer of a name; None if it is not known.
 
     Args:
         name: as in EXTENSIBLE_PLACERS.

@@ -140,17 +140,17 @@ def avg_shedder_5_0(
 
 
 def planned_by_value(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
-    """Look up where a bundle is to go, in releases whose plans belong to averages."""
+    """Return where a bundle is to go, in releases whose plans belong to averages."""
     return destination(noticed(memory.plans, load.bundle_data, BY_VALUE), bundle, BY_VALUE)
 
 
 def planned_by_identity(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
-    """Look up the same in releases whose plans belong to one object each."""
+    """Return the same in releases whose plans belong to one object each."""
     return destination(noticed(memory.plans, load.bundle_data, BY_IDENTITY), bundle, BY_IDENTITY)
 
 
 def planned_by_name(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
-    """Look up the same in releases whose plans belong to names."""
+    """Return the same in releases whose plans belong to names."""
     del load
     return memory.pending[bundle][1] if bundle in memory.pending else None
 
@@ -194,7 +194,7 @@ def _check_known(load: ClusterLoad, candidates: Ints, memory: AvgShedderMemory) 
 
 
 def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
-    """Weigh usage, in points of percent; NaN for brokers that are known by name alone."""
+    """Return usage, weighed, in points of percent; NaN for brokers that are known by name alone."""
     scores = np.full(len(load.brokers), np.nan)
     with np.errstate(all="ignore"):
         reported = weighted_usage(load, settings.weights) * 100

@@ -96,7 +96,7 @@ def _chosen(
     usage: Floats,
     settings: LeastLongTermMessageRateSettings,
 ) -> Placement:
-    """Choose the candidates of the lowest score."""
+    """Return the candidates of the lowest score."""
     is_unreported = (candidates < 0) | (candidates >= len(load.brokers))
     if is_unreported.any():
         index = int(np.argmax(is_unreported))
@@ -112,7 +112,7 @@ def _chosen(
 
 
 def _rates(load: ClusterLoad) -> Floats:
-    """Add up each broker's messages/s, on it and on their way to it."""
+    """Return each broker's messages/s, on it and on their way to it."""
     if load.long_rate_in is None or load.long_rate_out is None:
         raise ValueError("the load has no long-term rates: expected ClusterLoad.long_rate_in")
     coming = np.zeros(len(load.brokers))

@@ -100,7 +100,7 @@ def least_resource_usage_with_weight_bar(
 def _scores(
     load: ClusterLoad, history: History, settings: LeastResourceUsageWithWeightSettings
 ) -> Floats:
-    """Smooth the usage of every broker by one step, but for those that do nothing."""
+    """Return every broker's usage, smoothed by one step, but for those that do nothing."""
     usage = weighted_usage(load, settings.weights)
     after = smoothed(history, load.brokers, usage, settings.history_share)
     is_silent = (load.rate_in == 0) & (load.rate_out == 0)

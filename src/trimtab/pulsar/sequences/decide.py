@@ -86,17 +86,17 @@ def decide(sequence: Sequence) -> Iterator[Decided]:
         FieldError: a round names what is not there.
     """
     run = _Run(sequence)
-    for asked in sequence.rounds:
-        yield run.round(asked)
+    for round_ in sequence.rounds:
+        yield run.round(round_)
 
 
 def settings_of(sequence: Sequence) -> Any:  # noqa: ANN401  # every strategy has its own settings
-    """Read the settings that a sequence's strategy goes by."""
+    """Return the settings that a sequence's strategy goes by."""
     return entry_of(sequence).settings(sequence.conf, sequence.release)
 
 
 def entry_of(sequence: Sequence) -> ShedderEntry[Any, Any] | PlacerEntry[Any, Any]:
-    """Find what both roles of a sequence's class share."""
+    """Return what both roles of a sequence's class share."""
     entry = shedder(sequence.strategy, sequence.release) or placer(
         sequence.strategy, sequence.release
     )
@@ -106,7 +106,7 @@ def entry_of(sequence: Sequence) -> ShedderEntry[Any, Any] | PlacerEntry[Any, An
 
 
 def result(sequence: Sequence, rounds: Iterable[Decided]) -> Mapping[str, object]:
-    """Lay a sequence's decisions out in the words of the recorded decisions."""
+    """Return a sequence's decisions in the words of the recorded decisions."""
     ignored = {"conf_ignored": list(sequence.ignored)} if sequence.ignored else {}
     is_planner = _is_planner(sequence)
     results = [_round_result(decided, is_planner) for decided in rounds]
@@ -133,14 +133,14 @@ class _Run:
         self.maps = LeaderMaps(self.sequence.release)
         self.is_planner = _is_planner(self.sequence)
 
-    def round(self, asked: Round) -> Decided:
+    def round(self, round_: Round) -> Decided:
         """Apply what changed, then decide."""
-        self.maps.update(asked)
-        if asked.active_brokers is not None:
-            self.memory = entry_of(self.sequence).forget(self.memory, asked.active_brokers)
+        self.maps.update(round_)
+        if round_.active_brokers is not None:
+            self.memory = entry_of(self.sequence).forget(self.memory, round_.active_brokers)
         load = self.maps.load()
-        shed = self._shed(load) if asked.sheds else None
-        selected = tuple(self._selected(load, asked, i) for i in range(len(asked.selections)))
+        shed = self._shed(load) if round_.sheds else None
+        selected = tuple(self._selected(load, round_, i) for i in range(len(round_.selections)))
         return Decided(load, shed, selected)
 
     def _shed(self, load: ClusterLoad) -> Shed:
@@ -157,7 +157,7 @@ class _Run:
         return Shed(decision, unloads, error, state)
 
     def _walked(self, load: ClusterLoad, unloads: Iterable[Unload]) -> tuple[Unload, ...]:
-        """Order what is unloaded as the leader walks it, with the destination that it finds."""
+        """Return unloads in the order of the leader's walk, with the destination that it finds."""
         groups: dict[str, list[Unload]] = {}
         # AvgShedder makes a new map each round; the others clear theirs, which keeps its size.
         if self.is_planner:
@@ -169,11 +169,11 @@ class _Run:
         walked = [unload for source in self.sources.walk() for unload in groups[source]]
         return tuple(replace(u, target=self._planned(load, u.bundle)) for u in walked)
 
-    def _selected(self, load: ClusterLoad, asked: Round, index: int) -> Selected:
-        selection = asked.selections[index]
-        candidates = _walked_candidates(asked, index)
+    def _selected(self, load: ClusterLoad, round_: Round, index: int) -> Selected:
+        selection = round_.selections[index]
+        candidates = _walked_candidates(round_, index)
         if self.is_planner and not self.maps.knows(selection.bundle):
-            where = asked.where.at("select", index, "bundle", value=selection.bundle)
+            where = round_.where.at("select", index, "bundle", value=selection.bundle)
             raise where.wrong("a bundle that has bundle_data")
         if self.has_drawn:
             return Selected(selection, candidates, None, (), None, None, {}, is_after_draw=True)
@@ -207,14 +207,14 @@ class _Run:
         return placement, None
 
     def _planned(self, load: ClusterLoad, bundle: str) -> str | None:
-        """Ask where a bundle is planned to go."""
+        """Return where a bundle is planned to go."""
         entry = placer(self.sequence.strategy, self.sequence.release)
         if entry is None or entry.planned is None:
             return None
         return entry.planned(load, bundle, self.memory)
 
     def _names(self, load: ClusterLoad, candidates: Iterable[str]) -> tuple[str, ...]:
-        """Name the brokers of the load, and those that the class knows without a report."""
+        """Return the brokers of the load, and those that the class knows without a report."""
         if not self._placer().is_by_name:
             return load.brokers
         return tuple(dict.fromkeys((*load.brokers, *candidates)))
@@ -231,55 +231,55 @@ def _is_planner(sequence: Sequence) -> bool:
     return entry is not None and entry.planned is not None
 
 
-def _walked_candidates(asked: Round, index: int) -> tuple[str, ...]:
-    """Order candidates as a new HashSet walks them, unless the order is given."""
-    candidates = asked.selections[index].candidates
-    given = asked.orders.candidates[index : index + 1]
-    if not given or given[0] is None:
+def _walked_candidates(round_: Round, index: int) -> tuple[str, ...]:
+    """Return candidates as a new HashSet walks them, unless the order is given."""
+    candidates = round_.selections[index].candidates
+    orders = round_.orders.candidates[index : index + 1]
+    if not orders or orders[0] is None:
         return hash_map_order(candidates)
-    where = asked.orders.where.at("candidate_orders", index)
-    return same_names(where, given[0], tuple(dict.fromkeys(candidates)))
+    where = round_.orders.where.at("candidate_orders", index)
+    return same_names(where, orders[0], tuple(dict.fromkeys(candidates)))
 
 
 # ------------------------------------------------------------------ the words of the vectors
 
 
 def _round_result(decided: Decided, is_planner: bool) -> Mapping[str, object]:
-    found: dict[str, object] = {}
+    answer: dict[str, object] = {}
     if decided.shed is not None:
-        found.update(_shed_result(decided.load, decided.shed))
+        answer.update(_shed_result(decided.load, decided.shed))
     if decided.selected:
-        found["select"] = [_selected_result(s, is_planner) for s in decided.selected]
-    return found
+        answer["select"] = [_selected_result(s, is_planner) for s in decided.selected]
+    return answer
 
 
 def _shed_result(load: ClusterLoad, shed: Shed) -> Mapping[str, object]:
     if shed.decision is None:
         return {"error": shed.error, "state": shed.state}
-    found: dict[str, object] = {"unload": [[u.source, u.bundle] for u in shed.unloads]}
+    answer: dict[str, object] = {"unload": [[u.source, u.bundle] for u in shed.unloads]}
     if targets := [unload.target for unload in shed.unloads if unload.target is not None]:
-        found["dest"] = targets
+        answer["dest"] = targets
     reasons = dict(zip(load.brokers, map(str, shed.decision.reasons), strict=True))
-    return {**found, "state": shed.state, "reasons": reasons}
+    return {**answer, "state": shed.state, "reasons": reasons}
 
 
 def _selected_result(selected: Selected, is_planner: bool) -> Mapping[str, object]:
     if selected.is_after_draw:
         return {"after_random": True}
-    found: dict[str, object] = {}
+    answer: dict[str, object] = {}
     if selected.candidates != selected.asked.candidates:
-        found["candidate_order"] = list(selected.candidates)
+        answer["candidate_order"] = list(selected.candidates)
     is_drawn = is_planner and (selected.placement is None or selected.placement.is_fallback)
     if selected.best:
         is_all = selected.best == selected.candidates
-        found["set"] = "all" if is_all else list(selected.best)
+        answer["set"] = "all" if is_all else list(selected.best)
     if selected.error is None or is_planner:
         is_certain = len(selected.best) == 1 and not is_drawn
-        found["placed"] = selected.best[0] if is_certain else None
+        answer["placed"] = selected.best[0] if is_certain else None
     if is_planner:
-        found["planned"] = selected.planned
+        answer["planned"] = selected.planned
     if is_drawn:
-        found["random"] = True
+        answer["random"] = True
     if selected.error is not None:
-        found["error"] = selected.error
-    return {**found, **selected.state}
+        answer["error"] = selected.error
+    return {**answer, **selected.state}

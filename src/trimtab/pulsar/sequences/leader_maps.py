@@ -75,25 +75,25 @@ class LeaderMaps:
     _given_brokers: tuple[str, ...] = ()
     _given_bundles: tuple[str, ...] = ()
 
-    def update(self, asked: Round) -> None:
-        """Change what a round changes.
+    def update(self, round_: Round) -> None:
+        """Change what a round round_.
 
         Raises:
             FieldError: the round names what is not there.
         """
-        for name, report in asked.brokers.items():
+        for name, report in round_.brokers.items():
             self._report(name, report)
-        for name, averages in asked.bundle_data.items():
+        for name, averages in round_.bundle_data.items():
             self._average(name, averages)
-        if asked.recently_unloaded is not None:
-            self._recent = asked.recently_unloaded
-        if asked.preallocated is not None:
-            self._preallocate(asked, asked.preallocated)
-        if asked.orders.brokers is not None:
-            where = asked.orders.where.at("broker_order")
-            self._given_brokers = same_names(where, asked.orders.brokers, self._brokers)
-        if asked.orders.bundles is not None:
-            self._given_bundles = asked.orders.bundles
+        if round_.recently_unloaded is not None:
+            self._recent = round_.recently_unloaded
+        if round_.preallocated is not None:
+            self._preallocate(round_, round_.preallocated)
+        if round_.orders.brokers is not None:
+            where = round_.orders.where.at("broker_order")
+            self._given_brokers = same_names(where, round_.orders.brokers, self._brokers)
+        if round_.orders.bundles is not None:
+            self._given_bundles = round_.orders.bundles
 
     def knows(self, bundle: str) -> bool:
         """Return whether a bundle has averages."""
@@ -110,7 +110,7 @@ class LeaderMaps:
         return self._brokers[broker].preallocated.walk()
 
     def load(self) -> ClusterLoad:
-        """Lay everything out as arrays."""
+        """Return everything as arrays."""
         brokers = self._broker_order()
         reports = [self._brokers[name].report for name in brokers]
         listed = self._listed(reports)
@@ -162,27 +162,27 @@ class LeaderMaps:
             self._bundle_keys.put(name)
         self._bundles[name].change(averages)
 
-    def _preallocate(self, asked: Round, preallocated: Mapping[str, tuple[str, ...]]) -> None:
+    def _preallocate(self, round_: Round, preallocated: Mapping[str, tuple[str, ...]]) -> None:
         """Replace what is on its way to all brokers."""
         for broker in self._brokers.values():
             broker.preallocated.clear()
             broker.preallocated_data = ()
         for name, bundles in preallocated.items():
             if name not in self._brokers:
-                raise asked.where.at("preallocated", value=name).wrong("a broker of the round")
+                raise round_.where.at("preallocated", value=name).wrong("a broker of the round")
             for i, bundle in enumerate(bundles):
                 if bundle not in self._bundles:
-                    where = asked.where.at("preallocated", name, i, value=bundle)
+                    where = round_.where.at("preallocated", name, i, value=bundle)
                     raise where.wrong("a bundle that has bundle_data")
                 self._brokers[name].preallocated.put(bundle)
             walked = self.walked_preallocations(name)
-            if name in asked.orders.preallocated:
-                where = asked.orders.where.at("prealloc_order", name)
-                walked = same_names(where, asked.orders.preallocated[name], walked)
+            if name in round_.orders.preallocated:
+                where = round_.orders.where.at("prealloc_order", name)
+                walked = same_names(where, round_.orders.preallocated[name], walked)
             self._brokers[name].preallocated_data = tuple(self._bundles[b] for b in walked)
 
     def _broker_order(self) -> tuple[str, ...]:
-        """Take the order that was given, as long as it is of these brokers."""
+        """Return the order that was given, as long as it is of these brokers."""
         if self._given_brokers and self._given_brokers_hold():
             return self._given_brokers
         return self._broker_keys.walk()
@@ -191,7 +191,7 @@ class LeaderMaps:
         return set(self._given_brokers) == self._brokers.keys()
 
     def _listed(self, reports: Sequence[Report]) -> list[tuple[str, int]]:
-        """List (bundle, broker) in the order of the copy that is made for shedding."""
+        """Return (bundle, broker) in the order of the copy that is made for shedding."""
         listed = [(name, i) for i, report in enumerate(reports) for name in report.bundles]
         order = self._given_bundles
         # An order is given for rounds in which it matters; in others bundles may have come.
@@ -225,12 +225,12 @@ class LeaderMaps:
         )
 
 
-def same_names(where: Field, given: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
-    """Take an order that was given if it is one of these names.
+def same_names(where: Field, order: tuple[str, ...], names: Collection[str]) -> tuple[str, ...]:
+    """Return an order that was given if it is one of these names.
 
     Raises:
         FieldError: it names others, or some twice, or not all.
     """
-    if len(given) != len(names) or set(given) != set(names):
-        raise where.at(value=list(given)).wrong(f"each of these once: {', '.join(names)}")
-    return given
+    if len(order) != len(names) or set(order) != set(names):
+        raise where.at(value=list(order)).wrong(f"each of these once: {', '.join(names)}")
+    return order

@@ -140,11 +140,11 @@ class Sequence:
 
 def sequence(value: object, release: str | None = None, strategy: str | None = None) -> Sequence:
     """Read a sequence of the modular load manager; see `any_sequence`."""
-    found = any_sequence(value, release, strategy)
-    if isinstance(found, ExtensibleSequence):
-        where = Field(found.strategy, ("strategy",))
+    result = any_sequence(value, release, strategy)
+    if isinstance(result, ExtensibleSequence):
+        where = Field(result.strategy, ("strategy",))
         raise where.wrong("a strategy of the modular load manager")
-    return found
+    return result
 
 
 def any_sequence(
@@ -164,28 +164,28 @@ def any_sequence(
         FieldError: something is missing, misspelt, of a wrong type or unknown.
     """
     overrides = {"version": ("--release", release), "strategy": ("--strategy", strategy)}
-    given = {k: Field(v, (option,)) for k, (option, v) in overrides.items() if v is not None}
-    needed = ["id", "rounds", *(key for key in overrides if key not in given)]
-    optional = ["conf", "orders", "role", *given, *_NOTES]
-    found = {**Field(value).members(needed, optional), **given}
-    version = known_release(found["version"])
-    name = known_strategy(found["strategy"], version)
-    if "role" in found and found["role"].text() not in ("place", "shed"):
-        raise found["role"].wrong("'shed' or 'place'")
-    conf, ignored = _conf(found.get("conf", Field({})), version)
+    replacements = {k: Field(v, (option,)) for k, (option, v) in overrides.items() if v is not None}
+    needed = ["id", "rounds", *(key for key in overrides if key not in replacements)]
+    optional = ["conf", "orders", "role", *replacements, *_NOTES]
+    members = {**Field(value).members(needed, optional), **replacements}
+    version = known_release(members["version"])
+    name = known_strategy(members["strategy"], version)
+    if "role" in members and members["role"].text() not in ("place", "shed"):
+        raise members["role"].wrong("'shed' or 'place'")
+    conf, ignored = _conf(members.get("conf", Field({})), version)
     if _is_extensible(name, version):
-        if "orders" in found:
-            raise found["orders"].wrong("none: the orders of this load manager are computed")
+        if "orders" in members:
+            raise members["orders"].wrong("none: the orders of this load manager are computed")
         of_extensible = tuple(
-            _extensible_round(item, name, version) for item in found["rounds"].items()
+            _extensible_round(item, name, version) for item in members["rounds"].items()
         )
-        return ExtensibleSequence(found["id"].text(), name, version, conf, ignored, of_extensible)
-    places = [_order_place(found.get("orders"), i) for i in range(_length(found["rounds"]))]
-    if "orders" in found and _length(found["orders"]) != len(places):
-        raise found["orders"].wrong(f"a list of {len(places)}, one a round")
-    rounds = zip(found["rounds"].items(), places, strict=True)
+        return ExtensibleSequence(members["id"].text(), name, version, conf, ignored, of_extensible)
+    places = [_order_place(members.get("orders"), i) for i in range(_length(members["rounds"]))]
+    if "orders" in members and _length(members["orders"]) != len(places):
+        raise members["orders"].wrong(f"a list of {len(places)}, one a round")
+    rounds = zip(members["rounds"].items(), places, strict=True)
     return Sequence(
-        id=found["id"].text(),
+        id=members["id"].text(),
         strategy=name,
         release=version,
         conf=conf,
@@ -195,7 +195,7 @@ def any_sequence(
 
 
 def known_release(release: Field) -> str:
-    """Take a release, or a release line.
+    """Return the release or release line that a field names.
 
     Raises:
         FieldError: it is none, or too old.
@@ -208,7 +208,7 @@ def known_release(release: Field) -> str:
 
 
 def known_strategy(strategy: Field, release: str | None = None) -> str:
-    """Take a strategy that a release has; without one, that any release has.
+    """Return a strategy that a release has; without one, that any release has.
 
     Raises:
         FieldError: there is none of that name.
@@ -239,27 +239,27 @@ def _length(items: Field) -> int:
 
 
 def _order_place(orders: Field | None, index: int) -> Field:
-    """Find what is given of one round's orders; nothing if there is none."""
-    given = () if orders is None else tuple(orders.items())
-    return given[index] if index < len(given) else Field({})
+    """Return what is given of one round's orders; nothing if there is none."""
+    places = () if orders is None else tuple(orders.items())
+    return places[index] if index < len(places) else Field({})
 
 
 def _round(item: Field, order: Field, name: str, release: str) -> Round:
-    """Read a round of a strategy in a release."""
-    found = item.members((), _ROUND)
-    sheds = "shed" in found and found["shed"].flag()
+    """Return a round of a strategy in a release."""
+    members = item.members((), _ROUND)
+    sheds = "shed" in members and members["shed"].flag()
     if sheds and shedder(name, release) is None:
-        raise found["shed"].wrong(f"false: {name} does not shed")
-    selections = _optional(found, "select", _selections) or ()
+        raise members["shed"].wrong(f"false: {name} does not shed")
+    selections = _optional(members, "select", _selections) or ()
     if selections and placer(name, release) is None:
-        raise found["select"].wrong(f"none: {name} does not place")
+        raise members["select"].wrong(f"none: {name} does not place")
     return Round(
         where=item,
-        brokers=_optional(found, "brokers", _reports) or {},
-        bundle_data=_optional(found, "bundle_data", _bundle_data) or {},
-        recently_unloaded=_optional(found, "recently_unloaded", _set),
-        preallocated=_optional(found, "preallocated", _lists),
-        active_brokers=_optional(found, "active_brokers", Field.names),
+        brokers=_optional(members, "brokers", _reports) or {},
+        bundle_data=_optional(members, "bundle_data", _bundle_data) or {},
+        recently_unloaded=_optional(members, "recently_unloaded", _set),
+        preallocated=_optional(members, "preallocated", _lists),
+        active_brokers=_optional(members, "active_brokers", Field.names),
         sheds=sheds,
         selections=selections,
         orders=_orders(order),
@@ -267,18 +267,20 @@ def _round(item: Field, order: Field, name: str, release: str) -> Round:
 
 
 def _extensible_round(item: Field, name: str, release: str) -> ExtensibleRound:
-    """Read a round of a strategy of the extensible load manager in a release."""
-    found = extensible_round(item)
-    if found.sheds and extensible_shedder(name, release) is None:
+    """Return a round of a strategy of the extensible load manager in a release."""
+    round_ = extensible_round(item)
+    if round_.sheds and extensible_shedder(name, release) is None:
         raise item.at("shed", value=True).wrong(f"false: {name} does not shed")
-    if found.selections and extensible_placer(name, release) is None:
-        count = [None] * len(found.selections)
+    if round_.selections and extensible_placer(name, release) is None:
+        count = [None] * len(round_.selections)
         raise item.at("select", value=count).wrong(f"none: {name} does not place")
-    return found
+    return round_
 
 
-def _optional(found: Mapping[str, Field], key: str, read: Callable[[Field], Value]) -> Value | None:
-    return read(found[key]) if key in found else None
+def _optional(
+    members: Mapping[str, Field], key: str, read: Callable[[Field], Value]
+) -> Value | None:
+    return read(members[key]) if key in members else None
 
 
 def _set(names: Field) -> frozenset[str]:
@@ -294,15 +296,16 @@ def _reports(brokers: Field) -> Mapping[str, Report | None]:
 
 
 def _report(report: Field) -> Report:
-    found = report.members(("bundles",), (*_RESOURCES, *_TOTALS, "longTerm"))
+    members = report.members(("bundles",), (*_RESOURCES, *_TOTALS, "longTerm"))
     pair = "[usage, limit]"
     return Report(
         resources=tuple(
-            found[name].numbers((2,), pair) if name in found else _UNREPORTED for name in _RESOURCES
+            members[name].numbers((2,), pair) if name in members else _UNREPORTED
+            for name in _RESOURCES
         ),
-        totals=tuple(found[name].number() if name in found else 0.0 for name in _TOTALS),
-        bundles=tuple(dict.fromkeys(found["bundles"].names())),
-        long_term=_optional(found, "longTerm", _rates) or (0.0, 0.0),
+        totals=tuple(members[name].number() if name in members else 0.0 for name in _TOTALS),
+        bundles=tuple(dict.fromkeys(members["bundles"].names())),
+        long_term=_optional(members, "longTerm", _rates) or (0.0, 0.0),
     )
 
 
@@ -315,8 +318,8 @@ def _bundle_data(bundles: Field) -> Mapping[str, Averages | None]:
 
 
 def _averages(averages: Field) -> Averages:
-    found = averages.members(("short",), ("long",))
-    return Averages(_average(found["short"]), _optional(found, "long", _average))
+    members = averages.members(("short",), ("long",))
+    return Averages(_average(members["short"]), _optional(members, "long", _average))
 
 
 def _average(average: Field) -> tuple[float, ...]:
@@ -325,21 +328,21 @@ def _average(average: Field) -> tuple[float, ...]:
 
 
 def _selections(selections: Field) -> tuple[Selection, ...]:
-    found = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
-    return tuple(Selection(f["bundle"].text(), f["candidates"].names()) for f in found)
+    members = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
+    return tuple(Selection(f["bundle"].text(), f["candidates"].names()) for f in members)
 
 
 def _orders(orders: Field) -> Orders:
-    """Read what is given of a round's orders, in the form of its `expect`."""
-    found = orders.members((), (*_ORDERS, *_ANSWERS))
-    candidates = _optional(found, "candidate_orders", _candidate_orders)
+    """Return what is given of a round's orders, in the form of its `expect`."""
+    members = orders.members((), (*_ORDERS, *_ANSWERS))
+    candidates = _optional(members, "candidate_orders", _candidate_orders)
     if candidates is None:
-        candidates = _optional(found, "select", _orders_of_selections)
+        candidates = _optional(members, "select", _orders_of_selections)
     return Orders(
         where=orders,
-        brokers=_optional(found, "broker_order", Field.names),
-        bundles=_optional(found, "bundle_order", Field.names),
-        preallocated=_optional(found, "prealloc_order", _lists) or {},
+        brokers=_optional(members, "broker_order", Field.names),
+        bundles=_optional(members, "bundle_order", Field.names),
+        preallocated=_optional(members, "prealloc_order", _lists) or {},
         candidates=candidates or (),
     )
 
@@ -349,25 +352,25 @@ def _candidate_orders(orders: Field) -> tuple[tuple[str, ...] | None, ...]:
 
 
 def _orders_of_selections(answers: Field) -> tuple[tuple[str, ...] | None, ...]:
-    found = (dict(answer.entries()) for answer in answers.items())
-    return tuple(_optional(answer, "candidate_order", Field.names) for answer in found)
+    entries = (dict(answer.entries()) for answer in answers.items())
+    return tuple(_optional(answer, "candidate_order", Field.names) for answer in entries)
 
 
 def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]]:
-    """Lay settings out as a broker.conf; name those that the release does not have.
+    """Return settings as of a broker.conf, and those that the release does not have.
 
     A key that the release has under its old spelling alone sets that one, unless that is
     given too.
     """
-    given = dict(conf.entries())
+    values = dict(conf.entries())
     texts: dict[str, str] = {}
     ignored = []
-    for name, value in given.items():
+    for name, value in values.items():
         if name not in KEYS:
             expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
             raise FieldError(value.path, shown(name), expected)
         text, key = conf_text(value, KEYS[name].kind), KEYS[name]
-        if key.default(release) is None and (not key.twin or key.twin in given):
+        if key.default(release) is None and (not key.twin or key.twin in values):
             ignored.append(name)
             continue
         known = name if key.default(release) is not None else key.twin
@@ -380,7 +383,7 @@ def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]
 
 
 def conf_text(value: Field, kind: Kind) -> str:
-    """Write a value as it would stand in broker.conf."""
+    """Return a value as it would stand in broker.conf."""
     if isinstance(value.value, str):
         return value.text()
     if isinstance(value.value, bool):

@@ -35,7 +35,7 @@ _RESOURCE_HEADINGS = ("cpu", "heap", "direct", "net in", "net out")
 
 
 def story(sequence: Sequence, rounds: Iterable[Decided]) -> Iterator[str]:
-    """Return a sequence line by line."""
+    """Return the story of a sequence, line by line."""
     settings = settings_of(sequence)
     yield f"{sequence.id}: {sequence.strategy} of Pulsar {sequence.release}"
     yield from (f"  {name}={text}" for name, text in sequence.conf.items())
@@ -106,7 +106,7 @@ def _verdicts(decision: Decision) -> list[str]:
 
 
 def _hits(load: ClusterLoad, shed: Shed) -> Iterator[Column]:
-    """Show the rounds counted so far, if the class counts any."""
+    """Yield the rounds counted so far, if the class counts any."""
     for key, heading in (("hit_low", "low hits"), ("hit_high", "high hits")):
         if key in shed.state:
             yield heading, [str(shed.state[key].get(name, "-")) for name in load.brokers]
@@ -150,7 +150,7 @@ def _told_selection(
 
 
 def _reported(load: ClusterLoad) -> Iterator[Column]:
-    """Show what brokers report: usage of each resource, traffic, bundles."""
+    """Yield what brokers report: usage of each resource, traffic, bundles."""
     yield "broker", list(load.brokers)
     with np.errstate(all="ignore"):
         percent = 100 * load.resource_usage / load.resource_limit
@@ -169,7 +169,7 @@ def _reported(load: ClusterLoad) -> Iterator[Column]:
 
 
 def _traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
-    """Add what goes in and out of each broker: messages/s, bytes/s."""
+    """Return what goes in and out of each broker: messages/s, bytes/s."""
     with np.errstate(all="ignore"):
         return load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
 
@@ -179,5 +179,5 @@ def _bundle_traffic(load: ClusterLoad, bundle: int) -> str:
     with np.errstate(all="ignore"):
         rate = float(traffic.rate_in[bundle] + traffic.rate_out[bundle])
         carried = float(traffic.throughput_in[bundle] + traffic.throughput_out[bundle])
-    told = [messages(rate)] * (rate != 0) + [mebibytes(carried)] * (carried != 0)
-    return ", ".join(told) or "no traffic"
+    rates = [messages(rate)] * (rate != 0) + [mebibytes(carried)] * (carried != 0)
+    return ", ".join(rates) or "no traffic"

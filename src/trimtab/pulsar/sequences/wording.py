@@ -18,7 +18,7 @@ Column: TypeAlias = tuple[str, list[str]]
 
 
 def told_rows(columns: Iterable[Column]) -> Iterator[str]:
-    """Align columns: names to the left, numbers to the right, words behind."""
+    """Yield aligned columns: names to the left, numbers to the right, words behind."""
     lines = zip(*([heading, *cells] for heading, cells in columns), strict=True)
     rows = [list(line) for line in lines]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
@@ -29,12 +29,12 @@ def told_rows(columns: Iterable[Column]) -> Iterator[str]:
 
 
 def beside(score: float, bar: float) -> str:
-    """Round a score for reading, unless it would be hard to tell from the bar."""
+    """Return a score rounded for reading, unless it would be hard to tell from the bar."""
     return repr(score) if abs(score - bar) < _HARD_TO_TELL else f"{score:.4f}"
 
 
 def told_bar(average: float, bar: float, scores: Floats) -> str:
-    """Name the bar, rounded unless a score would be hard to tell from it."""
+    """Return the bar, rounded unless a score would be hard to tell from it."""
     if bar == math.inf:
         return f"average {average:.4f}: nobody sheds"
     with np.errstate(all="ignore"):
@@ -43,10 +43,10 @@ def told_bar(average: float, bar: float, scores: Floats) -> str:
 
 
 def messages(rate: float) -> str:
-    """Write messages/s."""
+    """Return messages/s in words."""
     return f"{rate:.0f} messages/s"
 
 
 def mebibytes(throughput: float) -> str:
-    """Write bytes/s as MiB/s."""
+    """Return bytes/s as MiB/s in words."""
     return f"{throughput / MEBIBYTE:.2f} MiB/s"

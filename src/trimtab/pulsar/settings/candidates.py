@@ -32,7 +32,7 @@ class CandidateSettings:
 
 
 def candidate_settings(conf: Mapping[str, str], release: str) -> CandidateSettings:
-    """Read what the filters before placement go by.
+    """Return what the filters before placement go by.
 
     Quirks:
         Before 2.11 bundles were always distributed evenly; before 4.1 no namespace could be

@@ -54,7 +54,7 @@ class ExtensionsLeastResourceUsageWithWeightSettings:
 
 
 def broker_load_settings(conf: Mapping[str, str], release: str) -> BrokerLoadSettings:
-    """Read what a broker's published load goes by.
+    """Return what a broker's published load goes by.
 
     Raises:
         SettingError: a value cannot be read.
@@ -68,7 +68,7 @@ def broker_load_settings(conf: Mapping[str, str], release: str) -> BrokerLoadSet
 
 
 def transfer_shedder_settings(conf: Mapping[str, str], release: str) -> TransferShedderSettings:
-    """Read what TransferShedder goes by.
+    """Return what TransferShedder goes by.
 
     Raises:
         SettingError: a value cannot be read.
@@ -92,7 +92,7 @@ def transfer_shedder_settings(conf: Mapping[str, str], release: str) -> Transfer
 def extensions_least_resource_usage_with_weight_settings(
     conf: Mapping[str, str], release: str
 ) -> ExtensionsLeastResourceUsageWithWeightSettings:
-    """Read what the extensible load manager's LeastResourceUsageWithWeight goes by.
+    """Return what the extensible load manager's LeastResourceUsageWithWeight goes by.
 
     Raises:
         SettingError: a value cannot be read.

@@ -58,7 +58,7 @@ class LoadManagerSettings:
 
 
 def load_manager_settings(conf: Mapping[str, str], release: str) -> LoadManagerSettings:
-    """Read what the load manager goes by.
+    """Return what the load manager goes by.
 
     Quirks:
         Before 2.11 bundles were always distributed evenly and placement was always
@@ -97,12 +97,12 @@ def check_intervals(conf: Mapping[str, str], release: str) -> None:
     """
     read = Reader(conf, release)
     for name in _INTERVALS:
-        if (found := read.number(name)) <= 0:
-            raise SettingError(name, f"{found:g}", "more than 0")
+        if (interval := read.number(name)) <= 0:
+            raise SettingError(name, f"{interval:g}", "more than 0")
 
 
 def _bundles_stored_max(read: Reader) -> int | None:
-    """Read how many bundles' averages are stored; the limit came with 4.0."""
+    """Return how many bundles' averages are stored; the limit came with 4.0."""
     if release_order(read.release) < (4, 0):
         return None
     limit = int(read.number("loadBalancerMaxNumberOfBundlesInBundleLoadReport"))
@@ -110,6 +110,6 @@ def _bundles_stored_max(read: Reader) -> int | None:
 
 
 def _strategy(class_name: str) -> str:
-    """Shorten the class name of one of Pulsar's own strategies to its simple name."""
+    """Return the simple name of the class of one of Pulsar's own strategies."""
     short = class_name.removeprefix(_IMPL)
     return class_name if "." in short else short

@@ -33,7 +33,7 @@ class LeastLongTermMessageRateSettings:
 def least_resource_usage_with_weight_settings(
     conf: Mapping[str, str], release: str
 ) -> LeastResourceUsageWithWeightSettings:
-    """Read what LeastResourceUsageWithWeight goes by.
+    """Return what LeastResourceUsageWithWeight goes by.
 
     Raises:
         SettingError: a value cannot be read.
@@ -51,7 +51,7 @@ def least_resource_usage_with_weight_settings(
 def least_long_term_message_rate_settings(
     conf: Mapping[str, str], release: str
 ) -> LeastLongTermMessageRateSettings:
-    """Read what LeastLongTermMessageRate goes by.
+    """Return what LeastLongTermMessageRate goes by.
 
     Raises:
         SettingError: a value cannot be read.

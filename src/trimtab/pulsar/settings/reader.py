@@ -33,7 +33,7 @@ class SettingError(TrimtabError, ValueError):
 
 
 def setting(conf: Mapping[str, str], name: str, release: str) -> Value | None:
-    """Read one key, or its default in that release; None if the release has no such key.
+    """Return one key, or its default in that release; None if the release has no such key.
 
     A blank value counts as not set, as in Pulsar.
 
@@ -54,7 +54,7 @@ def setting(conf: Mapping[str, str], name: str, release: str) -> Value | None:
 
 
 def unknown_keys(conf: Mapping[str, str]) -> tuple[tuple[str, str | None], ...]:
-    """Find keys that are meant for the load balancer and that no release knows.
+    """Return the keys that are meant for the load balancer and that no release knows.
 
     A key counts as meant for it if it begins like one (`loadBalance`) or is close to one;
     the other hundreds of keys of a broker.conf are passed over.
@@ -62,17 +62,17 @@ def unknown_keys(conf: Mapping[str, str]) -> tuple[tuple[str, str | None], ...]:
     Returns:
         Unknown key and the known one that it resembles most, if any, in the order of `conf`.
     """
-    found: list[tuple[str, str | None]] = []
+    unknown: list[tuple[str, str | None]] = []
     for name in conf:
         if name in KEYS:
             continue
         close = get_close_matches(name, KEYS, n=1, cutoff=_RESEMBLANCE_MIN)
         if close:
-            found.append((name, close[0]))
+            unknown.append((name, close[0]))
         elif name.lower().startswith("loadbalance"):
             nearest = get_close_matches(name, KEYS, n=1, cutoff=_GUESS_MIN)
-            found.append((name, nearest[0] if nearest else None))
-    return tuple(found)
+            unknown.append((name, nearest[0] if nearest else None))
+    return tuple(unknown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +83,20 @@ class Reader:
     release: str
 
     def number(self, name: str, before: float | None = None) -> float:
-        """Read a number; `before` is what releases did that had no such key yet."""
+        """Return a number; `before` is what releases did that had no such key yet."""
         return float(self._value(name, before))
 
     def percent(self, name: str) -> float:
-        """Read a whole percentage as a fraction."""
+        """Return a whole percentage as a fraction."""
         # As the Java converts; multiplying by 0.01 would round differently.
         return int(self._value(name)) / 100.0
 
     def flag(self, name: str, before: bool | None = None) -> bool:
-        """Read a flag; `before` as for numbers."""
+        """Return a flag; `before` as for numbers."""
         return bool(self._value(name, before))
 
     def text(self, name: str, before: str | None = None) -> str:
-        """Read text; `before` as for numbers."""
+        """Return text; `before` as for numbers."""
         return str(self._value(name, before))
 
     def _value(self, name: str, before: Value | None = None) -> Value:
@@ -109,7 +109,7 @@ class Reader:
 
 
 def _parsed(name: str, kind: Kind, text: str) -> Value:
-    """Turn a value's text into what its kind says."""
+    """Return a value's text as what its kind says."""
     if kind is Kind.BOOL and text.lower() in ("true", "false"):
         return text.lower() == "true"
     if kind in _BITS and _WHOLE.fullmatch(text):

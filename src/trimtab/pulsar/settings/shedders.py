@@ -83,7 +83,7 @@ class AvgShedderSettings:
 
 
 def threshold_shedder_settings(conf: Mapping[str, str], release: str) -> ThresholdShedderSettings:
-    """Read what ThresholdShedder goes by.
+    """Return what ThresholdShedder goes by.
 
     Raises:
         SettingError: a value cannot be read.
@@ -99,7 +99,7 @@ def threshold_shedder_settings(conf: Mapping[str, str], release: str) -> Thresho
 
 
 def overload_shedder_settings(conf: Mapping[str, str], release: str) -> OverloadShedderSettings:
-    """Read what OverloadShedder goes by.
+    """Return what OverloadShedder goes by.
 
     Raises:
         SettingError: a value cannot be read.
@@ -114,7 +114,7 @@ def overload_shedder_settings(conf: Mapping[str, str], release: str) -> Overload
 def uniform_load_shedder_settings(
     conf: Mapping[str, str], release: str
 ) -> UniformLoadShedderSettings:
-    """Read what UniformLoadShedder goes by.
+    """Return what UniformLoadShedder goes by.
 
     Quirks:
         The 2.10 line has constants where later releases have keys, of the same values.
@@ -138,7 +138,7 @@ def uniform_load_shedder_settings(
 
 
 def avg_shedder_settings(conf: Mapping[str, str], release: str) -> AvgShedderSettings:
-    """Read what AvgShedder goes by, as shedder and as placer.
+    """Return what AvgShedder goes by, as shedder and as placer.
 
     Raises:
         SettingError: a value cannot be read.

@@ -24,12 +24,12 @@ class ResourceWeights:
     bandwidth_out: float
 
     def by_resource(self) -> tuple[float | None, ...]:
-        """Give the weights in the order of `model.RESOURCES`."""
+        """Return the weights in the order of `model.RESOURCES`."""
         return self.cpu, self.memory, self.direct_memory, self.bandwidth_in, self.bandwidth_out
 
 
 def resource_weights(read: Reader) -> ResourceWeights:
-    """Read the weights; the heap counted in the 2.10 line alone.
+    """Return the weights; the heap counted in the 2.10 line alone.
 
     Raises:
         SettingError: a value cannot be read.
@@ -45,7 +45,7 @@ def resource_weights(read: Reader) -> ResourceWeights:
 
 
 def _bandwidth_weight(read: Reader, direction: str) -> float:
-    """Read a weight that has two spellings: the new one wins, unless it is 1.0.
+    """Return a weight that has two spellings: the new one wins, unless it is 1.0.
 
     Since 1.0 counts as not set, a new 1.0 cannot overrule an old value.  Releases
     before 4.0 know the old spelling alone.

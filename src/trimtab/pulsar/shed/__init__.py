@@ -89,12 +89,12 @@ class Shedder(Protocol[Memory, Settings_contra]):
 
 
 def _unchanged(memory: Memory) -> Memory:
-    """Keep all of a memory."""
+    """Return all of a memory."""
     return memory
 
 
 def _no_bar(decision: Decision, settings: object) -> float:
-    """Say that no score decides alone."""
+    """Return no bar: no score decides alone."""
     del decision, settings
     return math.nan
 
@@ -131,7 +131,7 @@ def _avg_shedder(
     shed: Shedder[AvgShedderMemory, AvgShedderSettings],
     completed: Callable[[AvgShedderMemory], AvgShedderMemory] = _unchanged,
 ) -> ShedderEntry[AvgShedderMemory, AvgShedderSettings]:
-    """Enter AvgShedder, whose memory the placer of that name shares."""
+    """Return the entry of AvgShedder, whose memory the placer of that name shares."""
     return ShedderEntry(
         shed=shed,
         settings=avg_shedder_settings,
@@ -145,7 +145,7 @@ def _avg_shedder(
 def _overload_shedder(
     shed: Shedder[None, OverloadShedderSettings],
 ) -> ShedderEntry[None, OverloadShedderSettings]:
-    """Enter OverloadShedder, which remembers nothing."""
+    """Return the entry of OverloadShedder, which remembers nothing."""
     return ShedderEntry(
         shed=shed,
         settings=overload_shedder_settings,
@@ -159,7 +159,7 @@ def _overload_shedder(
 def _threshold_shedder(
     forget: Callable[[History, Collection[str]], History],
 ) -> ShedderEntry[History, ThresholdShedderSettings]:
-    """Enter ThresholdShedder, whose releases differ in whether they forget."""
+    """Return the entry of ThresholdShedder, whose releases differ in whether they forget."""
     return ShedderEntry(
         shed=threshold_shedder,
         settings=threshold_shedder_settings,
@@ -175,7 +175,7 @@ def _threshold_shedder(
 def _uniform_load_shedder(
     shed: Shedder[None, UniformLoadShedderSettings],
 ) -> ShedderEntry[None, UniformLoadShedderSettings]:
-    """Enter UniformLoadShedder, which remembers nothing."""
+    """Return the entry of UniformLoadShedder, which remembers nothing."""
     return ShedderEntry(
         shed=shed,
         settings=uniform_load_shedder_settings,
@@ -208,7 +208,7 @@ SHEDDERS: Mapping[tuple[str, str], ShedderEntry[Any, Any]] = {
 
 
 def shedder(name: str, release: str) -> ShedderEntry[Any, Any] | None:
-    """Look up the shedder that a class was in a release; None if it is not known.
+    """Return the shedder that a class was in a release; None if it is not known.
 
     Args:
         name: simple name of Pulsar's class.
@@ -243,7 +243,7 @@ class ExtensibleShedderEntry:
 
 
 def _transfer_shedder(shed: ExtensibleShedder) -> ExtensibleShedderEntry:
-    """Enter TransferShedder."""
+    """Return the entry of TransferShedder."""
     return ExtensibleShedderEntry(shed, transfer_shedder_settings, transfer_shedder_rules)
 
 
@@ -263,7 +263,7 @@ EXTENSIBLE_SHEDDERS: Mapping[tuple[str, str], ExtensibleShedderEntry] = {
 
 
 def extensible_shedder(name: str, release: str) -> ExtensibleShedderEntry | None:
-    """Look up the extensible load manager's shedder of a name; None if it is not known.
+    """Return the extensible load manager's shedder of a name; None if it is not known.
 
     Args:
         name: simple name of Pulsar's class.

@@ -20,7 +20,7 @@ class LoadStatistics:
 
 
 def load_statistics(usage: Floats) -> LoadStatistics:
-    """Compute mean and standard deviation of some brokers' usage.
+    """Return mean and standard deviation of some brokers' usage.
 
     Args:
         usage: (n_brokers,) fraction, at least one, in the leader's order.
@@ -45,7 +45,7 @@ def load_statistics(usage: Floats) -> LoadStatistics:
 def after_transfer(
     before: LoadStatistics, most: float, least: float, offload: float
 ) -> LoadStatistics:
-    """Compute what the deviation will be when one broker has lost load to another.
+    """Return what the deviation will be when one broker has lost load to another.
 
     Args:
         before: mean and deviation so far.

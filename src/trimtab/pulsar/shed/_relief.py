@@ -20,7 +20,7 @@ _REASONS = (
 def relief(
     load: ClusterLoad, is_over: Flags, is_enough: Flags, offload: Floats
 ) -> tuple[tuple[Unload, ...], tuple[Reason, ...]]:
-    """Take the heaviest bundles of every broker that is over its bar, as far as it may shed.
+    """Return the heaviest bundles of every broker over its bar, as far as it may shed, and why.
 
     Args:
         load: what the brokers reported.
@@ -43,13 +43,13 @@ def relief(
 
 
 def throughput(load: ClusterLoad) -> Floats:
-    """Add what each broker's newest report says it takes in and gives out, bytes/s."""
+    """Return what each broker's newest report says it takes in and gives out, bytes/s."""
     with np.errstate(all="ignore"):
         return load.throughput_in + load.throughput_out
 
 
 def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tuple[Unload, ...]:
-    """Take each source's heaviest bundles until its offload is met, at least one."""
+    """Return each source's heaviest bundles until its offload is met, at least one."""
     if not is_source.any():
         return ()  # what bundles carry is not even asked for
     traffic = load.bundle_traffic()
@@ -70,6 +70,6 @@ def _heaviest_first(load: ClusterLoad, is_source: Flags, offload: Floats) -> tup
 
 
 def _pool_sizes(load: ClusterLoad) -> Ints:
-    """Count each broker's bundles that may be shed."""
+    """Return the number of each broker's bundles that may be shed."""
     sizes = np.bincount(load.bundle_broker[load.bundle_is_sheddable], minlength=len(load.brokers))
     return sizes.astype(np.int64)

@@ -145,7 +145,7 @@ def avg_shedder_3_0(
 
 
 def without_pending(memory: AvgShedderMemory) -> AvgShedderMemory:
-    """Drop the plans of a round that has been gone through, as releases from 5.0.1 on do."""
+    """Return a memory without the plans of a round gone through, as releases from 5.0.1 on do."""
     return replace(memory, pending={})
 
 
@@ -223,7 +223,7 @@ def _decided(
 
 
 def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
-    """Weigh each broker's usage, in points of percent."""
+    """Return each broker's usage, weighed, in points of percent."""
     with np.errstate(all="ignore"):
         # Weighing has divided by 100; multiplying again is not the same number.
         return weighted_usage(load, settings.weights) * 100
@@ -231,7 +231,7 @@ def _points(load: ClusterLoad, settings: AvgShedderSettings) -> Floats:
 
 @lru_cache(maxsize=4)
 def _walked(brokers: tuple[str, ...], table_size: int) -> Ints:
-    """Order the brokers as the Java's map of scores walks them, the same round after round."""
+    """Return the brokers as the Java's map of scores walks them, the same round after round."""
     position = {broker: i for i, broker in enumerate(brokers)}
     walked = np.array([position[name] for name in hash_map_order(brokers, table_size)], np.int64)
     walked.flags.writeable = False
@@ -239,13 +239,13 @@ def _walked(brokers: tuple[str, ...], table_size: int) -> Ints:
 
 
 def _by_score(walked: Ints, scores: Floats) -> Ints:
-    """Sort as `Double.compare` does: -0.0 before 0.0, equals as they are walked."""
+    """Return the order of `Double.compare`: -0.0 before 0.0, equals as they are walked."""
     values = scores[walked]
     return walked[np.lexsort((~np.signbit(values), values))]
 
 
 def _by_whole_points(walked: Ints, scores: Floats) -> Ints:
-    """Sort by differences cut to whole numbers, of which the Java keeps the sign."""
+    """Return the order by differences cut to whole numbers, of which the Java keeps the sign."""
     values = scores.tolist()
 
     def compare(one: int, other: int) -> int:
@@ -306,7 +306,7 @@ def _is_ripe(names: Sequence[str], settings: AvgShedderSettings, hits: _Hits) ->
 
 
 def _shares(load: ClusterLoad, ripe: Sequence[_Pair], settings: AvgShedderSettings) -> _Shares:
-    """Work out what each pair's hotter broker is to lose."""
+    """Return what each pair's hotter broker is to lose."""
     count = len(load.brokers)
     shares = _Shares(np.full(count, np.nan), np.zeros(count, np.bool_), np.zeros(count, np.bool_))
     if not ripe:
@@ -328,7 +328,7 @@ def _shares(load: ClusterLoad, ripe: Sequence[_Pair], settings: AvgShedderSettin
 
 
 def _unloads(load: ClusterLoad, ripe: Sequence[_Pair], shares: _Shares) -> tuple[Unload, ...]:
-    """Take each hotter broker's bundles, heaviest first, as far as they fit."""
+    """Return each hotter broker's bundles, heaviest first, as far as they fit."""
     if not ripe:
         return ()
     owner, traffic = load.bundle_broker, load.bundle_traffic()

@@ -103,7 +103,7 @@ def threshold_shedder_bar(decision: Decision, settings: ThresholdShedderSettings
 def _advanced(
     load: ClusterLoad, history: History, settings: ThresholdShedderSettings
 ) -> tuple[History, Floats]:
-    """Smooth every broker's usage by one step."""
+    """Return every broker's usage smoothed by one step."""
     usage = weighted_usage(load, settings.weights)
     scores = smoothed(history, load.brokers, usage, settings.history_share)
     return remember(history, load.brokers, scores), scores
@@ -146,12 +146,12 @@ def _shed_for_underloaded(
     busiest = np.argmax(np.where(is_eligible, scores, -np.inf))  # the first of equals
     is_source = np.arange(scores.size) == busiest
     with np.errstate(all="ignore"):
-        asked = throughput(load) * settings.threshold * _LOWER_MARGIN
-        is_enough = ~(settings.throughput_min > asked)
-    unloads, found = relief(load, is_source, is_enough, asked)
-    offload = np.where(is_source, asked, refused.offload)
+        offload_target = throughput(load) * settings.threshold * _LOWER_MARGIN
+        is_enough = ~(settings.throughput_min > offload_target)
+    unloads, relief_reasons = relief(load, is_source, is_enough, offload_target)
+    offload = np.where(is_source, offload_target, refused.offload)
     reasons = [
         after if source else before
-        for source, after, before in zip(is_source.tolist(), found, reasons, strict=True)
+        for source, after, before in zip(is_source.tolist(), relief_reasons, reasons, strict=True)
     ]
     return Decision(unloads, tuple(reasons), scores, average, offload)

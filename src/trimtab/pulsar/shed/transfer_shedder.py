@@ -175,7 +175,7 @@ def _shed(
 
 
 def _counted(load: ExtensibleLoad, settings: TransferShedderSettings) -> _Counted:
-    """Find the brokers whose load data are new enough, unless one is too new."""
+    """Return the brokers whose load data are new enough, unless one is too new."""
     counted: list[int] = []
     rested: list[str] = []
     age_max = settings.load_data_age_s_max * _SECOND_MS
@@ -242,13 +242,13 @@ class _Round:
         return tuple(done)
 
     def expected(self, transfer: Transfer, statistics: LoadStatistics) -> LoadStatistics:
-        """Compute what the deviation will be after a transfer."""
+        """Return what the deviation will be after a transfer."""
         most, least = (float(self.load.usage[i]) for i in (transfer.source, transfer.target))
         moved = _divided((transfer.lost - transfer.gained) * most, self.throughput(transfer.source))
         return after_transfer(statistics, most, least, moved)
 
     def transfer(self, pair: _Pair, cause: Reason) -> Transfer:
-        """Choose what moves between two brokers."""
+        """Return what moves between two brokers."""
         most, least = (float(self.load.usage[i]) for i in pair)
         offload = _divided(self.throughput(pair.high) * ((most - least) / 2), most)
         exchange = _Exchange(self, pair, offload)
@@ -265,16 +265,16 @@ class _Round:
         )
 
     def bundles(self, broker: int) -> list[int]:
-        """List the bundles that a broker published, in its order."""
-        found: list[int] = np.flatnonzero(self.load.bundle_broker == broker).tolist()
-        return found
+        """Return the bundles that a broker published, in its order."""
+        bundles: list[int] = np.flatnonzero(self.load.bundle_broker == broker).tolist()
+        return bundles
 
     def throughput(self, broker: int) -> float:
-        """Add what goes in and out of a broker, bytes/s."""
+        """Return what goes in and out of a broker, bytes/s."""
         return float(self.load.throughput_in[broker]) + float(self.load.throughput_out[broker])
 
     def traffic(self, bundle: int) -> float:
-        """Add what goes in and out of a bundle, bytes/s."""
+        """Return what goes in and out of a bundle, bytes/s."""
         load = self.load
         return float(load.bundle_throughput_in[bundle]) + float(load.bundle_throughput_out[bundle])
 
@@ -353,14 +353,14 @@ class _Exchange:
 
 
 def _far_below(load: ExtensibleLoad, pair: _Pair, average: float, share: float) -> bool:
-    """Compare usage with the mean, and smoothed throughput with that of the most loaded."""
+    """Return whether usage is far below the mean, or throughput below that of the most loaded."""
     smoothed = load.throughput_smoothed
     is_low_usage = float(load.usage[pair.low]) < average * share
     return is_low_usage or float(smoothed[pair.low]) < float(smoothed[pair.high]) * share
 
 
 def _without_traffic(load: ExtensibleLoad, pair: _Pair, average: float, share: float) -> bool:
-    """Compare usage with the mean, and smoothed throughput with nothing."""
+    """Return whether usage is far below the mean, or smoothed throughput is next to nothing."""
     low = pair.low
     is_low_usage = float(load.usage[low]) < average * share
     return is_low_usage or float(load.throughput_smoothed[low]) < _NO_TRAFFIC
@@ -372,12 +372,12 @@ def _has_traffic(traffic: float) -> bool:
 
 
 def _any_traffic(traffic: float) -> bool:
-    """Let a bundle move whatever its traffic."""
+    """Return that a bundle may move whatever its traffic."""
     del traffic
     return True
 
 
 def _divided(number: float, by: float) -> float:
-    """Divide as the Java does: by 0 it gives infinity or NaN."""
+    """Return the quotient as the Java does: by 0 it is infinity or NaN."""
     with np.errstate(all="ignore"):
         return float(np.divide(number, by))

@@ -230,13 +230,13 @@ def _shed(
 
 
 def _separate_extremes(load: ClusterLoad) -> _Pair:
-    """Find the highest and lowest by rate, and again by throughput."""
+    """Return the highest and lowest by rate, and again by throughput."""
     rates, throughputs = _broker_traffic(load)
     return _Pair(_extremes(rates), _extremes(throughputs))
 
 
 def _extremes(traffic: Floats) -> _Extremes:
-    """Find the first of the highest and of the lowest; NaN is neither."""
+    """Return the first of the highest and of the lowest; NaN is neither."""
     highest, lowest, high, low = -1.0, float(_INT_MAX), None, None
     for i, value in enumerate(traffic.tolist()):
         if value > highest:
@@ -247,7 +247,7 @@ def _extremes(traffic: Floats) -> _Extremes:
 
 
 def _joint_extremes(load: ClusterLoad, brokers: Sequence[int]) -> _Pair:
-    """Find one highest and one lowest broker, each by rate or throughput, whichever comes."""
+    """Return one highest and one lowest broker, each by rate or throughput, whichever comes."""
     top: tuple[float, float] = (-1.0, -1.0)
     bottom: tuple[float, float] = (float(_INT_MAX), float(_INT_MAX))
     high = low = None
@@ -264,10 +264,10 @@ def _joint_extremes(load: ClusterLoad, brokers: Sequence[int]) -> _Pair:
     )
 
 
-def _guarded(found: _Extremes) -> _Extremes:
-    """Put 1 for a lowest traffic of nothing, so that it can be divided by."""
-    lowest = 1.0 if -_ZERO <= found.lowest <= _ZERO else found.lowest
-    return _Extremes(found.highest, lowest, found.high, found.low)
+def _guarded(extremes: _Extremes) -> _Extremes:
+    """Return extremes with 1 for a lowest traffic of nothing, so that it can be divided by."""
+    lowest = 1.0 if -_ZERO <= extremes.lowest <= _ZERO else extremes.lowest
+    return _Extremes(extremes.highest, lowest, extremes.high, extremes.low)
 
 
 def _first_hit(extremes: _Pair, settings: UniformLoadShedderSettings) -> int | None:
@@ -282,7 +282,7 @@ def _first_hit(extremes: _Pair, settings: UniformLoadShedderSettings) -> int | N
 
 
 def _budgets(extremes: _Pair, settings: UniformLoadShedderSettings) -> _Ints:
-    """Compute what is to be moved by rate and by throughput, whole."""
+    """Return what is to be moved by rate and by throughput, whole."""
     rate, throughput = extremes
     return (
         _int32((rate.highest - rate.lowest) * settings.unload_share),
@@ -291,12 +291,12 @@ def _budgets(extremes: _Pair, settings: UniformLoadShedderSettings) -> _Ints:
 
 
 def _by_its_own_floor(budgets: _Ints, settings: UniformLoadShedderSettings, hit: int) -> bool:
-    """Ask for enough of what is counted."""
+    """Return whether there is enough of what is counted."""
     return budgets[hit] >= (settings.rate_min, settings.throughput_min)[hit]
 
 
 def _by_either_floor(budgets: _Ints, settings: UniformLoadShedderSettings, hit: int) -> bool:
-    """Ask for enough messages or enough bytes, whichever of them is counted."""
+    """Return whether there are enough messages or bytes, whichever of them is counted."""
     del hit
     return budgets[_RATE] >= settings.rate_min or budgets[_THROUGHPUT] >= settings.throughput_min
 
@@ -310,7 +310,7 @@ class _Room(NamedTuple):
 
 
 def _fitting(load: ClusterLoad, broker: int, traffic: Floats, room: _Room) -> tuple[Unload, ...]:
-    """Take a broker's bundles, heaviest first, as far as they fit into what is left."""
+    """Return a broker's bundles, heaviest first, as far as they fit into what is left."""
     left = room.left
     pool = np.flatnonzero(load.bundle_is_sheddable & (load.bundle_broker == broker))
     pool = pool[descending(traffic[pool])]
@@ -334,13 +334,13 @@ def _reason(bundle_count: int, is_worth: bool, is_shedding: bool) -> Reason:
 
 
 def _broker_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
-    """Add what goes in and out of each broker by its newest report: messages/s, bytes/s."""
+    """Return what goes in and out of each broker by its newest report: messages/s, bytes/s."""
     with np.errstate(all="ignore"):
         return load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
 
 
 def _bundle_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
-    """Add what goes in and out of each bundle by its averages: messages/s, bytes/s."""
+    """Return what goes in and out of each bundle by its averages: messages/s, bytes/s."""
     traffic = load.bundle_traffic()
     with np.errstate(all="ignore"):
         return (
@@ -350,12 +350,12 @@ def _bundle_traffic(load: ClusterLoad) -> tuple[Floats, Floats]:
 
 
 def _int32(value: float) -> int:
-    """Cast as the Java does: towards 0, saturating, NaN to 0."""
+    """Return the number as the Java casts it: towards 0, saturating, NaN to 0."""
     if math.isnan(value):
         return 0
     return int(min(max(value, float(_INT_MIN)), float(_INT_MAX)))
 
 
 def _wrapped(value: int) -> int:
-    """Wrap a sum of two 32-bit numbers as the Java does."""
+    """Return a sum of two 32-bit numbers, wrapped as the Java does."""
     return (value - _INT_MIN) % 2**32 + _INT_MIN

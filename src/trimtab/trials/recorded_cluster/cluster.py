@@ -9,7 +9,7 @@ from typing import Any
 
 from trimtab.diagnose.deployment import Deployment, deployment
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
-from trimtab.lab.reconstruct.evidence import Told
+from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.settings.reader import Reader
@@ -25,7 +25,7 @@ _EXTENSIBLE = "ExtensibleLoadManagerImpl"
 class RecordedCluster:
     """A recorded cluster, and who steered it."""
 
-    evidence: Told
+    evidence: Evidence
     #: What to simulate: `reconstruct.leading.led` runs it under any balancer.
     rebuilt: Rebuilt
     #: The strategies, the release and the settings that really steered it.

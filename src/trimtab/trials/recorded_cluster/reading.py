@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.store_source import Span, best_told, covered
-from trimtab.lab.reconstruct.evidence import Lines, Owners, Reports, Stop, Told
+from trimtab.diagnose.store_source import Span, best_rows, covered
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Stop
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.model import RESOURCES, Flags, Floats
@@ -33,7 +33,7 @@ _OF_UNLOAD = timedelta(seconds=20)
 _REPORT = ("file", "line", "broker", "version", "written", "time")
 
 
-def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Told:
+def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
     """Return what a recording holds, as arrays.
 
     What ZooKeeper's own logs tell stands for what was polled in their time.
@@ -45,7 +45,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     """
     spans = covered(rows(tables, "store_files"))
     reports, bundle_rows = _best_reports(tables, spans)
-    ownership = best_told(rows(tables, "ownership"), spans)
+    ownership = best_rows(rows(tables, "ownership"), spans)
     release = document["release"]
     bundle_names = set(bundle_rows["bundle"].to_pylist()) | {
         row["bundle"] for row in ownership if row["bundle"]
@@ -55,12 +55,12 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     replayed, actions = rows(tables, "replayed_rounds"), rows(tables, "actions")
     interval_s = manager.shedding_interval_s
     is_shedding = manager.is_enabled and manager.is_shedding_enabled
-    leaders = _leaders(best_told(rows(tables, "leaders"), spans), brokers)
+    leaders = _leaders(best_rows(rows(tables, "leaders"), spans), brokers)
     # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
     # they did, though some may have been decided again.
     is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
     rounds = logged_rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
-    return Told(
+    return Evidence(
         brokers=brokers.names,
         bundles=bundles.names,
         reports=_reports(reports, brokers),
@@ -107,7 +107,7 @@ def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Tab
     """Return the reports and their rows on bundles, without those that a better source has, too."""
     reports, bundle_rows = _table(tables, "load_reports"), _table(tables, "bundle_reports")
     all_reports = [row | {"at": i} for i, row in enumerate(reports.select(_REPORT).to_pylist())]
-    best = best_told(all_reports, spans)
+    best = best_rows(all_reports, spans)
     if len(best) < len(all_reports):
         reports = reports.take([row["at"] for row in best])
         bundle_rows = bundle_rows.join(

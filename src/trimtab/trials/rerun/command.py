@@ -16,7 +16,7 @@ from pyspark import SparkContext
 from trimtab.diagnose import diagnose
 from trimtab.ingest import Recording, ingest
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError, Rebuilt
-from trimtab.lab.reconstruct.evidence import Told
+from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.settings import SettingError
 from trimtab.spark.session import plain_faults, progress
@@ -35,7 +35,7 @@ class Rerun:
     """What came of it."""
 
     document: Mapping[str, Any]
-    evidence: Told
+    evidence: Evidence
     rebuilt: Rebuilt
     free: tuple[Freed, ...]
 

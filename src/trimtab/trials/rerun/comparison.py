@@ -185,7 +185,7 @@ def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, 
 
 def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
     """Return percent of the busiest resource in brokers' reports, (n_ticks, n_brokers)."""
-    by_resource = rebuilt.used.told
+    by_resource = rebuilt.used.usage
     busiest = np.where(np.isnan(by_resource), -np.inf, by_resource).max(axis=0)
     return np.where(np.isinf(busiest), np.nan, busiest).astype(np.float32)
 

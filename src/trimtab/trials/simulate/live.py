@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from trimtab.lab.simulate.records import Seen
+from trimtab.lab.simulate.records import RoundRecord
 from trimtab.lab.simulate.run import simulating
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.question import Experiment
@@ -24,7 +24,7 @@ class Progressing:
         self.unloads = 0
         self.task = bar.add_task(experiment.name, total=self.minutes, said="")
 
-    def show(self, round_: Seen) -> None:
+    def show(self, round_: RoundRecord) -> None:
         """Show where a round leaves it."""
         self.unloads += round_.moved
         minute = round_.time_s / 60

@@ -40,11 +40,11 @@ class Replay:
 
 
 def digest(replay: Replay) -> str:
-    """Return a recorded load from all others."""
+    """Return a digest of a recorded load, which differs from every other's."""
     hashed = hashlib.blake2b(digest_size=16)
     rebuilt, traffic = replay.rebuilt, replay.rebuilt.surroundings.traffic
     arrays = (traffic.rate_in, traffic.rate_out, traffic.message_bytes, rebuilt.owner)
-    for array in (*arrays, rebuilt.used.told):
+    for array in (*arrays, rebuilt.used.usage):
         hashed.update(np.ascontiguousarray(array).tobytes())
     names = (rebuilt.world.bundles.names, rebuilt.world.machines.names, rebuilt.world.events)
     hashed.update(repr((*names, sorted(replay.conf.items()), replay.costs)).encode())

@@ -58,26 +58,26 @@ def decide(sequence: ExtensibleSequence) -> Iterator[ExtensibleDecided]:
     """
     stores = LoadStores(broker_load_settings(sequence.conf, sequence.release))
     hits = 0
-    for asked in sequence.rounds:
-        stores.update(asked)
+    for round_ in sequence.rounds:
+        stores.update(round_)
         smoothed = {
             name: stores.smoothed(name)
-            for name, published in asked.load_data.items()
+            for name, published in round_.load_data.items()
             if published is not None and published.smoothed is None
         }
         load, shed = stores.load(), None
-        if asked.sheds:
+        if round_.sheds:
             shed = _transferred(sequence, load, hits)
             hits = shed.hits
             stores.rest(shed.decision.rested)
-        selected = tuple(_selected(sequence, stores, s) for s in asked.selections)
+        selected = tuple(_selected(sequence, stores, s) for s in round_.selections)
         yield ExtensibleDecided(load, smoothed, shed, selected)
 
 
 def result(
     sequence: ExtensibleSequence, rounds: Iterable[ExtensibleDecided]
 ) -> Mapping[str, object]:
-    """Lay a sequence's decisions out in the words of the recorded decisions."""
+    """Return a sequence's decisions in the words of the recorded decisions."""
     ignored = {"conf_ignored": list(sequence.ignored)} if sequence.ignored else {}
     return {"id": sequence.id, **ignored, "results": [_round_result(d) for d in rounds]}
 
@@ -90,37 +90,37 @@ def _transferred(sequence: ExtensibleSequence, load: ExtensibleLoad, hits: int) 
 
 
 def _selected(
-    sequence: ExtensibleSequence, stores: LoadStores, asked: ExtensibleSelection
+    sequence: ExtensibleSequence, stores: LoadStores, selection: ExtensibleSelection
 ) -> ExtensiblySelected:
     entry = extensible_placer(sequence.strategy, sequence.release)
     assert entry is not None
-    walked = hash_map_order(asked.candidates)
+    walked = hash_map_order(selection.candidates)
     load = stores.load(walked)
     position = {name: i for i, name in enumerate(load.brokers)}
     candidates = np.array([position[name] for name in walked], dtype=np.int64)
     settings = entry.settings(sequence.conf, sequence.release)
     placement = entry.place(load, candidates, settings)
     best = tuple(load.brokers[i] for i in placement.best.tolist())
-    return ExtensiblySelected(asked, walked, placement, best)
+    return ExtensiblySelected(selection, walked, placement, best)
 
 
 # ------------------------------------------------------------------ the words of the vectors
 
 
 def _round_result(decided: ExtensibleDecided) -> Mapping[str, object]:
-    found: dict[str, object] = {}
+    answer: dict[str, object] = {}
     if decided.smoothed:
-        found["load_data"] = {name: list(values) for name, values in decided.smoothed.items()}
+        answer["load_data"] = {name: list(values) for name, values in decided.smoothed.items()}
     if decided.shed is not None:
-        found.update(_shed_result(decided.load, decided.shed))
+        answer.update(_shed_result(decided.load, decided.shed))
     if decided.selected:
-        found["select"] = [_selected_result(selected) for selected in decided.selected]
-    return found
+        answer["select"] = [_selected_result(selected) for selected in decided.selected]
+    return answer
 
 
 def _shed_result(load: ExtensibleLoad, shed: Transferred) -> Mapping[str, object]:
     decision = shed.decision
-    found: dict[str, object] = {
+    answer: dict[str, object] = {
         "unload": [
             [unload.source, unload.bundle, unload.target, str(transfer.cause)]
             for transfer in decision.transfers
@@ -128,20 +128,20 @@ def _shed_result(load: ExtensibleLoad, shed: Transferred) -> Mapping[str, object
         ]
     }
     if decision.skipped is not None:
-        found["skip"] = str(decision.skipped)
+        answer["skip"] = str(decision.skipped)
     last = decision.transfers[-1].deviation if decision.transfers else decision.deviation
-    found["state"] = {"hits": shed.hits, "avg": decision.average, "std": last}
+    answer["state"] = {"hits": shed.hits, "avg": decision.average, "std": last}
     if load.unloaded_at_ms:
-        found["recently_unloaded_brokers"] = sorted(load.unloaded_at_ms.keys() - decision.rested)
-    return found
+        answer["recently_unloaded_brokers"] = sorted(load.unloaded_at_ms.keys() - decision.rested)
+    return answer
 
 
 def _selected_result(selected: ExtensiblySelected) -> Mapping[str, object]:
-    found: dict[str, object] = {}
+    answer: dict[str, object] = {}
     if selected.candidates != selected.asked.candidates:
-        found["candidate_order"] = list(selected.candidates)
+        answer["candidate_order"] = list(selected.candidates)
     if selected.best:
         is_all = selected.best == selected.candidates
-        found["set"] = "all" if is_all else list(selected.best)
-    found["placed"] = selected.best[0] if len(selected.best) == 1 else None
-    return found
+        answer["set"] = "all" if is_all else list(selected.best)
+    answer["placed"] = selected.best[0] if len(selected.best) == 1 else None
+    return answer

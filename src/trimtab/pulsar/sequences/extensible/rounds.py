@@ -107,33 +107,35 @@ class ExtensibleSequence:
 
 
 def extensible_round(item: Field) -> ExtensibleRound:
-    """Read a round.
+    """Return a round, read from a document.
 
     Raises:
         FieldError: something is missing, misspelt, of a wrong type or unknown.
     """
-    for key, given in item.entries():
+    for key, value in item.entries():
         if key not in FIELDS:
             # Whoever takes a round of the modular load manager for one of these finds out best.
-            raise FieldError(given.path, shown(key), f"one of {', '.join(FIELDS)}")
-    found = item.members((), FIELDS)
+            raise FieldError(value.path, shown(key), f"one of {', '.join(FIELDS)}")
+    members = item.members((), FIELDS)
     return ExtensibleRound(
-        now_ms=_optional(found, "now", Field.whole),
-        load_data=_optional(found, "broker_load_data", _load_data) or {},
-        top_bundles=_optional(found, "top_bundles", _top_bundles) or {},
-        available=_optional(found, "available_brokers", Field.names),
-        recent_bundles=_optional(found, "recently_unloaded", _set),
-        recent_brokers=_optional(found, "recently_unloaded_brokers", _times),
-        owners=_optional(found, "owners", _owners),
-        restricted=_optional(found, "namespaces_with_policies", _set),
-        filtered=_optional(found, "filtered", _sets),
-        sheds="shed" in found and found["shed"].flag(),
-        selections=_optional(found, "select", _selections) or (),
+        now_ms=_optional(members, "now", Field.whole),
+        load_data=_optional(members, "broker_load_data", _load_data) or {},
+        top_bundles=_optional(members, "top_bundles", _top_bundles) or {},
+        available=_optional(members, "available_brokers", Field.names),
+        recent_bundles=_optional(members, "recently_unloaded", _set),
+        recent_brokers=_optional(members, "recently_unloaded_brokers", _times),
+        owners=_optional(members, "owners", _owners),
+        restricted=_optional(members, "namespaces_with_policies", _set),
+        filtered=_optional(members, "filtered", _sets),
+        sheds="shed" in members and members["shed"].flag(),
+        selections=_optional(members, "select", _selections) or (),
     )
 
 
-def _optional(found: Mapping[str, Field], key: str, read: Callable[[Field], Value]) -> Value | None:
-    return read(found[key]) if key in found else None
+def _optional(
+    members: Mapping[str, Field], key: str, read: Callable[[Field], Value]
+) -> Value | None:
+    return read(members[key]) if key in members else None
 
 
 def _set(names: Field) -> frozenset[str]:
@@ -158,22 +160,23 @@ def _load_data(brokers: Field) -> Mapping[str, Published | None]:
 
 def _published(published: Field) -> Published:
     known = ("updatedAt", *_THROUGHPUTS)
-    given = dict(published.entries())
-    is_smoothed = _SMOOTHED[0] in given
-    found = published.members((), (*known, *(_SMOOTHED if is_smoothed else _RESOURCES)))
+    keys = dict(published.entries())
+    is_smoothed = _SMOOTHED[0] in keys
+    members = published.members((), (*known, *(_SMOOTHED if is_smoothed else _RESOURCES)))
     pair = "[usage, limit]"
     return Published(
-        updated_at_ms=_optional(found, "updatedAt", Field.whole) or 0,
-        throughput=tuple(_number(found, name) for name in _THROUGHPUTS),
-        smoothed=tuple(_number(found, name) for name in _SMOOTHED) if is_smoothed else None,
+        updated_at_ms=_optional(members, "updatedAt", Field.whole) or 0,
+        throughput=tuple(_number(members, name) for name in _THROUGHPUTS),
+        smoothed=tuple(_number(members, name) for name in _SMOOTHED) if is_smoothed else None,
         resources=tuple(
-            found[name].numbers((2,), pair) if name in found else _UNREPORTED for name in _RESOURCES
+            members[name].numbers((2,), pair) if name in members else _UNREPORTED
+            for name in _RESOURCES
         ),
     )
 
 
-def _number(found: Mapping[str, Field], key: str) -> float:
-    return found[key].number() if key in found else 0.0
+def _number(members: Mapping[str, Field], key: str) -> float:
+    return members[key].number() if key in members else 0.0
 
 
 def _top_bundles(brokers: Field) -> Mapping[str, tuple[TopBundle, ...] | None]:
@@ -195,5 +198,5 @@ def _top_bundle(bundle: Field) -> TopBundle:
 
 
 def _selections(selections: Field) -> tuple[ExtensibleSelection, ...]:
-    found = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
-    return tuple(ExtensibleSelection(f["bundle"].text(), f["candidates"].names()) for f in found)
+    members = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
+    return tuple(ExtensibleSelection(f["bundle"].text(), f["candidates"].names()) for f in members)

@@ -56,28 +56,28 @@ class LoadStores:
     _restricted: frozenset[str] = frozenset()
     _filtered: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
-    def update(self, asked: ExtensibleRound) -> None:
-        """Change what a round changes."""
-        self._now_ms = self._now_ms if asked.now_ms is None else asked.now_ms
-        for name, published in asked.load_data.items():
+    def update(self, round_: ExtensibleRound) -> None:
+        """Change what a round round_."""
+        self._now_ms = self._now_ms if round_.now_ms is None else round_.now_ms
+        for name, published in round_.load_data.items():
             self._publish(name, published)
-        for name, bundles in asked.top_bundles.items():
+        for name, bundles in round_.top_bundles.items():
             if bundles is None:
                 self._top_bundles.pop(name, None)
             else:
                 self._top_bundles[name] = bundles
-        if asked.available is not None:
-            self._available = asked.available
-        if asked.recent_bundles is not None:
-            self._recent_bundles = asked.recent_bundles
-        if asked.recent_brokers is not None:
-            self._recent_brokers = dict(asked.recent_brokers)
-        if asked.owners is not None:
-            self._owners = asked.owners
-        if asked.restricted is not None:
-            self._restricted = asked.restricted
-        if asked.filtered is not None:
-            self._filtered = asked.filtered
+        if round_.available is not None:
+            self._available = round_.available
+        if round_.recent_bundles is not None:
+            self._recent_bundles = round_.recent_bundles
+        if round_.recent_brokers is not None:
+            self._recent_brokers = dict(round_.recent_brokers)
+        if round_.owners is not None:
+            self._owners = round_.owners
+        if round_.restricted is not None:
+            self._restricted = round_.restricted
+        if round_.filtered is not None:
+            self._filtered = round_.filtered
 
     def rest(self, brokers: Iterable[str]) -> None:
         """Take brokers off the list of those unloaded just now."""
@@ -89,7 +89,7 @@ class LoadStores:
         return self._load_data[broker].smoothed
 
     def load(self, others: Iterable[str] = ()) -> ExtensibleLoad:
-        """Lay everything out as arrays.
+        """Return everything as arrays.
 
         Args:
             others: brokers to be among them though nothing is known of them.
@@ -135,7 +135,7 @@ class LoadStores:
         self._keys.put(name)
 
     def _smooth(self, name: str, published: Published) -> tuple[float, ...]:
-        """Compute what a broker publishes from what it measures."""
+        """Return what a broker publishes, from what it measures."""
         resources = np.array(published.resources)
         usage = busiest_resource(
             resources[None, :, 0], resources[None, :, 1], self.settings.weights

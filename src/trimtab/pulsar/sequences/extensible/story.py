@@ -33,7 +33,7 @@ _WHY: Mapping[Reason, str] = {
 
 
 def story(sequence: ExtensibleSequence, rounds: Iterable[ExtensibleDecided]) -> Iterator[str]:
-    """Return a sequence line by line."""
+    """Return the story of a sequence, line by line."""
     yield f"{sequence.id}: {sequence.strategy} of Pulsar {sequence.release}"
     yield from (f"  {name}={text}" for name, text in sequence.conf.items())
     yield from (f"  {name} counts for nothing in this release" for name in sequence.ignored)
@@ -63,7 +63,7 @@ def _rules(sequence: ExtensibleSequence) -> Iterator[str]:
 
 
 def _published(load: ExtensibleLoad) -> Iterator[Column]:
-    """Show what brokers publish."""
+    """Yield what brokers publish."""
     is_known = load.has_load_data.tolist()
 
     def cells(texts: Iterable[str]) -> list[str]:

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trimtab.diagnose.columns import lists, words
-from trimtab.diagnose.night import Decided
+from trimtab.diagnose.night import Decisions
 from trimtab.pulsar.model import Floats
 
 
-def decided(table: pa.Table) -> Decided:
-    """Lay out `replayed_rounds` as columns."""
+def decisions(table: pa.Table) -> Decisions:
+    """Return `replayed_rounds` as columns."""
     states = lists(table["brokers"])
 
     def names(name: str) -> tuple[Any, ...]:
@@ -24,7 +24,7 @@ def decided(table: pa.Table) -> Decided:
         floats: Floats = pc.fill_null(states.fields[name], np.nan).to_numpy(zero_copy_only=False)
         return floats
 
-    return Decided(
+    return Decisions(
         times=tuple(table["time"].to_pylist()),
         terms=tuple(table["term"].to_pylist()),
         numbers=tuple(number or 0 for number in table["round"].to_pylist()),

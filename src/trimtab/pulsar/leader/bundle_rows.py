@@ -14,7 +14,7 @@ from trimtab.pulsar.model import Flags, Ints
 
 
 @dataclass(slots=True)
-class KnownBundles:
+class BundleRows:
     """Bundles, which have a row from when they are named first.
 
     The leader knows one from when its averages are made until they are forgotten; one that is
@@ -43,8 +43,8 @@ class KnownBundles:
     def rows(self, bundles: Sequence[str]) -> Ints:
         """Return the rows of bundles; those not named before get new ones."""
         at = self.at
-        found = list(map(at.get, bundles))
-        if None in found:
+        rows = list(map(at.get, bundles))
+        if None in rows:
             first = len(at)
             new = list(dict.fromkeys(bundle for bundle in bundles if bundle not in at))
             at.update(zip(new, range(first, first + len(new)), strict=True))
@@ -54,8 +54,8 @@ class KnownBundles:
             for row, bundle in enumerate(new, first):
                 number = len(self._namespaces)
                 self._namespace[row] = self._namespaces.setdefault(namespace(bundle), number)
-            found = list(map(at.get, bundles))
-        return np.array(found, np.int64)
+            rows = list(map(at.get, bundles))
+        return np.array(rows, np.int64)
 
     def named(self, rows: Ints) -> tuple[str, ...]:
         """Return the bundles of some rows."""

@@ -9,8 +9,8 @@ from typing import Any
 from trimtab.diagnose.night import Event
 
 
-def logged(rows: Iterable[Mapping[str, Any]], ahead: Mapping[str, timedelta]) -> list[Event]:
-    """Read lines of the logs, in order of time, file and line.
+def log_lines(rows: Iterable[Mapping[str, Any]], ahead: Mapping[str, timedelta]) -> list[Event]:
+    """Return lines of the logs, in order of time, file and line.
 
     Args:
         rows: of `log_events`.
@@ -32,18 +32,18 @@ def logged(rows: Iterable[Mapping[str, Any]], ahead: Mapping[str, timedelta]) ->
     return sorted(events, key=lambda event: (event.time, event.file, event.line))
 
 
-def acquired(
+def acquisitions(
     events: Iterable[Event], names: Mapping[str, str]
 ) -> dict[str, list[tuple[datetime, str]]]:
-    """Lay out by bundle who says in its log that it acquired it.
+    """Return by bundle which brokers say in their logs that they acquired it.
 
     Args:
         events: lines of kind ownership-acquired, in order of time.
         names: log folder → broker id; lines of other folders are passed over.
     """
-    found: dict[str, list[tuple[datetime, str]]] = {}
+    by_bundle: dict[str, list[tuple[datetime, str]]] = {}
     for event in events:
         broker = names.get(event.log_broker)
         if broker is not None and event.bundle is not None:
-            found.setdefault(event.bundle, []).append((event.time, broker))
-    return found
+            by_bundle.setdefault(event.bundle, []).append((event.time, broker))
+    return by_bundle

@@ -16,8 +16,8 @@ from trimtab.files.tables import DIAGNOSED
 _ROWS = 64
 
 
-def tabled(rows: Iterator[tuple[str, Mapping[str, Any]]]) -> dict[str, pa.Table]:
-    """Lay rows out as tables, in the order in which they come.
+def result_tables(rows: Iterator[tuple[str, Mapping[str, Any]]]) -> dict[str, pa.Table]:
+    """Return rows as tables, in the order in which they come.
 
     Args:
         rows: name of a table of DIAGNOSED, and its row; a list in it may be an Arrow array.
@@ -34,18 +34,18 @@ def tabled(rows: Iterator[tuple[str, Mapping[str, Any]]]) -> dict[str, pa.Table]
 
 
 def _column(cells: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Lay out a column, of which a cell may be what its list holds, as an array."""
+    """Return a column as an array; a cell may be an array of what its list contains."""
     if not any(isinstance(cell, pa.Array) for cell in cells):
         return pa.array(cells, kind)
     ends = np.cumsum([0, *map(len, cells)])
     return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.concat_arrays(cells), kind)
 
 
-def in_order(found: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
-    """Put the tables of several tenures together, each by tenure and time."""
+def in_order(tenures: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
+    """Return the tables of several tenures as one of each name, by tenure and time."""
     tables = {}
     for name, schema in DIAGNOSED.items():
-        table = pa.concat_tables([schema.empty_table(), *(each[name] for each in found)])
+        table = pa.concat_tables([schema.empty_table(), *(each[name] for each in tenures)])
         by = [(key, "ascending") for key in ("term", "time", "line") if key in schema.names]
         tables[name] = table.take(pc.sort_indices(table, sort_keys=by))
     return tables

@@ -49,7 +49,7 @@ class IsolationPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Request:
     """A bundle that is to be placed, and what filters look at to say where it may go."""
 
     bundle: str
@@ -75,8 +75,8 @@ class Filter(Protocol):
       "this filter cannot say", and `LostSelectionError` where it throws any other.
     """
 
-    def __call__(self, candidates: Ints, asked: Asked, /) -> Ints:
-        """Keep some of the candidates."""
+    def __call__(self, candidates: Ints, request: Request, /) -> Ints:
+        """Return the candidates that are kept."""
         ...
 
 

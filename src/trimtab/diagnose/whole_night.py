@@ -9,10 +9,10 @@ from datetime import datetime
 import pyarrow as pa
 
 from trimtab.diagnose.course import Basis, Course
-from trimtab.diagnose.decided import decided
-from trimtab.diagnose.known_rounds import known_rounds
+from trimtab.diagnose.decisions import decisions
+from trimtab.diagnose.full_rounds import full_rounds
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.reported import BrokerReports, BundleReports
+from trimtab.diagnose.reports import BrokerReports, BundleReports
 
 #: Bundles of which the mean traffic is kept.
 HEAVIEST = 20
@@ -31,10 +31,10 @@ class Beside:
     logs: frozenset[str]
 
 
-def assembled(
+def whole_night(
     basis: Basis, course: Course, beside: Beside, replayed: Mapping[str, pa.Table]
 ) -> Night:
-    """Put a night together.
+    """Return the night that the findings look at.
 
     Args:
         basis: what was read first.
@@ -44,7 +44,7 @@ def assembled(
     """
     ran = basis.ran
     return Night(
-        rounds=known_rounds(course.rounds(), replayed, ran, course.open_question),
+        rounds=full_rounds(course.rounds(), replayed, ran, course.open_question),
         usages=basis.usages,
         threshold=ran.threshold_shedder.threshold,
         margin=ran.least_resource_usage_with_weight.difference_threshold,
@@ -60,7 +60,7 @@ def assembled(
         leaders=tuple((row["written"] or row["time"], row["broker"]) for row in basis.leaders),
         names=basis.names,
         heaviest=beside.heaviest,
-        decided=decided(replayed["replayed_rounds"]),
+        decisions=decisions(replayed["replayed_rounds"]),
         release=ran.release,
         shedder=ran.shedder,
         placer=ran.placer,

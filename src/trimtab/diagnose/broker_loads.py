@@ -13,14 +13,14 @@ import numpy as np
 
 from trimtab.diagnose.night import Move, Night, Round, Usage
 
-Held = TypeVar("Held")
+Compared = TypeVar("Compared")
 
 #: Brokers closer together than half a point are alike to whoever places a bundle.
 _ALIKE = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class BrokerLoads:
     """Brokers' load at one moment."""
 
     #: Broker → fraction.
@@ -39,7 +39,7 @@ class Standing:
         return sum(self.usage.values()) / len(self.usage)
 
     def is_cooler(self, broker: str, other: str) -> bool:
-        """Tell whether a broker is cooler than another by more than a hair."""
+        """Return whether a broker is cooler than another by more than a hair."""
         return self.usage[other] - self.usage[broker] > _ALIKE
 
     def coolest(self, *, but: str) -> str | None:
@@ -75,70 +75,70 @@ class _Timeline:
         """Return what was known at a time, in the order in which brokers reported first."""
         end = bisect_right(self._times, time)
         starts = np.arange(len(self._brokers)) * self._size
-        found = np.searchsorted(self._places, starts + end) - 1
-        latest = np.where(found < 0, -1, self._places[found]) - starts
+        places = np.searchsorted(self._places, starts + end) - 1
+        latest = np.where(places < 0, -1, self._places[places]) - starts
         # Before its first report, what is found is another broker's: it lies before its start.
         is_known = (latest >= 0) & self._is_known[np.maximum(latest, 0)]
         usages = self._usage[latest[is_known]].tolist()
         return dict(zip(self._brokers[is_known].tolist(), usages, strict=True))
 
 
-class _Same(Generic[Held]):
+class _Same(Generic[Compared]):
     """Something by which object it is: to compare a hundred thousand usages takes too long."""
 
-    def __init__(self, held: Held) -> None:
-        """Hold it, so that no other object can take its place."""
-        self.held = held
+    def __init__(self, value: Compared) -> None:
+        """Keep a reference, so that no other object can take its place."""
+        self.value = value
 
     def __hash__(self) -> int:
-        """Tell objects apart."""
-        return id(self.held)
+        """Return a number that tells objects apart."""
+        return id(self.value)
 
     def __eq__(self, other: object) -> bool:
-        """Compare objects."""
-        return isinstance(other, _Same) and other.held is self.held
+        """Return whether the other is of the same object."""
+        return isinstance(other, _Same) and other.value is self.value
 
 
 @lru_cache(maxsize=1)
 def _timeline(which: _Same[Sequence[Usage]]) -> _Timeline:
-    return _Timeline(which.held)
+    return _Timeline(which.value)
 
 
 # Whoever looks at a round's moves asks for each of them.
 @lru_cache(maxsize=1)
-def _heard(which: _Same[Round]) -> Standing | None:
-    known = {b: s.usage for b, s in which.held.brokers.items() if s.usage is not None}
-    if len(known) < 2:
+def _loads_in_reports(which: _Same[Round]) -> BrokerLoads | None:
+    usage = {b: s.usage for b, s in which.value.brokers.items() if s.usage is not None}
+    if len(usage) < 2:
         return None
-    return Standing(known, "usage in the reports that the leader had", True)
+    return BrokerLoads(usage, "usage in the reports that the leader had", True)
 
 
-def standing(night: Night, logged: Round, move: Move | None = None) -> Standing | None:
+def broker_loads(night: Night, logged: Round, move: Move | None = None) -> BrokerLoads | None:
     """Return how loaded the brokers were in a round.
 
     What the leader itself had is taken first: the usage in its reports, replayed or
     printed; then any report before the round; then the placer's scores; then the
     shedder's smoothed ones.
     """
-    heard = _heard(_Same(logged))
-    if heard is not None:
-        return heard
-    found = reported_usage(night, logged.time)
-    if len(found) > 1:
-        return Standing(found, "usage in the latest reports", True)
+    replayed = _loads_in_reports(_Same(logged))
+    if replayed is not None:
+        return replayed
+    reported = reported_usage(night, logged.time)
+    if len(reported) > 1:
+        return BrokerLoads(reported, "usage in the latest reports", True)
     if move is not None and move.draw is not None and len(move.draw.scores) > 1:
-        return Standing(move.draw.scores, "the placer's own scores", False)
+        return BrokerLoads(move.draw.scores, "the placer's own scores", False)
     smoothed = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
     if len(smoothed) > 1:
-        return Standing(smoothed, "the shedder's smoothed scores", False)
+        return BrokerLoads(smoothed, "the shedder's smoothed scores", False)
     return None
 
 
 def percent(fraction: float) -> str:
-    """Print a fraction for people: 0.3453 is 34.5 %."""
+    """Return a fraction as text: 0.3453 is 34.5 %."""
     return f"{fraction * 100:.1f} %"
 
 
 def points(fraction: float) -> str:
-    """Print a distance between two fractions: 0.012 is 1.2 points."""
+    """Return a distance between two fractions as text: 0.012 is 1.2 points."""
     return f"{fraction * 100:.1f} points"

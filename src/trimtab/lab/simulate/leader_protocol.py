@@ -10,7 +10,7 @@ from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.model import ClusterLoad, Flags, Ints
 
 
-class Leading(Protocol):
+class LeaderProtocol(Protocol):
     """Hears of reports, moves and brokers, and shows loads; bundles and brokers are positions."""
 
     cluster: Cluster

@@ -10,7 +10,7 @@ from trimtab.diagnose.night import Event, Night
 Key = TypeVar("Key", bound=Hashable)
 
 #: Their kinds.  None is printed at every report or every lookup: these are read to the driver.
-WATCHED = frozenset(
+OTHER_KINDS = frozenset(
     {
         "access-split",
         "active-brokers-unknown",
@@ -38,12 +38,12 @@ WATCHED = frozenset(
 )
 
 
-def told(night: Night, *kinds: str) -> list[Event]:
+def other_events(night: Night, *kinds: str) -> list[Event]:
     """Return the watched lines of some kinds, in order of time."""
     return [event for event in night.events if event.kind in kinds]
 
 
-def told_in_rounds(night: Night, *kinds: str) -> list[tuple[int, Event]]:
+def events_in_rounds(night: Night, *kinds: str) -> list[tuple[int, Event]]:
     """Return the rounds' lines of some kinds, each with the number of its round."""
     return [
         (logged.number, event)
@@ -54,11 +54,11 @@ def told_in_rounds(night: Night, *kinds: str) -> list[tuple[int, Event]]:
 
 
 def grouped(events: Iterable[Event], key: Callable[[Event], Key]) -> dict[Key, list[Event]]:
-    """Put events with the same key together, in their order."""
-    found: dict[Key, list[Event]] = {}
+    """Return events by key, each key's in their order."""
+    groups: dict[Key, list[Event]] = {}
     for event in events:
-        found.setdefault(key(event), []).append(event)
-    return found
+        groups.setdefault(key(event), []).append(event)
+    return groups
 
 
 def round_at(night: Night, event: Event) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from trimtab.diagnose.columns import beside, heard, moments, stamps, words
+from trimtab.diagnose.columns import beside, moments, stamps, words, write_times
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
 
 
@@ -78,21 +78,21 @@ def usage_and_limit(reports: pa.Table, absent: float) -> tuple[Floats, Floats]:
     return usage, limit
 
 
-def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
-    """Lay out rows of `load_reports` by broker.
+def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
+    """Return rows of `load_reports` by broker.
 
     Args:
-        told: to the store, with `bundle_count` in place of `bundles`; those of a broker that
+        reports: to the store, with `bundle_count` in place of `bundles`; those of a broker that
             has gone are left out.
     """
-    told = told.filter(pc.invert(pc.fill_null(told["is_gone"], False)))
+    reports = reports.filter(pc.invert(pc.fill_null(reports["is_gone"], False)))
     # Equal ones stay in the order of their lines.
-    told = _ordered(told, "broker")
-    times = moments(stamps(told["heard"]))
-    usage, limit = usage_and_limit(told, np.nan)
-    rate, throughput = _both_ways(told, "rate"), _both_ways(told, "throughput")
-    bundles = pc.fill_null(told["bundle_count"], 0).to_numpy().astype(np.int64)
-    managers = words(told["load_manager"])
+    reports = _ordered(reports, "broker")
+    times = moments(stamps(reports["write_time"]))
+    usage, limit = usage_and_limit(reports, np.nan)
+    rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
+    bundles = pc.fill_null(reports["bundle_count"], 0).to_numpy().astype(np.int64)
+    managers = words(reports["load_manager"])
     return {
         broker: BrokerReports(
             times=tuple(times[mine]),
@@ -103,16 +103,16 @@ def broker_reports(told: pa.Table) -> dict[str, BrokerReports]:
             bundles=bundles[mine],
             managers=frozenset(name for name in managers.part(mine.start, mine.stop) if name),
         )
-        for broker, mine in _runs(told["broker"])
+        for broker, mine in _runs(reports["broker"])
     }
 
 
-def bundle_reports(told: pa.Table) -> dict[str, BundleReports]:
-    """Lay out rows of `bundle_reports` by bundle."""
-    told = _ordered(told, "bundle", "broker")
-    times = moments(stamps(told["heard"]))
-    rate, throughput = _both_ways(told, "rate"), _both_ways(told, "throughput")
-    topics = pc.fill_null(told["topics"], 0).to_numpy()
+def bundle_reports(reports: pa.Table) -> dict[str, BundleReports]:
+    """Return rows of `bundle_reports` by bundle."""
+    reports = _ordered(reports, "bundle", "broker")
+    times = moments(stamps(reports["write_time"]))
+    rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
+    topics = pc.fill_null(reports["topics"], 0).to_numpy()
     return {
         bundle: BundleReports(
             times=tuple(times[mine]),
@@ -120,15 +120,15 @@ def bundle_reports(told: pa.Table) -> dict[str, BundleReports]:
             throughput=throughput[mine],
             topics=topics[mine],
         )
-        for bundle, mine in _runs(told["bundle"])
+        for bundle, mine in _runs(reports["bundle"])
     }
 
 
-def _ordered(told: pa.Table, name: str, *then: str) -> pa.Table:
-    """Put rows in order of a name, and each name's in order of time; adds when each was `heard`."""
-    told = told.append_column("heard", heard(told))
-    order = [(column, "ascending") for column in (name, "heard", *then)]
-    return told.take(pc.sort_indices(told, order))
+def _ordered(reports: pa.Table, name: str, *then: str) -> pa.Table:
+    """Return rows by name, each name's in order of time; adds the column `write_time`."""
+    reports = reports.append_column("write_time", write_times(reports))
+    order = [(column, "ascending") for column in (name, "write_time", *then)]
+    return reports.take(pc.sort_indices(reports, order))
 
 
 def _runs(ordered: pa.ChunkedArray) -> Iterator[tuple[str, slice]]:
@@ -139,7 +139,7 @@ def _runs(ordered: pa.ChunkedArray) -> Iterator[tuple[str, slice]]:
         yield name, slice(start, end)
 
 
-def _both_ways(told: pa.Table, what: str) -> Floats:
-    """Sum what comes in and what goes out."""
-    sums: Floats = beside(told, [f"{what}_in", f"{what}_out"], np.nan).sum(axis=1)
+def _both_ways(reports: pa.Table, what: str) -> Floats:
+    """Return the sums of what comes in and what goes out."""
+    sums: Floats = beside(reports, [f"{what}_in", f"{what}_out"], np.nan).sum(axis=1)
     return sums

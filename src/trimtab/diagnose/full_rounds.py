@@ -16,13 +16,13 @@ from trimtab.diagnose.night import Event, Recomputed, Round, Undecidable
 from trimtab.files.tables import DIAGNOSED
 
 
-def known_rounds(
+def full_rounds(
     logged: Iterable[Round],
     replayed: Mapping[str, pa.Table],
     ran: Deployment,
     open_question: Undecidable | None,
 ) -> tuple[Round, ...]:
-    """Add to the logged rounds what is known of them.
+    """Return the logged rounds with what is known of them.
 
     Args:
         logged: rounds of all tenures.
@@ -34,8 +34,8 @@ def known_rounds(
         In order of their numbers.
     """
     again = _Replayed(replayed)
-    known = (_known(each, again, ran, open_question) for each in logged)
-    return tuple(sorted(known, key=lambda each: each.number))
+    rounds = (_full_round(each, again, ran, open_question) for each in logged)
+    return tuple(sorted(rounds, key=lambda each: each.number))
 
 
 class _Replayed:
@@ -72,13 +72,13 @@ class _Replayed:
         return {line: self._placements.slice(i, 1).to_pylist()[0] for line, i in at.items()}
 
 
-def _known(
+def _full_round(
     logged: Round,
     replayed: _Replayed,
     ran: Deployment,
     open_question: Undecidable | None,
 ) -> Round:
-    """Add what is known of a round: from the replay, or from its own printed numbers."""
+    """Return a round with what is known of it, from the replay or from its own printed numbers."""
     margin = ran.least_resource_usage_with_weight.difference_threshold
     moves = tuple(
         replace(move, draw=replace(move.draw, margin=margin))

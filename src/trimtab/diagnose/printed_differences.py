@@ -13,7 +13,7 @@ Row = Mapping[str, Any]
 
 
 def printed_differences(logged: Round, replayed: Row, threshold: float) -> dict[str, str]:
-    """Compare every number that the shedder printed in a round.
+    """Return where the numbers that the shedder printed in a round differ from the recomputation.
 
     Args:
         logged: the round as logged.
@@ -24,17 +24,17 @@ def printed_differences(logged: Round, replayed: Row, threshold: float) -> dict[
         Broker, or "" for the whole cluster → the first difference in words; what agrees is
         absent.
     """
-    found: dict[str, str] = {}
+    differences: dict[str, str] = {}
     for event in logged.events:
         compare = _COMPARE.get(event.kind)
         why = None if compare is None else compare(event, logged, replayed, threshold)
         if why is not None:
-            found.setdefault(event.broker or "", why)
-    return found | _left_alone(logged, replayed)
+            differences.setdefault(event.broker or "", why)
+    return differences | _left_alone(logged, replayed)
 
 
 def _left_alone(logged: Round, replayed: Row) -> dict[str, str]:
-    """Find brokers that shed in the recomputation and of which the log says nothing."""
+    """Return brokers that shed in the recomputation and that the log does not mention."""
     attempts = {e.broker for e in logged.events if e.kind in ("shed-attempt", "avg-shed-attempt")}
     sources = {row["source"] for row in replayed["unloads"]}
     if not attempts:
@@ -46,7 +46,7 @@ def _left_alone(logged: Round, replayed: Row) -> dict[str, str]:
 
 def _threshold_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged
-    state = told_of(replayed, event.broker)
+    state = state_of(replayed, event.broker)
     if state is None or state["offload"] is None:
         return f"{event.broker} was shed, recomputed it is not above the bar"
     carried, offload = state["throughput"], state["offload"]
@@ -64,7 +64,7 @@ def _threshold_shedder(event: Event, logged: Round, replayed: Row, threshold: fl
 
 def _avg_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged, threshold
-    hot, cold = told_of(replayed, event.broker), told_of(replayed, event.target)
+    hot, cold = state_of(replayed, event.broker), state_of(replayed, event.target)
     if hot is None or cold is None:
         return f"{event.broker} or {event.target} has no report"
     return _first_difference(
@@ -82,8 +82,8 @@ def _avg_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -
 
 def _ranking(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged, threshold
-    told = replayed["brokers"]
-    scores = dict(zip(told["broker"], told["score"], strict=True))
+    states = replayed["brokers"]
+    scores = dict(zip(states["broker"], states["score"], strict=True))
     if set(event.brokers) != set(scores):
         return f"brokers were {_names(event.brokers)}, recomputed {_names(scores)}"
     ranked = [scores[broker] for broker in event.brokers]
@@ -93,7 +93,7 @@ def _ranking(event: Event, logged: Round, replayed: Row, threshold: float) -> st
 
 
 def _hit_counts(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
-    """Compare the counters; a round that fires has cleared some of them since it printed."""
+    """Return how the counters differ; a round that fires has cleared some since it printed."""
     del threshold
     if any(other.kind == "avg-shed-attempt" for other in logged.events):
         return None
@@ -109,7 +109,7 @@ def _hit_counts(event: Event, logged: Round, replayed: Row, threshold: float) ->
 def _uniform_load_shedder(
     event: Event, logged: Round, replayed: Row, threshold: float
 ) -> str | None:
-    """Compare the whole list at its first line: lines name no bundle, only numbers."""
+    """Return how the whole list differs, at its first line: lines name no bundle, only numbers."""
     del threshold
     mine = [other for other in logged.events if other.kind == event.kind]
     if event is not mine[0]:
@@ -130,13 +130,13 @@ _COMPARE: Mapping[str, Callable[[Event, Round, Row, float], str | None]] = {
 }
 
 
-def told_of(replayed: Row, broker: str | None) -> Row | None:
+def state_of(replayed: Row, broker: str | None) -> Row | None:
     """Return what a row of `replayed_rounds` says of one broker; None if it is not there."""
-    told = replayed["brokers"]
-    if broker not in told["broker"]:
+    states = replayed["brokers"]
+    if broker not in states["broker"]:
         return None
-    at = told["broker"].index(broker)
-    return {name: values[at] for name, values in told.items()}
+    at = states["broker"].index(broker)
+    return {name: values[at] for name, values in states.items()}
 
 
 def _first_difference(event: Event, recomputed: Mapping[str, float]) -> str | None:

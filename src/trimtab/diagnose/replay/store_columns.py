@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.columns import Moments, beside, floats, moments
-from trimtab.diagnose.store_source import Span, best_told_places, best_told_table
+from trimtab.diagnose.store_source import Span, best_positions, best_table
 from trimtab.files.partitions import cluster_folder
 from trimtab.pulsar.leader.averages import Average
 from trimtab.pulsar.leader.time_average import METRICS
@@ -106,16 +106,20 @@ class StoredAverages:
             yield written, self.bundles.part(start, end), self.averages.part(slice(start, end))
 
 
-def stored_reports(held: tuple[Path, str], end: datetime, spans: Sequence[Span]) -> StoredReports:
-    """Read the reports that were written until a time."""
+def stored_reports(
+    folder_and_cluster: tuple[Path, str], end: datetime, spans: Sequence[Span]
+) -> StoredReports:
+    """Return the reports that were written until a time."""
     in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
     resources = [[f"{each}_{which}" for each in RESOURCES] for which in ("usage", "limit")]
     lean = (*_ROW, "line", "started", "bundles", *resources[0], *resources[1], *METRICS)
-    table = _in_order(held, "load_reports", in_store, lean)
+    table = _in_order(folder_and_cluster, "load_reports", in_store, lean)
     lists = table["bundles"].combine_chunks()
     offsets = np.append(0, np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()))
     numbers = (*METRICS, "topics")
-    stats = _in_order(held, "bundle_reports", in_store, ("file", "line", "bundle", *numbers))
+    stats = _in_order(
+        folder_and_cluster, "bundle_reports", in_store, ("file", "line", "bundle", *numbers)
+    )
     files = _files(table, stats)
     mine, theirs = _places(table, files), _places(stats, files)
     return StoredReports(
@@ -134,12 +138,12 @@ def stored_reports(held: tuple[Path, str], end: datetime, spans: Sequence[Span])
 
 
 def stored_averages(
-    held: tuple[Path, str], end: datetime, spans: Sequence[Span], *, reads_long: bool
+    folder_and_cluster: tuple[Path, str], end: datetime, spans: Sequence[Span], *, reads_long: bool
 ) -> StoredAverages:
-    """Read the averages that were written until a time.
+    """Return the averages that were written until a time.
 
     Args:
-        held: folder of the ingested tables, and the cluster.
+        folder_and_cluster: of the ingested tables.
         end: the time.
         spans: when ZooKeeper's logs tell of every write.
         reads_long: somebody looks at the long-term ones; if not, they are NaN.
@@ -147,10 +151,10 @@ def stored_averages(
     terms = ("short", "long") if reads_long else ("short",)
     metrics = {term: [f"{term}_{metric}" for metric in METRICS] for term in terms}
     counts = [f"{term}_samples" for term in terms]
-    named = [name for columns in metrics.values() for name in columns]
-    lean = ("time", "written", "bundle", "file", "line", "topics", *counts, *named)
-    table = _in_order(held, "bundle_averages", ds.field("written") <= end, lean)
-    table = best_told_table(table, spans)
+    metric_columns = [name for columns in metrics.values() for name in columns]
+    lean = ("time", "written", "bundle", "file", "line", "topics", *counts, *metric_columns)
+    table = _in_order(folder_and_cluster, "bundle_averages", ds.field("written") <= end, lean)
+    table = best_table(table, spans)
     written = table["written"].to_numpy()
     if np.any(written[1:] < written[:-1]):
         order = np.argsort(written, kind="stable")
@@ -173,25 +177,32 @@ def stored_averages(
 
 
 def _rows(table: pa.Table, spans: Sequence[Span]) -> list[dict[str, Any]]:
-    """Lay out which writes there are, but for those that are told better elsewhere."""
-    kept = best_told_places(table, spans)
+    """Return which writes there are, but for those that another file has more exactly."""
+    places = best_positions(table, spans)
     columns = {
         name: moments(column.to_numpy())
         if pa.types.is_timestamp(column.type)
         else column.to_pylist()
-        for name, column in zip(_ROW, table.select(_ROW).take(pa.array(kept)).columns, strict=True)
+        for name, column in zip(
+            _ROW, table.select(_ROW).take(pa.array(places)).columns, strict=True
+        )
     }
-    columns["at"] = kept.tolist()
+    columns["at"] = places.tolist()
     names = tuple(columns)
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _in_order(
-    held: tuple[Path, str], name: str, condition: ds.Expression, columns: Sequence[str]
+    folder_and_cluster: tuple[Path, str],
+    name: str,
+    condition: ds.Expression,
+    columns: Sequence[str],
 ) -> pa.Table:
-    """Read rows of a table by file and line; they lie day by day."""
-    named = ds.ParquetFileFormat(dictionary_columns=_NAMED)
-    files = ds.dataset(cluster_folder(held[0], name, held[1]), format=named)
+    """Return rows of a table by file and line; they lie day by day."""
+    parquet = ds.ParquetFileFormat(dictionary_columns=_NAMED)
+    files = ds.dataset(
+        cluster_folder(folder_and_cluster[0], name, folder_and_cluster[1]), format=parquet
+    )
     table = files.to_table(columns=list(columns), filter=condition).unify_dictionaries()
     places = _places(table, _files(table))
     # Of one day they are in order already, and to take millions of rows apart is dear.
@@ -201,10 +212,10 @@ def _in_order(
 
 
 def _names(column: pa.ChunkedArray | pa.Array) -> Names:
-    """Take a column of names apart."""
-    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    codes = found.indices.to_numpy(zero_copy_only=False).astype(np.int32)
-    return Names(found.dictionary.to_pylist(), codes)
+    """Return a column of names as its different names and their codes."""
+    names = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    codes = names.indices.to_numpy(zero_copy_only=False).astype(np.int32)
+    return Names(names.dictionary.to_pylist(), codes)
 
 
 def _files(*tables: pa.Table) -> list[str]:
@@ -213,9 +224,9 @@ def _files(*tables: pa.Table) -> list[str]:
 
 
 def _places(table: pa.Table, files: Sequence[str]) -> Ints:
-    """Number the lines that rows come from."""
-    named = _names(table["file"])
+    """Return a number for the line that each row comes from."""
+    names = _names(table["file"])
     rank = {file: i for i, file in enumerate(files)}
-    file = np.array([rank[name] for name in named.known], np.int64)[named.codes]
+    file = np.array([rank[name] for name in names.known], np.int64)[names.codes]
     places: Ints = file * _LINES + table["line"].to_numpy()
     return places

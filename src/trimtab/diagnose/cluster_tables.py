@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark import SparkContext
 
-from trimtab.diagnose.assembled import HEAVIEST
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
-from trimtab.diagnose.logged import logged
+from trimtab.diagnose.log_lines import log_lines
 from trimtab.diagnose.night import Event, Heavy
-from trimtab.diagnose.reported import BundleReports, bundle_reports, of_origin
+from trimtab.diagnose.reports import BundleReports, bundle_reports, of_origin
 from trimtab.diagnose.store_source import ZOOKEEPER
+from trimtab.diagnose.whole_night import HEAVIEST
 from trimtab.files.batches import batches
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import part_files
@@ -39,17 +39,17 @@ _OF_BUNDLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ClusterTables:
     """The tables of one cluster."""
 
     spark: SparkContext
-    tables: Path
+    folder: Path
     cluster: str
     #: Log folder → what is taken off the times of its lines, since its clock is off.
     ahead: Mapping[str, timedelta] = field(default_factory=dict)
 
-    def asked(self, name: str, ask: Callable[[ds.Dataset], pa.Table]) -> pa.Table:
-        """Ask each share of a table, and put the answers together in the order of its parts.
+    def answers(self, name: str, ask: Callable[[ds.Dataset], pa.Table]) -> pa.Table:
+        """Return the answers of a table's shares as one table, in the order of its parts.
 
         Args:
             name: of the table, one of INGESTED.
@@ -57,7 +57,7 @@ class Held:
         """
         schema = INGESTED[name]
         # The files alone decide, and not the cores.
-        shares = batches(part_files(self.tables, name, self.cluster), _bytes, _SHARE_BYTES)
+        shares = batches(part_files(self.folder, name, self.cluster), _bytes, _SHARE_BYTES)
 
         def answer(files: Sequence[Path]) -> pa.Table:
             return ask(ds.dataset(list(map(str, files)), schema=schema, format="parquet"))
@@ -75,13 +75,13 @@ class Held:
         condition: ds.Expression | None = None,
     ) -> pa.Table:
         """Return columns of the rows of a table for which a condition holds, or what they give."""
-        wanted = dict(columns) if isinstance(columns, Mapping) else list(columns)
+        selection = dict(columns) if isinstance(columns, Mapping) else list(columns)
 
         def ask(share: ds.Dataset) -> pa.Table:
             # A task has one core; the others are for other tasks.
-            return share.to_table(columns=wanted, filter=condition, use_threads=False)
+            return share.to_table(columns=selection, filter=condition, use_threads=False)
 
-        return self.asked(name, ask)
+        return self.answers(name, ask)
 
     def rows(self, name: str, condition: ds.Expression | None = None) -> list[dict[str, Any]]:
         """Return rows of a table, by file and line where they have them."""
@@ -93,7 +93,7 @@ class Held:
 
 
 def among(column: str, names: Iterable[str]) -> ds.Expression:
-    """Hold for the rows that have one of some names in a column; of none, for no row."""
+    """Return the condition that a column has one of some names; of none, no row meets it."""
     return ds.field(column).isin(pa.array(sorted(names), pa.string()))
 
 
@@ -101,12 +101,12 @@ def _bytes(file: Path) -> int:
     return file.stat().st_size
 
 
-def log_events(held: Held, wanted: ds.Expression) -> list[Event]:
-    """Read lines of the logs, in order of time, file and line."""
-    return logged(held.rows("log_events", wanted), held.ahead)
+def log_events(tables: ClusterTables, condition: ds.Expression) -> list[Event]:
+    """Return lines of the logs, in order of time, file and line."""
+    return log_lines(tables.rows("log_events", condition), tables.ahead)
 
 
-def log_spans(held: Held) -> tuple[dict[str, tuple[datetime, datetime]], frozenset[str]]:
+def log_spans(tables: ClusterTables) -> tuple[dict[str, tuple[datetime, datetime]], frozenset[str]]:
     """Return the first and the last time in each log, and whose logs there are."""
     of_log, times = ["file", "log_broker"], [("time", "min"), ("time", "max")]
 
@@ -114,48 +114,48 @@ def log_spans(held: Held) -> tuple[dict[str, tuple[datetime, datetime]], frozens
         lines = share.to_table(columns=[*of_log, "time"], use_threads=False)
         return lines.group_by(of_log, use_threads=False).aggregate(times)
 
-    found = held.asked("log_events", ask).group_by(of_log, use_threads=False)
-    spans = found.aggregate([("time_min", "min"), ("time_max", "max")]).to_pydict()
+    by_log = tables.answers("log_events", ask).group_by(of_log, use_threads=False)
+    spans = by_log.aggregate([("time_min", "min"), ("time_max", "max")]).to_pydict()
     rows = list(zip(spans["file"], spans["time_min_min"], spans["time_max_max"], strict=True))
     return {file: (start, end) for file, start, end in rows}, frozenset(spans["log_broker"])
 
 
-def clocks_of(held: Held, names: Mapping[str, str], reports: pa.Table) -> Clocks:
-    """Measure the brokers' clocks.
+def clocks_of(tables: ClusterTables, names: Mapping[str, str], reports: pa.Table) -> Clocks:
+    """Return the brokers' clocks beside one another.
 
     Args:
-        held: the tables.
+        tables: the tables.
         names: log folder → broker id.
         reports: rows of `load_reports`.
     """
     columns = ("time", "log_broker", "kind", "bundle", "broker")
-    lines = held.table("log_events", columns, among("kind", KINDS))
-    exact = held.rows("ownership", pc.starts_with(ds.field("file"), ZOOKEEPER))
+    lines = tables.table("log_events", columns, among("kind", KINDS))
+    exact = tables.rows("ownership", pc.starts_with(ds.field("file"), ZOOKEEPER))
     stamped = of_origin(reports.select(["origin", "broker", "updated", "written"]), "store")
     return measured(pairs_of(lines.to_pylist(), exact, stamped, names))
 
 
-def releases_of(held: Held) -> list[str]:
-    """List the releases that brokers report, the latest first."""
+def releases_of(tables: ClusterTables) -> list[str]:
+    """Return the releases that brokers report, the latest first."""
 
     def ask(share: ds.Dataset) -> pa.Table:
-        found = share.to_table(columns=["release"], use_threads=False)
-        return found.group_by("release", use_threads=False).aggregate([])
+        releases = share.to_table(columns=["release"], use_threads=False)
+        return releases.group_by("release", use_threads=False).aggregate([])
 
-    found = held.asked("load_reports", ask)["release"].unique().to_pylist()
-    return sorted((release for release in found if release), reverse=True)
+    releases = tables.answers("load_reports", ask)["release"].unique().to_pylist()
+    return sorted((release for release in releases if release), reverse=True)
 
 
-def reports_of(held: Held, bundles: Collection[str]) -> dict[str, BundleReports]:
-    """Read what brokers told the store of some bundles."""
+def reports_of(tables: ClusterTables, bundles: Collection[str]) -> dict[str, BundleReports]:
+    """Return what brokers reported to the store of some bundles."""
     if not bundles:
         return {}
-    wanted = (ds.field("origin") == "store") & among("bundle", bundles)
-    return bundle_reports(held.table("bundle_reports", _OF_BUNDLES, wanted))
+    condition = (ds.field("origin") == "store") & among("bundle", bundles)
+    return bundle_reports(tables.table("bundle_reports", _OF_BUNDLES, condition))
 
 
-def heaviest(held: Held) -> tuple[Heavy, ...]:
-    """Find the bundles with the most traffic on average, heaviest first."""
+def heaviest(tables: ClusterTables) -> tuple[Heavy, ...]:
+    """Return the bundles with the most traffic on average, heaviest first."""
     in_store = ds.field("origin") == "store"
     added = ds.field("throughput_in") + ds.field("throughput_out")
     columns = {"bundle": ds.field("bundle"), "topics": ds.field("topics"), "throughput": added}
@@ -166,18 +166,24 @@ def heaviest(held: Held) -> tuple[Heavy, ...]:
         return reports.group_by("bundle", use_threads=False).aggregate(sums)
 
     sums = [("throughput_sum", "sum"), ("throughput_count", "sum"), ("topics_max", "max")]
-    found = held.asked("bundle_reports", ask).group_by("bundle", use_threads=False).aggregate(sums)
-    mean = pc.divide(found["throughput_sum_sum"], found["throughput_count_sum"].cast(pa.float64()))
+    by_bundle = (
+        tables.answers("bundle_reports", ask).group_by("bundle", use_threads=False).aggregate(sums)
+    )
+    mean = pc.divide(
+        by_bundle["throughput_sum_sum"], by_bundle["throughput_count_sum"].cast(pa.float64())
+    )
     order = [("throughput", "descending"), ("bundle", "ascending")]
-    first = found.append_column("throughput", mean).sort_by(order).slice(0, HEAVIEST).to_pylist()
+    first = (
+        by_bundle.append_column("throughput", mean).sort_by(order).slice(0, HEAVIEST).to_pylist()
+    )
     mine = in_store & among("bundle", (row["bundle"] for row in first))
-    told = held.table("bundle_reports", ("time", "file", "line", "bundle", "broker"), mine)
+    owners = tables.table("bundle_reports", ("time", "file", "line", "bundle", "broker"), mine)
     order = [(column, "ascending") for column in ("time", "file", "line")]
-    last = {row["bundle"]: row["broker"] for row in told.sort_by(order).to_pylist()}
+    last_owner = {row["bundle"]: row["broker"] for row in owners.sort_by(order).to_pylist()}
     return tuple(
         Heavy(
             row["bundle"],
-            last[row["bundle"]],
+            last_owner[row["bundle"]],
             row["throughput"] or 0.0,
             row["topics_max_max"] or 0,
         )
