@@ -189,8 +189,11 @@ def _check(read_all: Rating, file: Field) -> None:
             raise settings.wrong("one value for each key")
     named = [
         *(("cases", i, "dimension", case.dimension) for i, case in enumerate(read_all.cases)),
-        *(("said", i, "dimension", said.dimension) for i, said in enumerate(read_all.said)),
-        *(("said", i, "strategy", said.strategy) for i, said in enumerate(read_all.said)),
+        *(
+            ("said", i, "dimension", statement.dimension)
+            for i, statement in enumerate(read_all.said)
+        ),
+        *(("said", i, "strategy", statement.strategy) for i, statement in enumerate(read_all.said)),
         *(
             ("cases", i, "strategies", name)
             for i, case in enumerate(read_all.cases)

@@ -32,7 +32,7 @@ class Stretch:
 def compared(
     rebuilt: Rebuilt,
     rounds: Sequence[Round],
-    held: Sequence[Beside],
+    pairs: Sequence[Beside],
     free: Sequence[Freed],
     stretch: Stretch,
 ) -> dict[str, Any]:
@@ -51,7 +51,9 @@ def compared(
             "cpu": _fit(rebuilt.used.cpu),
             "network": _fit(rebuilt.used.network) | {"overhead": rebuilt.used.overhead},
         },
-        "held": _held(rebuilt, [each for each in held if _is_inside(each.time_s, stretch)]),
+        "held": _round_by_round(
+            rebuilt, [each for each in pairs if _is_inside(each.time_s, stretch)]
+        ),
         "free": _free(rebuilt, real, free, stretch),
     }
 
@@ -76,7 +78,7 @@ def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
+def _round_by_round(rebuilt: Rebuilt, pairs: Sequence[Beside]) -> dict[str, Any]:
     """Return how the simulated leader would have decided where the real one decided."""
     return {
         "rounds": [
@@ -89,13 +91,13 @@ def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
                 "score_error": _finite(each.score_error),
                 "doubt": each.doubt,
             }
-            for each in held
+            for each in pairs
         ],
-        "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in held),
-        "unloads_real": sum(each.real for each in held),
-        "unloads_simulated": sum(each.simulated for each in held),
-        "unloads_same": sum(each.same for each in held),
-        "unloads_placed": sum(each.placed for each in held),
+        "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in pairs),
+        "unloads_real": sum(each.real for each in pairs),
+        "unloads_simulated": sum(each.simulated for each in pairs),
+        "unloads_same": sum(each.same for each in pairs),
+        "unloads_placed": sum(each.placed for each in pairs),
     }
 
 
