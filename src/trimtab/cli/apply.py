@@ -62,7 +62,7 @@ def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_js
 
 
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
-    """Show what would be done; return whether nothing stands against it."""
+    """Return whether nothing stands against a plan, and show what would be done."""
     from trimtab.live.apply import rehearsed
     from trimtab.live.apply.text import rehearsal_json, told_rehearsal
 
@@ -84,7 +84,7 @@ def carry_out(
     is_json: bool,
     marked: Callable[[Post], None] = lambda post: None,
 ) -> bool:
-    """Carry a plan out, telling what happens; return whether it is done."""
+    """Return whether a plan is done, which is carried out while what happens is printed."""
     from trimtab.live.apply import carried_out
     from trimtab.live.apply.text import account_json, told_account
 
@@ -101,7 +101,7 @@ def carry_out(
 
 @contextmanager
 def _looking_on(plan: Plan) -> Iterator[Watching]:
-    """Tell each entry and each wait once, on the side of errors, and hear of Ctrl-C."""
+    """Print each entry and each wait once, on the side of errors, and end at Ctrl-C."""
     from trimtab.live.apply import Watching
     from trimtab.live.apply.text import told_entry
 

@@ -104,7 +104,7 @@ def drain(
 
 
 def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
-    """Mark the broker and move; return whether all is as it was meant to be."""
+    """Return whether all is as it was meant to be, after the broker is marked and emptied."""
     from trimtab.live.apply.drain import left_on
 
     broker = drain.broker
@@ -123,6 +123,6 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
 
 
 def _named(verb: str, broker: str) -> Path:
-    """Name a file of the current folder after the broker and the time."""
+    """Return a file of the current folder, named after the broker and the time."""
     safe = re.sub(r"[^\w.-]", "_", broker)
     return Path(f"{verb}-{safe}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}.json")

@@ -18,7 +18,7 @@ class Duration(click.ParamType[float]):
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read it."""
+        """Return it in seconds."""
         if isinstance(value, float):
             return value
         match = _DURATION.fullmatch(str(value))

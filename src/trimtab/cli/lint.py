@@ -109,7 +109,7 @@ def _paint(text: str, severity: Severity | None) -> str:
 def _laid_out(
     findings: Sequence[Finding], looked: LintResult, before: str, output_format: str
 ) -> dict[str, object]:
-    """Lay findings out for programs."""
+    """Return findings for programs."""
     from trimtab.explanation.lint import RULES
     from trimtab.explanation.lint.document import document
     from trimtab.explanation.lint.sarif import sarif

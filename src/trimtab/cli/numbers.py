@@ -14,7 +14,7 @@ class Finite(click.FloatRange):
     def convert(
         self, value: str | float, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Read it."""
+        """Return it as a number."""
         # What is typed is text, whatever click's own types say.
         number = float(super().convert(cast(float, value), param, ctx))
         # A comparison with nan never holds, so no bound keeps it out.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
-    """Make what prints a file that is shipped along, and ends."""
+    """Return a callback that prints a file that is shipped along, and ends."""
 
     def printed(ctx: click.Context, param: click.Parameter, value: bool) -> None:
         if value and not ctx.resilient_parsing:

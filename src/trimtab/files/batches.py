@@ -11,7 +11,7 @@ Thing = TypeVar("Thing")
 def batches(
     things: Iterable[Thing], weight: Callable[[Thing], int], limit: int
 ) -> list[tuple[Thing, ...]]:
-    """Put things together in their order, so that none but one alone weighs more than a limit.
+    """Return things in batches, in their order; none but one alone weighs more than a limit.
 
     >>> batches(["ab", "c", "defg", "h"], len, 3)
     [('ab', 'c'), ('defg',), ('h',)]

@@ -25,7 +25,7 @@ class FieldError(TrimtabError, ValueError):
     """A value is not what it should be; says which, what was found, what was expected."""
 
     def __init__(self, path: str, found: str, expected: str) -> None:
-        """Say what is wrong with the value."""
+        """Keep the path, the value in words and what was expected."""
         super().__init__(f"{path}: found {found}, expected {expected}")
         self.path, self.found, self.expected = path, found, expected
 
@@ -40,20 +40,20 @@ class Field:
 
     @property
     def path(self) -> str:
-        """Spell the trail as in `rounds[0].brokers["broker-1:8080"].cpu`."""
+        """Return the trail as in `rounds[0].brokers["broker-1:8080"].cpu`."""
         path = "".join(map(_step, self.trail)).removeprefix(".")
         return path or "the line"
 
     def at(self, *trail: str | int, value: object = None) -> Field:
-        """Name what stands, or would have to stand, further inside."""
+        """Return what stands, or would have to stand, further inside."""
         return Field(value, (*self.trail, *trail))
 
     def wrong(self, expected: str) -> FieldError:
-        """Say that the value is not what was expected."""
+        """Return the error that the value is not what was expected."""
         return FieldError(self.path, shown(self.value), expected)
 
     def members(self, required: Collection[str], optional: Collection[str]) -> Mapping[str, Field]:
-        """Take an object whose keys are known.
+        """Return the members of an object whose keys are known.
 
         Raises:
             FieldError: it is no object, a key is missing, or one is unknown.
@@ -69,7 +69,7 @@ class Field:
         return members
 
     def entries(self) -> Iterator[tuple[str, Field]]:
-        """Take an object whose keys are names, each with its value."""
+        """Return the names and values of an object."""
         if not isinstance(self.value, dict):
             raise self.wrong("an object")
         for key, value in self.value.items():
@@ -78,18 +78,18 @@ class Field:
             yield key, Field(value, (*self.trail, key))
 
     def items(self) -> Iterator[Field]:
-        """Take a list."""
+        """Return the items of a list."""
         if not isinstance(self.value, list):
             raise self.wrong("a list")
         for i, value in enumerate(self.value):
             yield Field(value, (*self.trail, i))
 
     def names(self) -> tuple[str, ...]:
-        """Take a list of names."""
+        """Return a list of names."""
         return tuple(item.text() for item in self.items())
 
     def text(self) -> str:
-        """Take text; half a character of two halves, which JSON can spell, is none."""
+        """Return text; half a character of two halves, which JSON can spell, is none."""
         if not isinstance(self.value, str):
             raise self.wrong("text")
         if not self.value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in self.value):
@@ -97,27 +97,27 @@ class Field:
         return self.value
 
     def flag(self) -> bool:
-        """Take true or false."""
+        """Return true or false."""
         if not isinstance(self.value, bool):
             raise self.wrong("true or false")
         return self.value
 
     def number(self) -> float:
-        """Take a number, as 64 bits."""
+        """Return a number, as 64 bits."""
         numbers = _floats([self.value])
         if numbers is None:
             raise self.wrong("a number")
         return numbers[0]
 
     def whole(self) -> int:
-        """Take a whole number of 64 bits."""
+        """Return a whole number of 64 bits."""
         value = self.value
         if not isinstance(value, int) or isinstance(value, bool) or not -_LONG <= value < _LONG:
             raise self.wrong("a whole number")
         return value
 
     def numbers(self, counts: Collection[int], expected: str) -> tuple[float, ...]:
-        """Take a list of so many numbers."""
+        """Return a list of so many numbers."""
         if not isinstance(self.value, list) or len(self.value) not in counts:
             raise self.wrong(expected)
         numbers = _floats(self.value)
@@ -126,7 +126,7 @@ class Field:
 
 
 def expected_name(name: str, names: Iterable[str], otherwise: str = "") -> str:
-    """Name the known one that resembles a name most; if none does, all of them.
+    """Return the one of some names that resembles a name most; if none does, all of them.
 
     Args:
         name: the name found.
@@ -141,7 +141,7 @@ def expected_name(name: str, names: Iterable[str], otherwise: str = "") -> str:
 
 
 def shown(value: object) -> str:
-    """Describe a value in a few words."""
+    """Return a value in a few words."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
@@ -159,7 +159,7 @@ def _step(key: str | int) -> str:
 
 
 def _floats(values: Iterable[object]) -> tuple[float, ...] | None:
-    """Turn numbers into 64 bits; None if one is no number."""
+    """Return numbers in 64 bits; None if one is no number."""
     floats = []
     for value in values:
         if isinstance(value, float):
@@ -172,7 +172,7 @@ def _floats(values: Iterable[object]) -> tuple[float, ...] | None:
 
 
 def _float(value: int) -> float:
-    """Turn a whole number into 64 bits, as Java does: too large a one is infinite."""
+    """Return a whole number in 64 bits, as Java does: too large a one is infinite."""
     try:
         return float(value)
     except OverflowError:

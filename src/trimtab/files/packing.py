@@ -9,7 +9,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="lz4")
 
 
 def packed(table: pa.Table) -> bytes:
-    """Pack a table; `unpacked` gives it back.
+    """Return a table as bytes; `unpacked` gives it back.
 
     >>> unpacked(packed(pa.table({"a": [1, 2]}))).to_pydict()
     {'a': [1, 2]}

@@ -37,7 +37,7 @@ _GROUP_ROWS = 1 << 16
 
 
 def escaped(value: str) -> str:
-    """Write a value as Hive does in the name of a folder.
+    """Return a value as Hive writes it in the name of a folder.
 
     >>> escaped("shop/eu 1%")
     'shop%2Feu 1%25'
@@ -51,12 +51,12 @@ def cluster_folder(tables: Path, table: str, cluster: str) -> Path:
 
 
 def part_files(tables: Path, table: str, cluster: str) -> list[Path]:
-    """List the files of a table's rows of one cluster, day by day and part by part."""
+    """Return the files of a table's rows of one cluster, day by day and part by part."""
     return sorted(cluster_folder(tables, table, cluster).rglob("part-*.parquet"))
 
 
 def clusters(tables: Path) -> list[str]:
-    """List the clusters whose rows a folder of tables holds."""
+    """Return the clusters whose rows a folder of tables holds."""
     names = {path.name.removeprefix(_CLUSTER) for path in tables.glob(f"*/{_CLUSTER}*")}
     return sorted(map(unquote, names))
 
@@ -74,7 +74,7 @@ def has_days(schema: pa.Schema) -> bool:
 def write_rows(
     tables: Path, cluster: str, name: str, rows: Mapping[str, pa.Table]
 ) -> dict[str, int]:
-    """Write rows of several tables as one part; the same call again changes nothing.
+    """Return the count of rows by table, written as one part; the same call again changes nothing.
 
     Each file appears whole, and what an earlier call wrote of these tables under the same
     name and this one does not is removed.  A part of a table that has no rows is one file
@@ -130,7 +130,7 @@ class Part:
         self._file(table, f"{_DAY}{_FIRST_DAY}" if has_days(schema) else "", schema)
 
     def close(self) -> list[Path]:
-        """Put the files in their places, and list them."""
+        """Return the files, which are put in their places."""
         for file in self._files.values():
             file.close()
         for path, file in self._files.items():
@@ -182,7 +182,7 @@ class _File:
 
 
 def parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Part rows by the folder within the cluster's that they belong to; their order stays."""
+    """Return rows by the folder within the cluster's that they belong to; their order stays."""
     if not len(rows):
         return
     if not has_days(rows.schema):

@@ -12,7 +12,7 @@ _END = 24
 
 
 def visible(text: str, longest: int | None = None, keep: str = "") -> str:
-    r"""Spell out every character that is not shown as itself, and cut what is too long.
+    r"""Return a text with characters that are not shown spelled out, and cut if too long.
 
     Args:
         text: anything, lone surrogates included.
@@ -36,7 +36,7 @@ def visible(text: str, longest: int | None = None, keep: str = "") -> str:
 
 
 def visible_name(name: str, longest: int = 160) -> str:
-    """Show a name on one line, and of a very long one its beginning and its end.
+    """Return a name on one line, and of a very long one its beginning and its end.
 
     >>> visible_name("tenant/namespace/0x00000000_0x40000000", longest=30)
     'tenan…ce/0x00000000_0x40000000 (38 characters)'
@@ -48,7 +48,7 @@ def visible_name(name: str, longest: int = 160) -> str:
 
 
 def _escaped(character: str) -> str:
-    """Spell a character as Python does."""
+    """Return a character as Python spells it."""
     code = ord(character)
     if code < 256:
         return f"\\x{code:02x}"

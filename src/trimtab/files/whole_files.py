@@ -9,7 +9,7 @@ from trimtab.files.errors import TrimtabError
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
-    """Write a file beside its place and move it there, so that it is never half there.
+    """Return the path of a file, written beside its place and moved there, never half there.
 
     Returns:
         The path, for whoever tells where it is.

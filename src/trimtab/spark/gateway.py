@@ -29,7 +29,7 @@ _UNCHECKED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 
 
 def start_java(conf: SparkConf, options: str, log: Path, inherited: Sequence[int]) -> JavaGateway:
-    """Start Java with everything it prints going to `log`.
+    """Return a Java that is started, with everything it prints going to `log`.
 
     Args:
         conf: of the Spark that it is for; what Java is started with is added.
@@ -80,7 +80,7 @@ def end_java(gateway: JavaGateway) -> None:
 
 @contextmanager
 def _ctrl_c_waits() -> Iterator[threading.Event]:
-    """Let Ctrl-C wait for the block's end, and say whether there was one.
+    """Let Ctrl-C wait for the block's end, and set the event if there was one.
 
     A Java that is given up while it starts does not notice, and would run for ever.
     """

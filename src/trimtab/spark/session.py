@@ -53,7 +53,7 @@ def started(
     log: Path | None = None,
     inherited: Sequence[int] = (),
 ) -> SparkContext:
-    """Start a quiet Spark, or return the one that runs on the same master.
+    """Return a quiet Spark that is started, or the one that runs on the same master.
 
     Nothing of Spark's reaches the terminal.  One on another master is stopped first: there
     is one at a time in a process.  Its SQL is not loaded, which takes Java a third of the
@@ -182,7 +182,7 @@ def _started(
     inherited: Sequence[int],
     meanwhile: Callable[[], object],
 ) -> SparkContext:
-    """Start Spark as `started` has it, and do something else while it sets itself up."""
+    """Return a Spark as `started` has it; something else is done while it sets itself up."""
     cores, master = where[0], where[1] or f"local[{where[0]},4]"
     running = SparkContext._active_spark_context
     if running is not None:
@@ -207,7 +207,7 @@ def _started(
 
 
 def _set_up(conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], object]) -> SparkContext:
-    """Have Java set Spark up, and do something else at the same time."""
+    """Return the Spark that Java sets up, while something else is done at the same time."""
     try:
         # Only now: Java has been forked off, and a fork of several threads may never end.
         with ThreadPoolExecutor(1) as pool:
@@ -273,14 +273,14 @@ def progress(
 
 
 def second_thread(spark: SparkContext) -> ThreadPoolExecutor:
-    """Make one more thread for jobs, which `progress` counts with those of this thread."""
+    """Return one more thread for jobs, which `progress` counts with those of this thread."""
     group = spark.getLocalProperty(_GROUP)
     join = partial(spark.setLocalProperty, _GROUP, group)  # type: ignore[arg-type]  # or of none
     return ThreadPoolExecutor(1, initializer=join)
 
 
 def finished_tasks(spark: SparkContext, group: str) -> tuple[int, int]:
-    """Count Spark's tasks of a job group: completed, and all that are known so far."""
+    """Return the count of a job group's tasks: completed, and all that are known so far."""
     tracker = spark.statusTracker()
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = [
@@ -307,7 +307,7 @@ def _watch(
 
 
 def _configuration(app: str, cores: int, master: str) -> SparkConf:
-    """Make the configuration; each line says why it departs from Spark's own."""
+    """Return the configuration; each line has why it departs from Spark's own."""
     return (
         SparkConf()
         .setAppName(app)

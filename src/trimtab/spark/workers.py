@@ -97,7 +97,7 @@ def send(context: SparkContext) -> None:
 
 
 def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:
-    """Ask the workers for the releases of their libraries."""
+    """Return the releases of the workers' libraries, by machine."""
 
     # A function within one travels whole: a worker may not be able to import anything.
     def look(_: object) -> tuple[str, dict[str, str]]:

@@ -122,8 +122,8 @@ def spelt(
     """
     words = ["trimtab", name, *arguments]
     for option, value in options.items():
-        given = value if isinstance(value, tuple) else (value,)
-        words += [word for each in given if each not in (None, "") for word in (option, str(each))]
+        values = value if isinstance(value, tuple) else (value,)
+        words += [word for each in values if each not in (None, "") for word in (option, str(each))]
     return shlex.join([*words, "-o", str(output)])
 
 

@@ -149,7 +149,7 @@ class Admin:
             return None
 
     def anyone(self, path: str) -> object:
-        """Ask where the first call goes, and if that does not answer, one after the other.
+        """Return the answer of where the first call goes, or else of the first that answers.
 
         Raises:
             CallError: nobody answers; the error is the first one's.
@@ -168,7 +168,7 @@ class Admin:
     # ----------------------------------------------------------------------- acts
 
     def unload(self, bundle: str, destination: str, through: str | None) -> tuple[str, str]:
-        """Unload a bundle onto a broker, by one call that is never made again.
+        """Return the status and the text of unloading a bundle, by one call that is never repeated.
 
         Args:
             bundle: its whole name.
@@ -220,7 +220,7 @@ class Admin:
         return f"{_BROKERS}/{cluster}/{quote(broker, safe=':')}/ownedNamespaces"
 
     def _address(self, broker: str) -> str:
-        """Find out where a broker is asked: its id may have the port of its other address."""
+        """Return where a broker is asked: its id may have the port of its other address."""
         scheme = urlsplit(self.address).scheme
         if scheme == "http":
             return f"http://{broker}"
@@ -231,7 +231,7 @@ class Admin:
 
 
 def topic_of(bundle: str, topics: tuple[str, ...] = ()) -> str:
-    """Name a topic of a bundle, as a lookup's address has it.
+    """Return a topic of a bundle, as a lookup's address has it.
 
     Args:
         bundle: `tenant/namespace/0x…_0x…`.

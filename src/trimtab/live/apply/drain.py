@@ -33,7 +33,7 @@ class Drain:
 
 
 def drain_limits(bar_percent: float, every_s: float) -> Limits:
-    """Bound a run that empties a broker: as fast as asked, one bundle at a time.
+    """Return the limits of emptying a broker: as fast as asked, one bundle at a time.
 
     Every bundle has to go, so none rests for its grace, and the plan goes out from who owns
     what, which stays true for longer than loads do.
@@ -49,7 +49,7 @@ def drain_limits(bar_percent: float, every_s: float) -> Limits:
 
 
 def drain_plan(cluster: Reached, drain: Drain) -> Plan:
-    """Plan to empty a broker.
+    """Return a plan to empty a broker.
 
     Raises:
         GatherError: the broker, or one that is to take, is not there, or does not answer.
@@ -61,7 +61,7 @@ def drain_plan(cluster: Reached, drain: Drain) -> Plan:
 
 
 def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
-    """Plan to bring back what a plan has taken.
+    """Return a plan to bring back what a plan has taken.
 
     Raises:
         GatherError: the plan did not empty that broker, or the broker is not there.
@@ -78,7 +78,7 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
 
 
 def left_on(cluster: Reached, broker: str) -> frozenset[str]:
-    """Name the bundles that a broker still owns, but for its own.
+    """Return the bundles that a broker still owns, but for its own.
 
     Raises:
         GatherError: it does not answer.
@@ -92,7 +92,7 @@ def left_on(cluster: Reached, broker: str) -> frozenset[str]:
 
 
 def state_of(cluster: Reached, broker: str) -> BrokerState:
-    """See a broker with what it owns, but for its own two bundles.
+    """Return a broker with what it owns, but for its own two bundles.
 
     Raises:
         GatherError: it does not answer.
@@ -120,7 +120,7 @@ def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
 
 
 def registered(cluster: Reached) -> tuple[str, ...]:
-    """Name the brokers that are registered.
+    """Return the brokers that are registered.
 
     Raises:
         GatherError: nobody answers.

@@ -17,7 +17,7 @@ class PlanError(TrimtabError):
 
 
 def plan_of(path: Path) -> Plan:
-    """Read a plan.
+    """Return the plan of a file.
 
     Raises:
         PlanError: it cannot be read, or is none.

@@ -84,7 +84,7 @@ def _keep_name(path: Path) -> None:
 
 
 def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:
-    """Read the journal of a plan, without opening it for writing; none if it is not there.
+    """Return the journal of a plan, not opened for writing; none if it is not there.
 
     Raises:
         JournalError: as `opened_journal`, but that somebody else has it open does not matter.
@@ -103,7 +103,7 @@ def _whole_lines(content: bytes) -> bytes:
 
 
 def _kept(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
-    """Read what is whole, and cut off what is not."""
+    """Return the entries that are whole, and cut off what is not."""
     content = path.read_bytes()
     whole = _whole_lines(content)
     entries = _entries(path, plan, whole)

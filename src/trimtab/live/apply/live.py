@@ -44,7 +44,7 @@ class LiveCluster:
         return time.time()
 
     def seen(self, plan: Plan) -> View:
-        """See what a plan is about; what cannot be read is left out, and nothing is raised."""
+        """Return what a plan is about; what cannot be read is left out, and nothing is raised."""
         began_s = self.time_s
         try:
             registered = frozenset(self.admin.brokers())
@@ -65,7 +65,7 @@ class LiveCluster:
         )
 
     def unload(self, asked: Asked) -> tuple[str, str]:
-        """Unload a bundle; returns the status of the answer, and its text."""
+        """Return the status and the text of the answer to an unload."""
         try:
             # The last moment at which somebody else may be found to have taken over.
             self.post.note(asked)
@@ -87,7 +87,7 @@ class LiveCluster:
     # ------------------------------------------------------------------------ reading
 
     def _is_shedding(self) -> bool | None:
-        """Ask the leader, whose settings count, whether it sheds."""
+        """Return whether the leader sheds, whose settings count."""
         try:
             self._leader = self.admin.leader()
             if self._leader not in self.admin.addresses:
@@ -99,7 +99,7 @@ class LiveCluster:
         return all(settings.get(key, "true").lower() == "true" for key in keys)
 
     def _broker(self, name: str) -> BrokerView:
-        """Ask a broker how it stands; one that does not answer is there and not alive."""
+        """Return how a broker stands; one that does not answer is there and not alive."""
         asked_s = self.time_s
         try:
             found = usage_percent(self.admin, name, self._settings)
@@ -133,7 +133,7 @@ class LiveCluster:
 def owners_of(
     wanted: Iterable[str], owned: Mapping[str, frozenset[str] | None]
 ) -> Mapping[str, str | None]:
-    """Turn what brokers say that they own into owners.
+    """Return owners by bundle, of what brokers say that they own.
 
     Properties:
         A bundle that two say they own, or that nobody does while one did not answer, is left
@@ -151,7 +151,7 @@ def owners_of(
 
 
 def each_of(names: Iterable[str], asked: Callable[[str], T]) -> dict[str, T]:
-    """Ask several at a time, and return the answers by name, in order."""
+    """Return the answers by name, in order; several are asked at a time."""
     listed = list(names)
     if not listed:
         return {}

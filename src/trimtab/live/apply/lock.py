@@ -49,7 +49,7 @@ class FileLock:
 
     @property
     def draining(self) -> frozenset[str]:
-        """Name the brokers that are being emptied."""
+        """Return the brokers that are being emptied."""
         return _draining(self.path)
 
     def note(self, asked: Asked) -> None:
@@ -104,13 +104,13 @@ def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
 
 
 def seen_in(folder: Path, cluster: str) -> Unheld:
-    """Look at what is kept of a cluster, without holding its lock."""
+    """Return what is kept of a cluster, without holding its lock."""
     path = _path(folder, cluster)
     return Unheld(_stop(path).exists(), _unloads(path), _draining(path))
 
 
 def stop_file(folder: Path, cluster: str) -> Path:
-    """Name the file that stops every run on a cluster while it lies there."""
+    """Return the file that stops every run on a cluster while it lies there."""
     return _stop(_path(folder, cluster))
 
 
@@ -141,7 +141,7 @@ def _draining(path: Path) -> frozenset[str]:
 
 
 def _read(path: Path) -> list[Any]:
-    """Read a list; one that is not there is empty.
+    """Return the list of a file; one that is not there is empty.
 
     Raises:
         LockError: it is damaged, so that what was moved last is not known.

@@ -16,7 +16,7 @@ from trimtab.pulsar.sequences.wording import aligned_rows, mebibytes
 
 
 def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
-    """Plan the moves that bring the busiest brokers down.
+    """Return a plan of the moves that bring the busiest brokers down.
 
     Args:
         cluster: as it stands.

@@ -44,7 +44,7 @@ class Post(Protocol):
 
     @property
     def draining(self) -> frozenset[str]:
-        """Name the brokers that are being emptied."""
+        """Return the brokers that are being emptied."""
 
     def note(self, order: Asked) -> None:
         """Note an unload where the next run finds it, whatever plan that one has.
@@ -82,5 +82,5 @@ class Unheld:
 
 
 def recent(unloads: tuple[Unloaded, ...], time_s: float) -> tuple[Unloaded, ...]:
-    """Keep what may still matter."""
+    """Return what may still matter."""
     return tuple(each for each in unloads if each[0] > time_s - KEPT_S)[-KEPT_MAX:]

@@ -44,7 +44,7 @@ class RestartPlan:
 
 
 def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
-    """Foretell a rolling restart in each order that is worth a try.
+    """Return the forecast of a rolling restart in each order that is worth a try.
 
     Raises:
         GatherError: a broker does not answer, or what steers the cluster cannot be simulated.

@@ -67,7 +67,7 @@ class Reached:
                 yield kept
 
     def live(self, post: Post, is_over: threading.Event) -> LiveCluster:
-        """Give what `control` drives."""
+        """Return what `control` drives."""
         by_store = self.store is not None and not self._is_extensible
         return LiveCluster(
             self.admin,
@@ -79,7 +79,7 @@ class Reached:
 
     @property
     def stop(self) -> str:
-        """Name what stops every run on this cluster while it is there."""
+        """Return what stops every run on this cluster while it is there."""
         if self.store is not None:
             return f"node /trimtab/stop in {self.store.where}"
         return f"file {stop_file(self.where.folder, self.admin.cluster)}"
@@ -127,7 +127,7 @@ class Rehearsal:
 
 
 def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
-    """See what the guards of each move say now; nothing is changed, not even a file.
+    """Return what the guards of each move say now; nothing is changed, not even a file.
 
     Raises:
         GatherError: the plan is another cluster's.
@@ -149,7 +149,7 @@ class ReportingJournal:
     entries: list[Entry] = field(default_factory=list)
 
     def write(self, entry: Entry) -> None:
-        """Keep an entry, and tell it once it is kept."""
+        """Keep an entry, and pass it on once it is kept."""
         self.kept.write(entry)
         self.entries.append(entry)
         self.tell(entry)
@@ -171,7 +171,7 @@ def carried_out(
     watching: Watching,
     marked: Callable[[Post], None] = lambda post: None,
 ) -> Account:
-    """Carry a plan out, or go on where a run of it was killed or stopped.
+    """Return the account of a plan, carried out, or gone on with where a run was stopped.
 
     Args:
         plan: what is to be done.
@@ -198,7 +198,7 @@ def carried_out(
 def carried_out_by(
     post: Post, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
 ) -> Account:
-    """Carry a plan out, or go on with it, by whoever holds the lock.
+    """Return the account of a plan, carried out or gone on with by whoever holds the lock.
 
     Args:
         post: with the lock held.

@@ -47,7 +47,7 @@ class Store:
     where: str
 
     def owners(self, bundles: Iterable[str]) -> Mapping[str, str | None]:
-        """Read who owns bundles; one that cannot be read is left out."""
+        """Return who owns bundles; one that cannot be read is left out."""
         asked = [(bundle, self.client.get_async(f"/namespace/{bundle}")) for bundle in bundles]
         owners: dict[str, str | None] = {}
         last = time.monotonic() + _ANSWER_S
@@ -62,7 +62,7 @@ class Store:
         return owners
 
     def seen(self) -> Unheld:
-        """Look at what is kept of the cluster, without holding its lock.
+        """Return what is kept of the cluster, without holding its lock.
 
         Raises:
             LockError: the store does not answer.
@@ -80,7 +80,7 @@ class Store:
             raise LockError(f"{self.where}{_UNLOADS}: found no list of unloads") from None
 
     def draining(self) -> frozenset[str]:
-        """Name the brokers that are being emptied."""
+        """Return the brokers that are being emptied."""
         try:
             return frozenset(self.asked(self.client.get_children_async(_DRAINING)))
         except NoNodeError:
@@ -91,7 +91,7 @@ class Store:
         return self.asked(self.client.exists_async(path)) is not None
 
     def asked(self, answer: IAsyncResult) -> Any:  # noqa: ANN401 -- kazoo has no types
-        """Wait for an answer.
+        """Return an answer, which is waited for.
 
         Raises:
             LockError: there is none.
@@ -146,7 +146,7 @@ class StoreLock:
 
     @property
     def draining(self) -> frozenset[str]:
-        """Name the brokers that are being emptied; unread, there are none."""
+        """Return the brokers that are being emptied; unread, there are none."""
         try:
             return self.store.draining()
         except LockError:

@@ -34,7 +34,7 @@ _KINDS = {Refusal: "stops", Hold: "waits", Pace: "waits", Needless: "needless"}
 
 
 def told_rehearsal(plan: Plan, rehearsal: Rehearsal) -> Iterator[str]:
-    """Tell each move with its reason, its expected effect and what stands against it."""
+    """Return lines of each move: its reason, its expected effect and what stands against it."""
     age_s = rehearsal.view.time_s - plan.made_s
     count = f"{len(plan.moves)} moves, {age_s:.0f} s old"
     yield f"Plan {plan.digest} for cluster {plan.cluster}: {count}"

@@ -36,7 +36,7 @@ class Usage:
 
 
 def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usage:
-    """Ask a broker how loaded it is.
+    """Return how loaded a broker is.
 
     Args:
         admin: of the cluster.
@@ -61,7 +61,7 @@ def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usa
 
 
 def of_report(report: Mapping[str, Any], weights: ResourceWeights = _EVEN) -> Usage:
-    """Read a load report; what is not in it, or is no number, counts as nothing."""
+    """Return the usage in a load report; what is not in it, or is no number, counts as nothing."""
     resources = [_mapping(report.get(name)) for name in _RESOURCES]
     usage = np.array([[_number(each.get("usage")) for each in resources]])
     limit = np.array([[_number(each.get("limit")) for each in resources]])
@@ -77,7 +77,7 @@ def of_report(report: Mapping[str, Any], weights: ResourceWeights = _EVEN) -> Us
 def bundle_loads(
     report: Mapping[str, Any],
 ) -> Mapping[str, tuple[float, float, float, float, float]]:
-    """Read what a load report tells of each bundle.
+    """Return what a load report holds of each bundle.
 
     Returns:
         Bundle → messages/s in and out, bytes/s in and out, topics.
@@ -106,7 +106,7 @@ def _of_metrics(text: str, weights: ResourceWeights) -> Usage:
 
 
 def _weights(settings: Mapping[str, str], release: str) -> ResourceWeights:
-    """Take the weights of a broker; before it has told them, all count the same."""
+    """Return the weights of a broker; as long as they are not known, all count the same."""
     try:
         return resource_weights(Reader(settings, release)) if settings else _EVEN
     except (SettingError, ValueError):

@@ -34,14 +34,14 @@ class Frame:
     shedding_may_run_because: str = ""
 
     def around(self, moves: tuple[PlannedMove, ...]) -> Plan:
-        """Make a plan of moves."""
+        """Return a plan of moves."""
         return Plan(self.cluster, self.made_s, moves, self.limits, self.shedding_may_run_because)
 
 
 def emptying(
     broker: str, brokers: Mapping[str, BrokerState], takers: Collection[str], frame: Frame
 ) -> Plan:
-    """Plan to move every bundle of a broker away, the busiest first.
+    """Return a plan to move every bundle of a broker away, the busiest first.
 
     Each goes where usage will be lowest after it, if it costs there what its share of the
     traffic costs here.
@@ -82,7 +82,7 @@ def emptying(
 def bringing_back(
     broker: str, emptied: Plan, owners: Mapping[str, str | None], frame: Frame
 ) -> Plan:
-    """Plan to bring back what a plan has taken from a broker, from wherever it is now.
+    """Return a plan to bring back what a plan has taken from a broker, from wherever it is now.
 
     Args:
         broker: that was emptied.

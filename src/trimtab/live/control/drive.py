@@ -16,10 +16,10 @@ class Cluster(Protocol):
     """A live cluster, or what stands in for one."""
 
     def seen(self, plan: Plan) -> View:
-        """See what a plan is about; what cannot be read is left out, and nothing is raised."""
+        """Return what a plan is about; what cannot be read is left out, and nothing is raised."""
 
     def unload(self, asked: Asked) -> tuple[str, str]:
-        """Unload a bundle; returns the status of the answer, and its text."""
+        """Return the status and the text of the answer to an unload."""
 
     def look_up(self, bundle: str) -> None:
         """Look a bundle up; whether it has an owner then is to be seen."""

@@ -118,7 +118,7 @@ Entry: TypeAlias = (
 
 
 def _name(kind: type[Entry]) -> str:
-    """Name an entry as in a journal: `looked_up`."""
+    """Return an entry's name in a journal: `looked_up`."""
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
@@ -140,7 +140,7 @@ _KINDS: Mapping[str, type[Entry]] = {
 
 
 def entry_line(entry: Entry) -> str:
-    """Write an entry as a line of JSON, without its end.
+    """Return an entry as a line of JSON, without its end.
 
     >>> entry_line(Done(12.5))
     '{"entry": "done", "time_s": 12.5}'
@@ -149,7 +149,7 @@ def entry_line(entry: Entry) -> str:
 
 
 def read_entry(line: str) -> Entry:
-    """Read a line of a journal.
+    """Return the entry of a line of a journal.
 
     Raises:
         FieldError: it is no entry; says what was found and what was expected.

@@ -38,7 +38,7 @@ class Levelled:
 def levelling(
     brokers: Mapping[str, BrokerState], takers: Collection[str], wish: Wish, frame: Frame
 ) -> Levelled:
-    """Plan moves from the busiest broker to the least busy one that may take, again and again.
+    """Return moves from the busiest broker to the least busy one that may take, one by one.
 
     Of the bundles of the busiest that one is moved which leaves the higher of the two
     lowest.  It costs its share of the traffic of its broker, there as here.
@@ -109,7 +109,7 @@ def _best(
     takers: Collection[str],
     gain_min: float,
 ) -> _Best | None:
-    """Find bundle, source and destination of the best move; None if none gains enough."""
+    """Return bundle, source and destination of the best move; None if none gains enough."""
     source = max(usage, key=lambda name: (usage[name], name))
     possible = [name for name in usage if name in takers and name != source]
     if not possible or not left[source]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 def _limit(default: float, unit: str, meaning: str, origin: str) -> float:
-    """Declare a limit with what its row in the documentation says."""
+    """Return a limit's field, with what its row in the documentation says."""
     return field(default=default, metadata={"unit": unit, "meaning": meaning, "origin": origin})
 
 

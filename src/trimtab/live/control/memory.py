@@ -65,7 +65,7 @@ class Memory:
 
 
 def remembered(entries: Iterable[Entry], unloads: Iterable[tuple[float, str]] = ()) -> Memory:
-    """Fold a journal.
+    """Return what a journal comes to.
 
     Args:
         entries: of the journal.
@@ -81,7 +81,7 @@ def remembered(entries: Iterable[Entry], unloads: Iterable[tuple[float, str]] = 
 
 
 def after(memory: Memory, entry: Entry) -> Memory:
-    """Remember one entry more.
+    """Return a memory with one entry more.
 
     A run that stopped and begins again goes on with the move at which it stopped.
     """
@@ -120,7 +120,7 @@ def after(memory: Memory, entry: Entry) -> Memory:
 
 
 def _next(memory: Memory) -> Memory:
-    """Turn to the next move."""
+    """Return a memory that is at the next move."""
     return replace(
         _unsought(memory),
         move=memory.move + 1,
@@ -132,12 +132,12 @@ def _next(memory: Memory) -> Memory:
 
 
 def _unsought(memory: Memory) -> Memory:
-    """Forget the search for an owner: there is one."""
+    """Return a memory without the search for an owner: there is one."""
     return replace(memory, looked_up_s=float("-inf"), sought_s=float("inf"))
 
 
 def _taken_up(memory: Memory) -> Memory:
-    """Begin again: what was refused did nothing, so it may be asked for once more."""
+    """Return a memory that begins again: what was refused did nothing, so it may be repeated."""
     memory = replace(memory, sought_s=float("inf"))
     if memory.answer is None or memory.answer.status != REFUSED:
         return memory

@@ -27,7 +27,7 @@ class MoveStatus:
 
 
 def standings(plan: Plan, view: View, memory: Memory) -> tuple[MoveStatus, ...]:
-    """Ask every guard about every move that was not begun.
+    """Return what every guard says of every move that was not begun.
 
     Properties:
         Each move is asked about as if its turn were now; what the moves before it will

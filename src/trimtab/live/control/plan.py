@@ -60,7 +60,7 @@ class Plan:
 
 
 def plan_text(plan: Plan) -> str:
-    """Write a plan as a file that a person can read.
+    """Return a plan as text that a person can read.
 
     Properties:
         `read_plan(plan_text(plan)) == plan`.
@@ -82,7 +82,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def read_plan(text: str) -> Plan:
-    """Read a plan.
+    """Return the plan that a text holds.
 
     Raises:
         FieldError: it is none, or moves a bundle twice, or one to where it is; says which key,

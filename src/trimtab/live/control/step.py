@@ -65,7 +65,7 @@ Act: TypeAlias = Record | Unload | LookUp | Wait | End
 
 
 def step(plan: Plan, view: View, memory: Memory) -> Act:
-    """Decide the next act.
+    """Return the next act.
 
     Properties:
         A bundle is unloaded only if nothing of an earlier unload of it can still run.
@@ -109,7 +109,7 @@ def _ready(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 
 
 def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
-    """See where the bundle is; nothing is concluded while the unload may still run."""
+    """Return the act after an unload, by where the bundle is; a wait while it may still run."""
     if memory.answer is not None and memory.answer.status == REFUSED:
         return Record(Stopped(view.time_s, f"{move.bundle}: {memory.answer.text}"))
     if move.bundle not in view.owners:
@@ -133,7 +133,7 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 
 
 def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
-    """Read the effect, once both brokers have measured it."""
+    """Return the act once both brokers have measured the effect."""
     if view.is_killed:
         return Record(Stopped(view.time_s, "somebody asked for an end"))
     seen = [view.brokers.get(name) for name in (move.source, move.destination)]
@@ -160,7 +160,7 @@ def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 
 
 def _without_owner(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
-    """See to it that the bundle gets an owner: Pulsar gives it one when it is looked up."""
+    """Return the act by which the bundle gets an owner: Pulsar gives it one at a lookup."""
     if view.time_s - memory.sought_s > plan.limits.wait_max_s:
         why = f"{move.bundle} has no owner, and got none in {plan.limits.wait_max_s:g} s"
         return Record(Stopped(view.time_s, f"{why}: look it up, or see to its broker"))
@@ -170,7 +170,7 @@ def _without_owner(plan: Plan, view: View, memory: Memory, move: PlannedMove) ->
 
 
 def _wait(plan: Plan, view: View, memory: Memory, why: str) -> Act:
-    """Wait, but not for ever."""
+    """Return a wait, or a stop if it has lasted too long."""
     if view.time_s - memory.last_s > plan.limits.wait_max_s:
         return Record(Stopped(view.time_s, f"{why}, and was not for {plan.limits.wait_max_s:g} s"))
     return Wait(why)

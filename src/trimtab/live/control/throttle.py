@@ -66,7 +66,7 @@ def bad_signs(health: Health, bars: Bars) -> tuple[str, ...]:
 
 
 def adapted(throttle: Throttle, health: Health, bars: Bars) -> Throttle:
-    """Open or close the throttle after a round.
+    """Return the throttle, opened or closed after a round.
 
     Properties:
         A bad sign halves it, however many there are; it never goes below `moves_min`.
@@ -84,7 +84,7 @@ def adapted(throttle: Throttle, health: Health, bars: Bars) -> Throttle:
 
 
 def granted(throttle: Throttle, wanted: int) -> tuple[int, Throttle]:
-    """Grant moves of a round.
+    """Return how many moves of a round are granted, and the throttle after them.
 
     Returns:
         How many may be made of those that are wanted, and what is left.

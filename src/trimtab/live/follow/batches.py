@@ -61,7 +61,7 @@ class Totals:
     tables: Mapping[str, int] = field(default_factory=dict)
 
     def plus(self, batch: Stored) -> Totals:
-        """Add a batch; one that is in it already changes nothing.
+        """Return the totals with a batch; one that is in them already changes nothing.
 
         Raises:
             IngestError: there is a gap before it.
@@ -117,7 +117,7 @@ class Batches:
         return Totals(**json.loads(path.read_text(encoding="utf-8"))) if path.exists() else Totals()
 
     def store(self, frame: DataFrame, batch: int, weights: ResourceWeights) -> Stored:
-        """Store a batch, unless it is stored already.
+        """Return what is stored of a batch, which is stored unless it is already.
 
         Args:
             frame: rows of `source.SCHEMA`.
@@ -142,7 +142,7 @@ class Batches:
         return self.finish(batch)
 
     def finish(self, batch: int) -> Stored:
-        """Put a batch that has a record into the tables and the accounting."""
+        """Return what is stored of a batch with a record; put it into tables and accounting."""
         record = json.loads(self._record(batch).read_text(encoding="utf-8"))
         staged = self.books / "staged" / record["folder"]
         for part in record["parts"]:
@@ -194,7 +194,7 @@ class Batches:
 
 
 def _recorded(batch: int, folder: str, staged: Iterable[Row]) -> dict[str, Any]:
-    """Make the record of a batch, and check that it adds up.
+    """Return the record of a batch, checked to add up.
 
     Raises:
         IngestError: it says which file or table, what was found and what was expected.

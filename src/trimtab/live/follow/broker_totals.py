@@ -59,7 +59,7 @@ class Running:
 
 
 def folded(before: Running, facts: Iterable[Fact], rhythm: Rhythm) -> Running:
-    """Take facts in, one after the other.
+    """Return the state after some facts, one after the other.
 
     Properties:
         `folded(folded(before, first), second)` equals `folded(before, first + second)`, to
@@ -86,7 +86,7 @@ def folded(before: Running, facts: Iterable[Fact], rhythm: Rhythm) -> Running:
 
 
 def _reported(before: Running, fact: Fact, rhythm: Rhythm) -> Running:
-    """Take in a load report: until it came, every round saw the one before.
+    """Return the state after a load report: until it came, every round saw the one before.
 
     Where the metadata store is recorded, what a broker says when asked is passed over: the
     leader has not seen it.
@@ -114,7 +114,7 @@ def _reported(before: Running, fact: Fact, rhythm: Rhythm) -> Running:
 
 
 def _after_rounds(smoothed: float, usage: float, rounds: int, history_share: float) -> float:
-    """Smooth the same usage in so many rounds."""
+    """Return a usage smoothed as the same in so many rounds."""
     for _ in range(rounds):
         after = _blended(smoothed, usage, history_share)
         # From here on nothing changes, however long the broker was silent.
@@ -125,5 +125,5 @@ def _after_rounds(smoothed: float, usage: float, rounds: int, history_share: flo
 
 
 def _blended(before: float | None, now: float, history_share: float) -> float:
-    """Weigh what was with what is, as `scores.blended` does with arrays, to the same bit."""
+    """Return what was weighed with what is, as `scores.blended` does with arrays, to the bit."""
     return now if before is None else before * history_share + (1 - history_share) * now

@@ -50,11 +50,11 @@ class PlainContent:
     digests: Digests = field(default_factory=dict, compare=False, repr=False)
 
     def digest(self, start: int, stop: int) -> str:
-        """Digest a range of bytes."""
+        """Return the digest of a range of bytes."""
         return _digested(self, start, stop)
 
     def line_end(self, start: int, stop: int) -> int | None:
-        """Find where the last line ends that ends at `stop` or before."""
+        """Return where the last line ends that ends at `stop` or before."""
         with _opened(self.path, self.inode) as file:
             place = stop
             while place > start:
@@ -72,7 +72,7 @@ class PlainContent:
         return None
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
-        """Give the bytes of a range.
+        """Return the bytes of a range.
 
         Raises:
             MovedError: they are not there any more.
@@ -100,11 +100,11 @@ class PackedContent:
     digests: Digests = field(default_factory=dict, compare=False, repr=False)
 
     def digest(self, start: int, stop: int) -> str:
-        """Digest a range of bytes."""
+        """Return the digest of a range of bytes."""
         return _digested(self, start, stop)
 
     def line_end(self, start: int, stop: int) -> int | None:
-        """Find where the last line ends that ends at `stop` or before."""
+        """Return where the last line ends that ends at `stop` or before."""
         place, last = start, None
         for chunk in self.chunks(start, self.size):
             if place < stop:
@@ -118,7 +118,7 @@ class PackedContent:
         return last
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
-        """Give the bytes of a range.
+        """Return the bytes of a range.
 
         Raises:
             MovedError: they are not there any more.
@@ -148,7 +148,7 @@ class Disk:
     folders: frozenset[Path] = frozenset()
 
     def look(self, root: Path, now_s: float) -> list[FollowedFile]:
-        """List what is to be followed, in the order of sources and names.
+        """Return what is to be followed, in the order of sources and names.
 
         Files that vanish meanwhile are left out, and so are packed ones that are still
         being written.
@@ -180,7 +180,7 @@ class Disk:
         return standing
 
     def _listed(self, root: Path) -> _Listing:
-        """List files, again if some were renamed meanwhile: one might have been passed over."""
+        """Return the files, listed again if some were renamed meanwhile: one might be missing."""
         listing: _Listing = []
         for _ in range(_LISTINGS):
             before = _names(self.folders)
@@ -222,7 +222,7 @@ class Disk:
 
 
 def unfollowed(path: Path) -> Sequence[UnusedFile]:
-    """List the files of a recording that cannot be followed, with why.
+    """Return the files of a recording that cannot be followed, with why.
 
     Raises:
         RecordingError: it is not a folder, or recording.toml is wrong.
@@ -241,7 +241,7 @@ def unfollowed(path: Path) -> Sequence[UnusedFile]:
 
 
 def digest(chunks: Iterator[bytes]) -> str:
-    """Digest bytes that come in pieces."""
+    """Return the digest of bytes that come in pieces."""
     hashed = blake2b(digest_size=8)
     for chunk in chunks:
         hashed.update(chunk)
@@ -310,7 +310,7 @@ def _file_of(path: Path, inode: str) -> FileIO:
 
 
 def _unpacked(path: Path, inode: str) -> Iterator[bytes]:
-    """Give what can be unpacked of a file; it ends where it is damaged."""
+    """Return what can be unpacked of a file; it ends where it is damaged."""
     with _opened(path, inode) as file:
         try:
             yield from read_packed(Path(os.fsdecode(file.name)))

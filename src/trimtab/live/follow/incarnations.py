@@ -38,20 +38,20 @@ class Content(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes that can be read."""
+        """Return the count of bytes that can be read."""
 
     @property
     def fault(self) -> str | None:
-        """Why it cannot be read on behind its size; None if nothing is wrong."""
+        """Return why it cannot be read on behind its size; None if nothing is wrong."""
 
     def digest(self, start: int, stop: int) -> str:
-        """Digest a range of bytes."""
+        """Return the digest of a range of bytes."""
 
     def chunks(self, start: int, stop: int) -> Iterator[bytes]:
-        """Give the bytes of a range, cut anywhere."""
+        """Return the bytes of a range, cut anywhere."""
 
     def line_end(self, start: int, stop: int) -> int | None:
-        """Find where the last line ends that ends at `stop` or before.
+        """Return where the last line ends that ends at `stop` or before.
 
         If no line ends in the range, the end of the first one behind it; None for none.
         """
@@ -128,7 +128,7 @@ class Incarnation:
 
     @property
     def unread(self) -> int:
-        """Bytes that were there and have not been read."""
+        """Return the count of bytes that were there and have not been read."""
         return self.seen - self.offset
 
 

@@ -32,7 +32,7 @@ class Leader:
 
 
 def leader_of(recording: Recording) -> Leader:
-    """Read the settings that a recording has now; defaults for what it does not say."""
+    """Return the leader by the settings of a recording now; defaults for what it does not say."""
     ran = deployment(recording.meta, list(_settings(recording)), (), ((), ()))
     shedder = ran.threshold_shedder
     interval_us = round(ran.manager.shedding_interval_s * 1e6)
@@ -47,7 +47,7 @@ def leader_of_document(document: Mapping[str, Any]) -> Leader:
 
 
 def _settings(recording: Recording) -> Iterator[dict[str, Any]]:
-    """Give the rows of the table `settings`."""
+    """Return the rows of the table `settings`."""
     for source in _SETTINGS:
         for file in recording.files.get(source, ()):
             origin = Origin(file.name, file.log_broker, recording.zone, recording.day)

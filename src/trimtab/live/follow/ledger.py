@@ -62,7 +62,7 @@ class Ledger:
         return [Item(**item) for item in self._read(number)["items"]]
 
     def blocks(self, number: int, item: Item) -> Iterator[bytes]:
-        """Give the bytes of an item in blocks of whole lines, but for a torn last one."""
+        """Return the bytes of an item in blocks of whole lines, but for a torn last one."""
         with self._copy(number).open("rb") as file:
             file.seek(item.start)
             remaining, rest = item.stop - item.start, b""
@@ -78,7 +78,7 @@ class Ledger:
                     yield chunk[:end]
 
     def take(self, number: int, plan: Plan) -> dict[int, Copied]:
-        """Copy the bytes of a plan.
+        """Return what copying each range of a plan showed.
 
         Returns:
             Number of the incarnation → what its range held.
@@ -139,7 +139,7 @@ def items_of(plan: Plan, copied: Mapping[int, Copied], register: Register) -> li
 
 
 def copied_range(it: Range, write: Callable[[bytes], object]) -> Copied:
-    """Copy one range, and look at it on the way."""
+    """Return what copying a range showed: it is looked at on the way."""
     pieces: list[tuple[int, int]] = []
     size = lines = 0
     last = tail = b""

@@ -68,7 +68,7 @@ class Live:
 
 
 def news(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]) -> str:
-    """Say in a line what is new, without the time.
+    """Return in a line what is new, without the time.
 
     Args:
         since: what was stored meanwhile.

@@ -32,7 +32,7 @@ class Lock:
 
 
 def locked(path: Path, *, wait_s: float = 0.0) -> Lock:
-    """Lock a file, which is made if need be.
+    """Return the lock of a file, which is made if need be.
 
     Args:
         path: file.

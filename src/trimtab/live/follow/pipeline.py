@@ -97,7 +97,7 @@ def follow(
     pace: Pace,
     report: Callable[[Stored], None],
 ) -> Totals:
-    """Add what is new in a recording to its tables, until told to stop.
+    """Return the totals after adding what is new in a recording to its tables, until stopped.
 
     Args:
         spark: of `trimtab.spark.session.started`.
@@ -148,7 +148,7 @@ def follow(
 
 @contextmanager
 def _java_may_end() -> Iterator[None]:
-    """Say in one line that Java has ended, which py4j does not.
+    """Turn the end of Java into one line, which py4j does not.
 
     Raises:
         SparkError: it has.

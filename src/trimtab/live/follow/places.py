@@ -16,7 +16,7 @@ FIRST_PART = "follow-begun"
 
 
 def placed(cluster: str, table: str, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """Share out rows to folders.
+    """Return rows by the folders that they belong to.
 
     Returns:
         Folder within the tables, and its rows; each row in one of them.
@@ -27,12 +27,12 @@ def placed(cluster: str, table: str, rows: pa.Table) -> Iterator[tuple[str, pa.T
 
 
 def part_name(batch: int, task: int) -> str:
-    """Name a part so that parts in order of their names hold rows in the order of reading."""
+    """Return a part's name, such that parts in order of names hold rows in order of reading."""
     return partitions.part_name(f"follow-{batch:08}-{task:05}")
 
 
 def parts_of(folder: Path, batch: int) -> list[Path]:
-    """List the files of a batch in a folder, task by task."""
+    """Return the files of a batch in a folder, task by task."""
     return sorted(folder.glob(part_name(batch, 0).replace("00000.parquet", "*.parquet")))
 
 

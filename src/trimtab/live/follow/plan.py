@@ -48,7 +48,7 @@ class Copied:
 
     @property
     def lines(self) -> int:
-        """Lines in all of it."""
+        """Return the count of lines in all of it."""
         return sum(lines for _, lines in self.pieces)
 
 
@@ -115,7 +115,7 @@ def advanced(register: Register, plan: Plan, copied: Mapping[int, Copied]) -> Re
 
 
 def _in_order(look: Recognized) -> Iterator[tuple[Incarnation, FollowedFile]]:
-    """Give the incarnations that have something unread, in the order of reading."""
+    """Return the incarnations that have something unread, in the order of reading."""
     standing = [
         (each, look.standing[each.number])
         for each in look.register.incarnations.values()

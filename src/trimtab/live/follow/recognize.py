@@ -108,7 +108,7 @@ def recognized(register: Register, disk: Sequence[FollowedFile], now_s: float) -
 def _kept_places(
     register: Register, disk: Sequence[FollowedFile], looking: _Looking
 ) -> list[FollowedFile]:
-    """Find the files that hold what they held before; return the others."""
+    """Return the files that do not hold what they held before; note where the others stand."""
     of_inode = {each.stamp.inode: each for each in register.incarnations.values()}
     unknown = []
     for file in disk:
@@ -147,7 +147,7 @@ def _has_what_was_read(before: Incarnation, content: Content) -> bool:
 
 
 def _by_family(incarnations: Iterable[Incarnation]) -> dict[str, list[Incarnation]]:
-    """Sort incarnations by family, the latest first in each."""
+    """Return incarnations by family, the latest first in each."""
     families: dict[str, list[Incarnation]] = {}
     for each in sorted(incarnations, key=lambda it: -it.number):
         families.setdefault(each.family, []).append(each)
@@ -155,7 +155,7 @@ def _by_family(incarnations: Iterable[Incarnation]) -> dict[str, list[Incarnatio
 
 
 def _is_known(file: FollowedFile, family: Sequence[Incarnation], looking: _Looking) -> bool:
-    """Find the incarnation of its family that a file holds, or is a copy of."""
+    """Return whether a file holds an incarnation of its family, or is a copy of one."""
     for each in family:
         if not _begins_alike(each, file.content):
             continue
@@ -199,7 +199,7 @@ def _is_copy(file: FollowedFile, original: FollowedFile) -> bool:
 
 
 def _begins_alike(each: Incarnation, content: Content) -> bool:
-    """Compare the beginnings that both have; without one they are not alike."""
+    """Return whether the beginnings that both have are alike; without one they are not."""
     marks = [mark for mark in each.heads if mark.stop <= content.size]
     return bool(marks) and all(mark.fits(content) for mark in reversed(marks))
 
@@ -222,7 +222,7 @@ def _after(each: Incarnation, file: FollowedFile | None, now_s: float) -> Incarn
 
 
 def _heads(each: Incarnation, content: Content, size: int) -> tuple[Mark, ...]:
-    """Add the beginnings that it has grown long enough for."""
+    """Return its beginnings, with those that it has grown long enough for."""
     longer = _windows(HEADS[len(each.heads) :], size)
     marks = (Mark(start, stop, content.digest(start, stop)) for start, stop in longer)
     return (*each.heads, *marks)

@@ -113,7 +113,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(  # noqa: N802  # Spark's name
         self, start: dict[str, int], limit: ReadLimit
     ) -> dict[str, int]:
-        """Plan the next batch, and copy its bytes; the same offset if there is nothing."""
+        """Return the offset after the next batch, whose bytes are copied; the same for nothing."""
         if self.lock is None:
             # A planner of a follower that was killed may still be at work.
             self.lock = locked(self.ledger.folder / "planner.lock", wait_s=_PLANNER_ENDS_WITHIN_S)
@@ -121,7 +121,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"plan": self._next(start["plan"], replace(self.limits, batch_size=size))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Cut the items of the plans into tasks."""
+        """Return the items of the plans, cut into tasks."""
         parts: list[InputPartition] = []
         for number in range(start["plan"] + 1, end["plan"] + 1):
             items = self.ledger.items(number)
@@ -137,7 +137,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return parts
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Parse items; runs in Spark's workers."""
+        """Return the rows of items; runs in Spark's workers."""
         plan, first, items = partition.value
         # As it was when the first line was read: done again, a batch must give the same rows.
         recording = open_growing(self.meta)
@@ -155,7 +155,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             self.lock = None
 
     def _next(self, before: int, limits: Limits) -> int:
-        """Make the next plan, if there is anything to plan."""
+        """Return the number of the next plan, made if there is anything to plan."""
         if self.latest[0] != before:
             self.latest = (before, self.ledger.register(before))
         take = partial(self.ledger.take, before + 1)
@@ -174,7 +174,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return before + 1
 
     def _bounded(self, disk: list[FollowedFile]) -> list[FollowedFile]:
-        """Leave out what has come since the bounds were taken."""
+        """Return files without what has come since the bounds were taken."""
         if self.bounds is None:
             return disk
         bounds = self.bounds

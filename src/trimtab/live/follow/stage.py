@@ -51,7 +51,7 @@ class Staging(NamedTuple):
 def stage(
     folder: Path, what: Staging, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Write the rows of one partition, a file for each place that has any.
+    """Return the files that one partition's rows are written into, one for each place.
 
     A task that is tried again writes files of its own; what was told of the attempt that
     counts says which ones are to be shown.

@@ -100,12 +100,12 @@ class FactsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"batch": max(start["batch"], min(last, start["batch"] + _BATCHES_AT_ONCE))}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[InputPartition]:
-        """Take all facts in one task: they are few, and their order counts."""
+        """Return one task for all facts: they are few, and their order counts."""
         batches = range(start["batch"] + 1, end["batch"] + 1)
         return [InputPartition(batches)] if batches else []
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read facts in the order in which they were found; runs in Spark's workers."""
+        """Return facts in the order in which they were found; runs in Spark's workers."""
         place = 0
         for batch in partition.value:
             for path in parts_of(self.folder, batch):
@@ -145,7 +145,7 @@ class RunningState(StatefulProcessor):
         rows: Iterator[Any],
         timerValues: TimerValues,  # noqa: N803  # Spark's name
     ) -> Iterator[Row]:
-        """Take in the facts of one broker, which come in any order."""
+        """Return a broker's state after more facts, which come in any order."""
         stored = self.state.get()
         before = Running() if stored is None else Running(*stored)
         facts = (
@@ -166,7 +166,7 @@ def started_state(
     rhythm: Rhythm,
     start: Callable[[Any], Any],
 ) -> StreamingQuery:
-    """Start keeping the running state, and write it beside the tables.
+    """Return the query that keeps the running state and writes it beside the tables.
 
     Args:
         spark: a session on that of `trimtab.spark.session.started`.
@@ -197,7 +197,7 @@ def started_state(
 
 
 def read_state(batches: Batches) -> dict[str, Running]:
-    """Read what is known of each broker."""
+    """Return what is known of each broker."""
     path = batches.tables / "running.json"
     if not path.exists():
         return {}

@@ -68,7 +68,7 @@ def next_plan(
 def _still(
     register: Register, disk: Sequence[FollowedFile], moving: Set[str]
 ) -> tuple[Register, Register, Sequence[FollowedFile]]:
-    """Part what holds still from what moves; a file that was renamed out of a family moves too."""
+    """Return what holds still, what moves, and the still files; a renamed one moves too."""
     waiting = {n: each for n, each in register.incarnations.items() if each.family in moving}
     inodes = {each.stamp.inode for each in waiting.values()}
     files = [it for it in disk if it.family not in moving and it.stamp.inode not in inodes]

@@ -34,7 +34,7 @@ class Access:
 
 
 def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access:
-    """Read a client.conf, as pulsar-admin has it; without one, nobody in particular asks.
+    """Return the access of a client.conf, as pulsar-admin has it; without one, nobody's.
 
     Args:
         client_conf: the file, or None.
@@ -86,7 +86,7 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
 def _trusting(
     client_conf: Path | None, trusted: str | None = None, *, checks_host: bool
 ) -> ssl.SSLContext:
-    """Make the TLS settings, which trust a file of certificates, or else what the system does."""
+    """Return TLS settings, which trust a file of certificates, or else what the system does."""
     try:
         tls = ssl.create_default_context(cafile=trusted or None)
     except (OSError, ssl.SSLError):
@@ -113,7 +113,7 @@ def _bring(
 
 
 def _token(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
-    """Understand `token:…`, `file:…`, `{"token": …}` and a bare token, as Pulsar does."""
+    """Return what makes the header of `token:…`, `file:…`, `{"token": …}` or a bare token."""
     if given.startswith("file:"):
         path = Path("/" + given.removeprefix("file:").lstrip("/"))
 
@@ -149,7 +149,7 @@ def _basic(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
 
 
 def _certificate(client_conf: Path, given: str) -> tuple[str | None, str | None]:
-    """Understand `tlsCertFile:…,tlsKeyFile:…`, and the same as JSON."""
+    """Return the files of `tlsCertFile:…,tlsKeyFile:…`, or of the same as JSON."""
     spelled = _object(given)
     if spelled is None:
         spelled = dict(part.strip().partition(":")[::2] for part in given.split(","))
@@ -160,7 +160,7 @@ def _certificate(client_conf: Path, given: str) -> tuple[str | None, str | None]
 
 
 def _object(given: str) -> dict[str, object] | None:
-    """Read a JSON object; None if it is none."""
+    """Return a JSON object; None if it is none."""
     try:
         keys = json.loads(given)
     except ValueError:

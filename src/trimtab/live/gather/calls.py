@@ -39,7 +39,7 @@ class CallError(TrimtabError):
     def __init__(
         self, url: str, reason: str, status: int | None = None, *, method: str = "GET"
     ) -> None:
-        """Say what was called and what came of it."""
+        """Keep what was called and what came of it."""
         super().__init__(f"{method} {url}: {reason}")
         self.reason, self.status = reason, status
 
@@ -74,7 +74,7 @@ class Calls:
             urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)
 
     def get(self, url: str) -> Answer:
-        """Call an address, and follow it to the broker that it is redirected to.
+        """Return the answer of an address, or of the broker that it redirects to.
 
         Quirks:
             A broker that cannot answer sends the caller on to another, whom the caller must
@@ -90,7 +90,7 @@ class Calls:
         return answer
 
     def put(self, url: str) -> Answer:
-        """Have something done, without a body, by whoever one is redirected to.
+        """Return the answer of whoever has something done, without a body, redirects followed.
 
         Quirks:
             Each redirect is followed by the same method.  It is called once and never
@@ -106,7 +106,7 @@ class Calls:
         return answer
 
     def json(self, url: str) -> object:
-        """Call an address that answers JSON.
+        """Return what an address answers in JSON.
 
         Raises:
             CallError: as `get`, or the answer is not JSON, such as when it breaks off.
@@ -118,7 +118,7 @@ class Calls:
             raise CallError(url, f"the answer of {len(body)} bytes is not JSON: {error}") from None
 
     def _followed(self, method: str, url: str) -> tuple[int, Answer]:
-        """Make a call, redirects included; return the last status, and what came with it."""
+        """Return the last status of a call, redirects included, and what came with it."""
         last = time.monotonic() + self.limits.whole_s
         here = url
         try:
@@ -133,7 +133,7 @@ class Calls:
         raise CallError(url, reason, method=method)
 
     def _once(self, method: str, here: str, last: float) -> tuple[int, dict[str, str], bytes]:
-        """Make one request, and read what comes within what is left of the time."""
+        """Return what one request brings within what is left of the time."""
         limits = self.limits
         left = last - time.monotonic()
         timeout = urllib3.Timeout(

@@ -12,7 +12,7 @@ _LETTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_client_conf(path: Path) -> dict[str, str]:
-    """Read a file of properties as Java reads it, the last of a key that stands twice.
+    """Return a file of properties as Java reads it, the last of a key that stands twice.
 
     Raises:
         OSError: it cannot be read.
@@ -25,7 +25,7 @@ def read_client_conf(path: Path) -> dict[str, str]:
 
 
 def _logical(text: str) -> list[str]:
-    """Join lines that a backslash at their end continues, and leave out comments."""
+    """Return lines, joined where a backslash at the end continues them, without comments."""
     lines: list[str] = []
     head = ""
     for line in text.splitlines():

@@ -49,7 +49,7 @@ class Asker:
         self._lock = threading.Lock()
 
     def json(self, broker: str, path: str) -> object:
-        """Ask a broker for JSON; None if there is none."""
+        """Return the JSON that a broker answers; None if there is none."""
         answer = self.ask(broker, path)
         if answer is None:
             return None
@@ -61,7 +61,7 @@ class Asker:
             return None
 
     def ask(self, broker: str, path: str) -> Answer | None:
-        """Ask a broker; None if there is no answer.
+        """Return a broker's answer; None if there is none.
 
         Raises:
             GatherError: the token can no longer be read.
@@ -75,7 +75,7 @@ class Asker:
         return answer
 
     def anyone(self, path: str) -> object:
-        """Ask where the first call goes, and if that does not answer, one broker after the other.
+        """Return the answer of where the first call goes, or else of the first that answers.
 
         Raises:
             CallError: nobody answers; the error is the first one's.

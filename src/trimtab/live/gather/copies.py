@@ -28,7 +28,7 @@ class Source:
 
 
 def log_folders(given: tuple[str, ...]) -> list[Source]:
-    """Understand the folders of logs that were named, as `DIR` or `BROKER=DIR`.
+    """Return the folders of logs that were named, as `DIR` or `BROKER=DIR`.
 
     A folder that has no logs itself, but folders with logs, stands for those.
 
@@ -55,7 +55,7 @@ def log_folders(given: tuple[str, ...]) -> list[Source]:
 
 
 def zookeeper_folders(given: tuple[Path, ...]) -> list[Source]:
-    """Understand ZooKeeper's data folders: each a version-2, or the folder that has one.
+    """Return ZooKeeper's data folders: each a version-2, or the folder that has one.
 
     Raises:
         GatherError: a folder is not there or holds nothing of ZooKeeper's.
@@ -72,7 +72,7 @@ def zookeeper_folders(given: tuple[Path, ...]) -> list[Source]:
 
 
 def copy_logs(source: Source, folder: Folder) -> int:
-    """Copy a broker's logs, packed; return how many.
+    """Return how many of a broker's logs were copied, packed.
 
     The line that is being written is left out: half a line would count as a whole one.
     """
@@ -90,7 +90,7 @@ def copy_logs(source: Source, folder: Folder) -> int:
 
 
 def copy_zookeeper(source: Source, folder: Folder) -> int:
-    """Copy ZooKeeper's transaction logs and snapshots; return how many files.
+    """Return how many of ZooKeeper's transaction logs and snapshots were copied.
 
     Quirks:
         A log is made large at once and filled later, so what is packed is much smaller.
@@ -108,7 +108,7 @@ def copy_zookeeper(source: Source, folder: Folder) -> int:
 
 
 def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:
-    """Give what a file has now, up to its last end of a line."""
+    """Return what a file has now, up to its last end of a line."""
     rest = b""
     while piece := file.read(_CHUNK):
         head, end, tail = (rest + piece).rpartition(b"\n")

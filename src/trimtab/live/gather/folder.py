@@ -76,7 +76,7 @@ class Folder:
             os.replace(draft, self._place(name))
 
     def create(self, name: str) -> IO[bytes]:
-        """Open a new file to be written by whoever asks, who closes it."""
+        """Return a new file, open to be written by whoever asks, who closes it."""
         return os.fdopen(self._new(name), "wb")
 
     def close(self) -> None:

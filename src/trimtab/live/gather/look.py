@@ -104,7 +104,7 @@ def _list_brokers(asker: Asker) -> None:
 
 
 def _address(asker: Asker, broker: str) -> str:
-    """Find out where a broker is asked.
+    """Return where a broker is asked.
 
     Its id has the port of one of its two addresses.  The one that is spoken here is where
     it is redirected who asks another broker for what only this one can tell.
@@ -156,7 +156,7 @@ def _ask_broker(asker: Asker, due: Due, broker: str, owned: dict[str, set[str] |
 
 
 def _record_report(asker: Asker, broker: str) -> bool:
-    """Record a broker's load report; return whether the broker answered at all."""
+    """Return whether a broker answered at all; record its load report."""
     cluster = asker.cluster
     time = now_text()
     try:
@@ -201,5 +201,5 @@ def _record_owners(asker: Asker, owned: dict[str, set[str] | None]) -> None:
 
 
 def _whole_lines(text: bytes) -> bytes:
-    """Leave out what stands behind the last end of a line."""
+    """Return a text without what stands behind the last end of a line."""
     return text[: text.rfind(b"\n") + 1]

@@ -100,7 +100,7 @@ class Ledger:
         return before is not None and before.made_by != node.made_by
 
     def is_gone(self, path: str) -> bool:
-        """Note that a node is not there; return whether it was."""
+        """Return whether a node was there that is not there now, and note it."""
         if self.nodes.pop(path, None) is None:
             return False
         self._changed(path, 1)
@@ -118,7 +118,7 @@ class Ledger:
         self.nodes[path] = node
 
     def count(self) -> Count:
-        """Count what was written, when all has just been looked at again."""
+        """Return the count of what was written, when all has just been looked at again."""
         missed = 0
         for path, first in self._first.items():
             node = self.nodes.get(path)

@@ -71,7 +71,7 @@ def gather(
     is_over: threading.Event,
     heard: Callable[[str, str], object] | None = None,
 ) -> Gathered:
-    """Record a cluster until the time is up or it is over.
+    """Return what was recorded of a cluster until the time is up or it is over.
 
     Args:
         wanted: what is to be recorded.
@@ -122,7 +122,7 @@ class _Ends:
 
 
 def _ends(wanted: GatherRequest, access: Access) -> _Ends:
-    """Check in the beginning what is only looked at in the end."""
+    """Return what is only looked at in the end, checked in the beginning."""
     return _Ends(
         log_folders(wanted.logs),
         zookeeper_folders(wanted.zookeeper_data),
@@ -138,7 +138,7 @@ def _record(
     ends: _Ends,
     is_over: threading.Event,
 ) -> tuple[int, StoreCounts | None, tuple[str, ...]]:
-    """Record until it is over, and then what is recorded in the end.
+    """Return the looks, the store's counts and the warnings of a recording, once it is over.
 
     Returns:
         How often the cluster was looked at, what the store gave, and what is missing.
@@ -167,7 +167,7 @@ def _record(
 def _look_on(
     asker: Asker, wanted: GatherRequest, is_watched: bool, began: datetime, is_over: threading.Event
 ) -> int:
-    """Look again and again until the time is up; return how often."""
+    """Return how often the cluster was looked at until the time was up."""
     start = time.monotonic()
     last = start + wanted.duration_s
     next_metrics = start
@@ -228,7 +228,7 @@ def _describe(cluster: Cluster, folder: Folder, began: datetime, zone: str | Non
 
 
 def web_address(option: str, given: str) -> str:
-    """Check the address of an API, and return it without a slash at its end."""
+    """Return the address of an API, checked, without a slash at its end."""
     parts = urlsplit(given)
     if parts.username is not None or parts.password is not None:
         host = parts.hostname

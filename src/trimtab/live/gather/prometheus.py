@@ -20,7 +20,7 @@ _SAMPLES_MAX = 2_000
 
 
 def export(calls: Calls, prometheus: str, begin: datetime, end: datetime, folder: Folder) -> int:
-    """Record what a Prometheus has of a time, in pieces; return how many.
+    """Return how many pieces were recorded of what a Prometheus has of a time.
 
     Raises:
         CallError: it does not answer, or says that it failed.

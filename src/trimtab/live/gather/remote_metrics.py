@@ -98,7 +98,7 @@ def _asked(address: str, begin: datetime, end: datetime, folder: Path) -> Iterat
 
 
 def _moment(option: str, given: str | None, recording: Recording) -> datetime:
-    """Read a time; one without a zone is in the recording's."""
+    """Return a time; one without a zone is in the recording's."""
     if given is None:
         raise GatherError(
             f"{option}: found nothing, and recording.toml says no time either; expected one such "

@@ -18,7 +18,7 @@ _SECRET_VALUE = re.compile(r"://[^/@\s]+@|(?:^|[\s,;{\"])token:|\bdata:[^,]*,|ey
 
 
 def without_secrets(settings: Mapping[str, object]) -> dict[str, object]:
-    """Replace the values of settings that may be secret; empty ones stay as they are."""
+    """Return settings without values that may be secret; empty ones stay as they are."""
     return {
         key: LEFT_OUT if value and _is_secret(key, value) else value
         for key, value in settings.items()

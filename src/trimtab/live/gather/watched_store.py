@@ -46,7 +46,7 @@ class StoreCounts:
 
     @property
     def sentence(self) -> str:
-        """Say it in one sentence."""
+        """Return it in one sentence."""
         return (
             f"{self.reports} versions of the load reports of {self.brokers} brokers, "
             f"{self.missed_reports} missed; {self.owner_changes} changes of owners, "
@@ -81,7 +81,7 @@ class WatchedStore:
         self._thread.start()
 
     def close(self) -> StoreCounts:
-        """Look at everything once more, stop, and return what there is and what is missing."""
+        """Return what there is and what is missing, after a last look at everything."""
         self._ending.set()
         self._due.put(_ALL)
         self._thread.join(timeout=6 * _ANSWER_S)
@@ -124,13 +124,13 @@ class WatchedStore:
         self._ledger.is_begun = True
 
     def _on_connection(self, state: str) -> None:
-        """Hear that the connection was lost, or is there again; called by kazoo."""
+        """Take that the connection was lost, or is there again; called by kazoo."""
         self._folder.line(TROUBLE, time=now_text(), event="store connection", said=str(state))
         if state == KazooState.CONNECTED:
             self._due.put(_ALL)
 
     def _on_change(self, event: WatchedEvent) -> None:
-        """Hear that a node has changed; called by kazoo."""
+        """Take that a node has changed; called by kazoo."""
         if event.path is not None:
             self._due.put(event.path)
 
@@ -176,7 +176,7 @@ class WatchedStore:
             self._folder.line("store/ownership.jsonl", time=time, full=is_first, change=owners)
 
     def _read(self, paths: list[str]) -> Iterator[tuple[str, tuple[Any, ZnodeStat] | None]]:
-        """Read nodes, many at a time; None for those that are not there."""
+        """Return nodes, read many at a time; None for those that are not there."""
         for start in range(0, len(paths), _AT_A_TIME):
             pending = [(path, self._ask(path)) for path in paths[start : start + _AT_A_TIME]]
             for path, answer in pending:
@@ -194,7 +194,7 @@ class WatchedStore:
         return self._client.get_async(path, watch=self._on_change)
 
     def _listed(self, path: str, answer: tuple[Any, ZnodeStat] | None) -> list[str]:
-        """Take note of a parent's children; return those that have not been read."""
+        """Return a parent's children that have not been read, and take note of all."""
         if answer is None:
             self._ledger.is_gone(path)
             if path in ROOTS:
@@ -255,7 +255,7 @@ class WatchedStore:
 
 
 def servers_of(metadata: str) -> tuple[str, str]:
-    """Take `zk://host:port,host:port/path` apart.
+    """Return the servers and the path of `zk://host:port,host:port/path`.
 
     Returns:
         What kazoo connects to, path included, and the path alone.

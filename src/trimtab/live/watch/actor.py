@@ -43,29 +43,29 @@ class Actor(Protocol):
     """Who may carry out what is decided."""
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
+        """Return what was done: the newest decided round is carried out if nothing else is on."""
 
     def unloaded(self) -> list[tuple[datetime, str]]:
         """Return what was unloaded since the last call."""
 
     def end(self) -> list[Acted]:
-        """Wait until what is in flight has landed, and say what was done."""
+        """Return what was done, once what is in flight has landed."""
 
 
 class Onlooker:
     """Does nothing."""
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Carry out nothing."""
+        """Return nothing: nothing is carried out."""
         del decided, settings
         return []
 
     def unloaded(self) -> list[tuple[datetime, str]]:
-        """Say that nothing was unloaded."""
+        """Return nothing: nothing was unloaded."""
         return []
 
     def end(self) -> list[Acted]:
-        """Have nothing to wait for."""
+        """Return nothing: there is nothing to wait for."""
         return []
 
 
@@ -87,7 +87,7 @@ class LiveActor:
         self._unloaded: list[tuple[datetime, str]] = []
 
     def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Take decided rounds, carry out the newest if nothing else is on, say what was done."""
+        """Return what was done: the newest decided round is carried out if nothing else is on."""
         acts = self._finished()
         if not decided:
             return acts
@@ -97,11 +97,11 @@ class LiveActor:
         moves = [move for move in moves_of(newest.shadow) if move[2] is not None]
         why = self._why_not()
         if why or not moves:
-            return [*acts, self._said(newest, 0, signs, why)]
+            return [*acts, self._acted(newest, 0, signs, why)]
         count, self._throttle = granted(self._throttle, len(moves))
         if count:
             self._begin(newest, count, settings)
-        return [*acts, self._said(newest, count, signs, "")]
+        return [*acts, self._acted(newest, count, signs, "")]
 
     def unloaded(self) -> list[tuple[datetime, str]]:
         """Return what was unloaded since the last call."""
@@ -109,7 +109,7 @@ class LiveActor:
         return unloads
 
     def end(self) -> list[Acted]:
-        """Wait until what is in flight has landed, and say what was done."""
+        """Return what was done, once what is in flight has landed."""
         if self._running is not None:
             self._running[0].join()
         return self._finished()
@@ -172,16 +172,16 @@ class LiveActor:
         if isinstance(outcome, str):
             self._is_cut_short = True
             self._n_cut_short += 1
-            return [replace(self._said(decided, 0, (), outcome), is_over=True)]
+            return [replace(self._acted(decided, 0, (), outcome), is_over=True)]
         self._is_cut_short = not outcome.is_done and not self._is_over.is_set()
         self._n_cut_short = self._n_cut_short + 1 if self._is_cut_short else 0
         self._share = effect_share(round_, outcome)
         self._unloaded += unloaded_by(outcome)
         states = tuple((move.bundle, move.state) for move in outcome.moves)
-        act = self._said(decided, len(states), (), outcome.ended or "")
+        act = self._acted(decided, len(states), (), outcome.ended or "")
         return [replace(act, is_over=True, states=states)]
 
-    def _said(self, decided: Decided, count: int, signs: tuple[str, ...], why: str) -> Acted:
+    def _acted(self, decided: Decided, count: int, signs: tuple[str, ...], why: str) -> Acted:
         return Acted(decided.number, decided.time, count, self._throttle.moves, signs, why)
 
 

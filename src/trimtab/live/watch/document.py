@@ -11,7 +11,7 @@ from trimtab.live.watch.nouns import Acted, Action, Compared, Decided, Relearn, 
 
 
 def line_of(action: Action) -> dict[str, Any]:
-    """Lay an action out as one line of `watch/rounds.jsonl`."""
+    """Return an action as one line of `watch/rounds.jsonl`."""
     match action:
         case Decided():
             return {
@@ -67,12 +67,12 @@ def line_of(action: Action) -> dict[str, Any]:
 
 
 def time_text(time: datetime) -> str:
-    """Write a time as a recording has it."""
+    """Return a time as a recording has it."""
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _numbers(values: Mapping[str, float]) -> dict[str, float | str]:
-    """Write what JSON has no number for as Java does."""
+    """Return numbers, with those that JSON has none for written as Java does."""
     return {name: value if isfinite(value) else "Infinity" for name, value in values.items()}
 
 

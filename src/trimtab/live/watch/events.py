@@ -81,7 +81,7 @@ def line_event(row: Mapping[str, Any]) -> Event:
 
 
 def _flushes(rows: Sequence[Mapping[str, Any]]) -> list[Happening]:
-    """Put averages together that were written at one time."""
+    """Return averages, those together that were written at one time."""
     at: dict[datetime, list[Mapping[str, Any]]] = {}
     for row in rows:
         at.setdefault(written(row), []).append(row)

@@ -10,7 +10,7 @@ from trimtab.live.gather.access import GatherError
 
 
 def limits_given(texts: Sequence[str]) -> Mapping[str, float]:
-    """Read NAME=VALUE.
+    """Return the limits of texts NAME=VALUE.
 
     Raises:
         GatherError: it is none, or there is no such limit.

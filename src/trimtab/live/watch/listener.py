@@ -56,7 +56,7 @@ class Listening:
             self._lines.put((name, text))
 
     def rows(self) -> list[Row]:
-        """Give what came since the last call."""
+        """Return what came since the last call."""
         rows: list[Row] = []
         while not self._lines.empty():
             name, text = self._lines.get()
@@ -65,7 +65,7 @@ class Listening:
         return rows
 
     def again(self) -> list[Row]:
-        """Give once more all that `rows` has given."""
+        """Return once more all that `rows` has returned."""
         rows: list[Row] = []
         self._active = frozenset()
         for name, count in self._given.items():

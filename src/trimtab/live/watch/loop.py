@@ -52,7 +52,7 @@ class WatchRequest:
 
 
 def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
-    """Watch a cluster until the time is up or it is over.
+    """Return the steps of a watch, until the time is up or it is over.
 
     Args:
         request: what is watched.
@@ -98,7 +98,7 @@ class _Now:
     tally: Tally
 
     def view(self, request: WatchRequest, actions: list[Action], listening: Listening) -> View:
-        """Write what is said, and show it."""
+        """Return the view of a step, whose actions are written."""
         _write(request.output, actions)
         self.tally.add(actions)
         rejected = listening.n_rejected, listening.rejected_because
@@ -108,7 +108,7 @@ class _Now:
 def _steps(
     request: WatchRequest, now: _Now, actor: Actor, arrivals: Arrivals, listening: Listening
 ) -> Iterator[View]:
-    """Take what has come in, and carry out what is decided."""
+    """Return the view of a step: take what has come in, carry out what is decided."""
     arrivals = replace(arrivals, unloaded=actor.unloaded())
     actions, now.memory = step(arrivals, now.memory, now.settings)
     for action in actions:
@@ -120,7 +120,7 @@ def _steps(
 
 @contextmanager
 def _actor(request: WatchRequest, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
-    """Give whoever carries out what is decided, or nobody.
+    """Yield whoever carries out what is decided, or nobody.
 
     Raises:
         GatherError: Pulsar sheds by itself, or a limit cannot be.
@@ -184,7 +184,7 @@ class _Recording:
 
 
 def _settings(request: WatchRequest) -> Settings:
-    """Read what the cluster runs, out of what has been recorded of it."""
+    """Return what the cluster runs, by what has been recorded of it."""
     gathering, recording, beside = request.gathering, request.output, request.beside
     recording_toml = tomllib.loads((recording / "recording.toml").read_text(encoding="utf-8"))
     meta = {key: value for key, value in recording_toml.items() if isinstance(value, str)}
@@ -215,7 +215,7 @@ def _settings(request: WatchRequest) -> Settings:
 
 
 def _logs(gathering: GatherRequest, brokers: list[str]) -> dict[str, str]:
-    """Say whose log each folder is."""
+    """Return whose log each folder is."""
     names = {folder_name(broker): broker for broker in brokers}
     owners = {}
     for source in log_folders(gathering.logs):

@@ -125,7 +125,7 @@ class Memory:
 
 
 def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row]) -> Memory:
-    """Begin a tenure, with all that the leader's process has been told.
+    """Return the memory of a new tenure, with all that the leader's process knows.
 
     Args:
         memory: what was remembered until now.

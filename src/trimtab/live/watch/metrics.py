@@ -41,14 +41,14 @@ class Metrics(Collector):
             self._metrics = metrics
 
     def followed(self, steps: Iterable[View]) -> Iterator[View]:
-        """Give steps on, and offer what they show."""
+        """Return the steps, and offer what they show."""
         for view in steps:
             if self._is_offered:
                 self.take(view, time.time())
             yield view
 
     def collect(self) -> Iterator[Metric]:
-        """Give the metrics; called by the thread that is scraped."""
+        """Return the metrics; called by the thread that is scraped."""
         with self._lock:
             yield from self._metrics
 

@@ -21,7 +21,7 @@ _RELIEF_MIN_POINTS = 2.0
 
 
 def limits_of(settings: Settings, limits: Mapping[str, float]) -> Limits:
-    """Give the limits of continuous control: the cluster's grace and rounds, unless given.
+    """Return the limits of continuous control: the cluster's grace and rounds, unless given.
 
     Raises:
         ValueError: one cannot be; says which, what was found and what was expected.
@@ -52,7 +52,7 @@ class PlannedRound:
 def planned(
     decided: Decided, count: int, cluster: str, settings: Settings, limits: Limits
 ) -> PlannedRound:
-    """Make a plan of the first moves of a round.
+    """Return a plan of the first moves of a round.
 
     After each move its source and its target should stand between where they stood and
     where the bundles' share of the source's traffic would take them, give or take what

@@ -57,7 +57,7 @@ def unloaded(owners: Owners, logged: Round) -> list[Unloaded]:
 
 
 def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
-    """Score the rounds whose next one has been decided, and whose moves are known."""
+    """Return the scores of rounds whose next one has been decided, and whose moves are known."""
     scores = []
     while len(memory.spans) > 1:
         span, after = memory.spans[:2]
@@ -126,7 +126,7 @@ def _scored(memory: Memory, span: Span, moves: list[Unloaded], end: datetime) ->
 def _measured(
     usages: list[Reported], moves: list[Unloaded], begin_s: float, end_s: float
 ) -> dict[str, float]:
-    """Take the outcomes of one round; those that are not known are left out."""
+    """Return the outcomes of one round; those that are not known are left out."""
     origin_s = begin_s - _BACK.total_seconds()
     reports = [
         Reported(each.time_s - origin_s, each.broker, each.usage)

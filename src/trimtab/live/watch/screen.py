@@ -21,7 +21,7 @@ _TOLD = ("end_spread_points", "excess_spread_points", "unloads", "peak_percent")
 
 
 def show(steps: Iterable[View], console: Console) -> View | None:
-    """Show a watch until it ends; return its last step, None if there was none."""
+    """Return the last step of a watch, shown until it ends; None if there was none."""
     last = None
     if not console.is_terminal:
         for last in steps:
@@ -43,7 +43,7 @@ def lines(view: View) -> list[str]:
 
 
 def picture(view: View, now: datetime) -> Group:
-    """Lay out how the brokers stand, and what has been said so far."""
+    """Return how the brokers stand, and what has been said so far."""
     settings, memory = view.settings, view.memory
     table = Table(box=None, pad_edge=False)
     table.add_column("broker")
@@ -64,7 +64,7 @@ def picture(view: View, now: datetime) -> Group:
 
 
 def summary(view: View) -> list[str]:
-    """Say in a few lines what a watch has come to."""
+    """Return in a few lines what a watch has come to."""
     settings, tally = view.settings, view.tally
     verdicts = ", ".join(f"{count} {name}" for name, count in tally.verdicts.items() if count)
     texts = [

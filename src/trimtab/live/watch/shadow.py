@@ -30,7 +30,7 @@ class Beside:
 
 
 def beside(strategy: str, settings: Sequence[str], interval_s: float | None = None) -> Beside:
-    """Read the options.
+    """Return who decides beside Pulsar, by the options.
 
     Raises:
         GatherError: a setting is none, or no key of the load balancer.
@@ -48,7 +48,7 @@ def beside(strategy: str, settings: Sequence[str], interval_s: float | None = No
 
 
 def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
-    """Name who sheds, who places, and by which keys, in the cluster's release.
+    """Return who sheds, who places, and by which keys, in the cluster's release.
 
     Raises:
         GatherError: it does not know the class, or a setting cannot be read.

@@ -52,7 +52,7 @@ _SILENT = "the leader logged nothing, so the time is that at which the round was
 
 
 def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[Action], Memory]:
-    """Take what has come in, and decide the rounds that all is known of.
+    """Return what is to be said and remembered, after deciding the rounds that all is known of.
 
     Returns:
         What is to be said, in order of time; and what is remembered next, for which the
@@ -86,7 +86,7 @@ def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[A
 
 
 def decided_at_once(memory: Memory, now: datetime) -> list[Action]:
-    """Decide a round that is not due, from all that has come in.
+    """Return what is decided in a round that is not due, from all that has come in.
 
     Returns:
         The round; nothing if it is not known who leads.
@@ -177,7 +177,7 @@ def _why_guessed(term: Term, settings: Settings) -> str:
 
 
 def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> list[Action]:
-    """Take what happened up to the horizon."""
+    """Return what comes of all that happened up to the horizon."""
     actions: list[Action] = []
     while (first := term.timeline.first()) is not None and first[0] <= horizon:
         if first[1] == SELECTION and _is_open(term, first, now):
@@ -223,7 +223,7 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
 
 
 def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
-    """Decide a round, as Pulsar and as the strategy beside."""
+    """Return a round, decided as Pulsar does and as the strategy beside does."""
     time, _, number = happening
     shadow: Mapping[str, Any] | None
     shadow = next((row for _, row in decided(term.beside, time, number)), None)
@@ -249,7 +249,7 @@ def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
 
 
 def _compare(term: Term, memory: Memory, now: datetime, settings: Settings) -> list[Action]:
-    """Put the rounds that are over beside what was recomputed."""
+    """Return the rounds that are over beside what was recomputed."""
     logged_rounds = rounds(term.lines, settings.interval_s)
     actions: list[Action] = []
     reached = term.reached

@@ -42,7 +42,7 @@ class Tails:
         self._files: dict[Path, _File] = {}
 
     def rows(self) -> list[Row]:
-        """Give what was logged since the last call, a row of `log_events` each."""
+        """Return what was logged since the last call, a row of `log_events` each."""
         rows: list[Row] = []
         for source in self._sources:
             for path in sorted(source.path.glob("*.log")):
@@ -56,7 +56,7 @@ class Tails:
         self._files.clear()
 
     def _grown(self, log: str, path: Path) -> Iterator[Row]:
-        """Give what has been added to a log."""
+        """Return what has been added to a log."""
         before = self._files.get(path)
         if before is not None:
             yield from self._rest(log, path, before)

@@ -16,7 +16,7 @@ from trimtab.pulsar.place import PlacerEntry, placer
 
 
 def with_targets(now: Replaying, row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Add to each unload of a row of `replayed_rounds` the brokers that it may go to.
+    """Return a row of `replayed_rounds`, with the brokers that each unload may go to.
 
     Args:
         now: the tenure, after it has decided the round.
@@ -49,7 +49,7 @@ def moves_of(row: Mapping[str, Any] | None) -> list[tuple[str, str, str | None]]
 
 
 def target_of(unload: Mapping[str, Any]) -> str | None:
-    """Pick where an unload goes: drawn by the bundle's name, so always the same one."""
+    """Return where an unload goes: drawn by the bundle's name, so always the same one."""
     targets: Sequence[str] = unload["targets"]
     if not targets:
         return None

@@ -48,7 +48,7 @@ def _acted(action: Acted) -> str:
 
 
 def moves(triples: Sequence[tuple[str, str, str | None]]) -> str:
-    """Name some moves, of many the first."""
+    """Return some moves as text, of many the first."""
     if not triples:
         return "nothing"
     texts = [

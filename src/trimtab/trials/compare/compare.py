@@ -42,7 +42,7 @@ class Question:
     command: str = ""
 
     def grid(self, releases: Collection[str]) -> Grid:
-        """Lay it out as a grid, the baseline first.
+        """Return it as a grid, the baseline first.
 
         Args:
             releases: those that the scenarios are about.
@@ -124,7 +124,7 @@ def _document(
 
 
 def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[StrategyKey, ...]:
-    """List strategies as rows know them, in their order; one without a release has several."""
+    """Return strategies as rows know them, in their order; one without a release has several."""
     keys = (each.key(release) for each in chosen for release in releases.values())
     return tuple(dict.fromkeys(keys))
 

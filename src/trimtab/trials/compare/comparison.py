@@ -34,7 +34,7 @@ CONFIDENCE = 0.95
 def comparison(
     rows: Sequence[Row], strategies: Sequence[StrategyKey], questions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Compare strategies on each scenario.
+    """Return the comparison of strategies on each scenario.
 
     Args:
         rows: outcomes; a strategy that another scenario's rows have may be missing in one.
@@ -91,7 +91,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
 def strategy_document(
     key: StrategyKey, runs: Mapping[int, Row], baseline: Mapping[int, Row], measures: Measures
 ) -> dict[str, Any]:
-    """Sum one strategy's runs up, and hold them against the baseline's.
+    """Return one strategy's runs, summed up and held against the baseline's.
 
     Args:
         key: whose runs.
@@ -150,7 +150,7 @@ def difference_document(
 
 
 def estimate(strategy: Mapping[str, Any], measure: str) -> float:
-    """Read the median of a measure out of a strategy's document; NaN if it is not known."""
+    """Return the median of a measure in a strategy's document; NaN if it is not known."""
     return number(strategy["measures"][measure]["median"]["estimate"])
 
 
@@ -162,7 +162,7 @@ def number(value: Any) -> float:  # noqa: ANN401  # a cell of a table may be nul
 def _scenario(
     name: str, question: str, rows: Sequence[Row], strategies: Sequence[StrategyKey]
 ) -> dict[str, Any]:
-    """Compare the strategies of one scenario."""
+    """Return the comparison of one scenario's strategies."""
     there = {StrategyKey.of(row) for row in rows}
     of_strategy = {
         key: {row["seed"]: row for row in rows if StrategyKey.of(row) == key}
@@ -186,7 +186,7 @@ def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) 
 def _measure(
     values: Sequence[float], before: Sequence[float], after: Sequence[float]
 ) -> dict[str, Any]:
-    """Sum up one measure; `before` and `after` are the baseline's and ours, seed by seed."""
+    """Return one measure, summed up; `before` and `after` are the baseline's and ours, by seed."""
     return {
         "median": interval_document(interval(values, confidence=CONFIDENCE)),
         "never": sum(map(math.isinf, values)),

@@ -53,7 +53,7 @@ class Dimension:
 
     @property
     def thresholds(self) -> Thresholds:
-        """Give the two thresholds."""
+        """Return the two thresholds."""
         return Thresholds(self.good_to, self.fair_to)
 
 
@@ -66,7 +66,7 @@ class Contender:
     settings: Field | None = key(maybe(TABLE), "keys of broker.conf besides the scenario's", None)
 
     def pair(self) -> Strategy:
-        """Give the strategy as a sweep knows it.
+        """Return the strategy as a sweep knows it.
 
         Raises:
             FieldError: there is no such strategy or setting.
@@ -115,7 +115,7 @@ class Rating:
         return next(own, dimension)
 
     def word(self, dimension: Dimension, contender: Contender) -> Statement | None:
-        """Find what was published of a cell; None if nothing was."""
+        """Return what was published of a cell; None if nothing was."""
         words = (
             said
             for said in self.said
@@ -125,13 +125,13 @@ class Rating:
 
 
 def built_in_rating() -> Rating:
-    """Read the rating that trimtab brings."""
+    """Return the rating that trimtab brings."""
     file = resources.files("trimtab.trials.rate").joinpath("rating.toml")
     return rating(file.read_text(encoding="utf-8"), "rating.toml")
 
 
 def rating(text: str, name: str) -> Rating:
-    """Read a rating.
+    """Return the rating that a text holds.
 
     Args:
         text: a file in TOML.
@@ -149,7 +149,7 @@ def rating(text: str, name: str) -> Rating:
 
 
 def read_rating(path: Path) -> Rating:
-    """Read a rating from a file.
+    """Return the rating of a file.
 
     Raises:
         RatingError: the file cannot be read, or is none.
@@ -189,8 +189,11 @@ def _check(read_all: Rating, file: Field) -> None:
             raise settings.wrong("one value for each key")
     named = [
         *(("cases", i, "dimension", case.dimension) for i, case in enumerate(read_all.cases)),
-        *(("said", i, "dimension", said.dimension) for i, said in enumerate(read_all.said)),
-        *(("said", i, "strategy", said.strategy) for i, said in enumerate(read_all.said)),
+        *(
+            ("said", i, "dimension", statement.dimension)
+            for i, statement in enumerate(read_all.said)
+        ),
+        *(("said", i, "strategy", statement.strategy) for i, statement in enumerate(read_all.said)),
         *(
             ("cases", i, "strategies", name)
             for i, case in enumerate(read_all.cases)

@@ -29,7 +29,7 @@ class Basis:
 
 
 def document(rating: Rating, cells: Mapping[tuple[str, str], Basis]) -> dict[str, Any]:
-    """Lay the whole rating out.
+    """Return the whole rating, as JSON has it.
 
     Args:
         rating: what is rated, and by what.

@@ -31,7 +31,7 @@ class Rates:
     seeds: range
 
     def tasks(self) -> frozenset[Task]:
-        """List what is to be run, which is what some cell rests on."""
+        """Return what is to be run, which is what some cell rests on."""
         return frozenset(
             task
             for dimension in self.rating.dimensions
@@ -43,12 +43,12 @@ class Rates:
         )
 
     def task(self, contender: Contender, scenario: str, seed: int) -> Task:
-        """Give the task of a strategy."""
+        """Return the task of a strategy."""
         key = contender.pair().key(self.scenarios[scenario].run.release)
         return Task(scenario, *key, seed)
 
     def nobody(self, scenario: str, seed: int) -> Task:
-        """Give the task of nobody shedding."""
+        """Return the task of nobody shedding."""
         release = self.scenarios[scenario].run.release
         return Task(scenario, NOBODY, USUAL_PLACER, release, settings_text({}), seed)
 
@@ -107,7 +107,7 @@ def _document(rates: Rates, rows: Sequence[Row]) -> dict[str, Any]:
 def _cell(
     rates: Rates, rows: Mapping[Task, Row], dimension: Dimension, contender: Contender
 ) -> Basis:
-    """Rate one strategy in one dimension."""
+    """Return the rating of one strategy in one dimension, and what it rests on."""
     of = rates.rating.basis(dimension, contender)
     runs, failed = [], 0
     for scenario in of.scenarios:

@@ -69,7 +69,7 @@ STATISTICS: Mapping[str, Statistic] = {
 
 
 def _by_seed(values: Iterable[tuple[RunValue, float]]) -> list[float]:
-    """Average over the scenarios of each seed: seeds are independent of one another."""
+    """Return means over the scenarios of each seed: seeds are independent of one another."""
     seeds: dict[int, list[float]] = {}
     for run, value in values:
         seeds.setdefault(run.seed, []).append(value)

@@ -43,7 +43,7 @@ class Rated:
 
 
 def rated(runs: Sequence[RunValue], statistic: Statistic, thresholds: Thresholds) -> Rated:
-    """Rate a strategy in one dimension.
+    """Return how a strategy is rated in one dimension.
 
     Args:
         runs: those that came to their end.
@@ -69,7 +69,7 @@ def rated(runs: Sequence[RunValue], statistic: Statistic, thresholds: Thresholds
 
 
 def word_of(value: float, thresholds: Thresholds) -> Word:
-    """Find the word for a number.
+    """Return the word for a number.
 
     >>> [str(word_of(value, Thresholds(1, 3))) for value in (1.0, 2.0, 4.0, float("nan"))]
     ['good', 'fair', 'poor', 'unknown']

@@ -28,12 +28,12 @@ class LeaderClock:
     unseen_ms: int = 0
 
     def happens(self, time_s: float) -> int:
-        """Stamp something that the leader does or hears of."""
+        """Return the stamp of something that the leader does or hears of."""
         self.now_ms = max(self.ms(time_s), self.now_ms + 1)
         return self.now_ms
 
     def is_written(self, end_s: float, early_ms: int) -> int:
-        """Stamp a write that the simulation makes at the end of a tick.
+        """Return the stamp of a write that the simulation makes at the end of a tick.
 
         Args:
             end_s: of the tick.
@@ -50,5 +50,5 @@ class LeaderClock:
         return self.now_ms
 
     def ms(self, time_s: float) -> int:
-        """Turn s of the simulation into epoch milliseconds."""
+        """Return s of the simulation as epoch milliseconds."""
         return self.start_ms + round(time_s * 1000.0)

@@ -24,12 +24,12 @@ class ReportingStrategies(Strategies):
     placement: Placement | None = None
 
     def place(self, load: ClusterLoad, bundle: str, candidates: Ints) -> Placement:
-        """Name the brokers for a bundle."""
+        """Return the brokers for a bundle."""
         self.placement = super().place(load, bundle, candidates)
         return self.placement
 
     def shed(self, load: ClusterLoad) -> Decision:
-        """Decide one round."""
+        """Return the decision of one round."""
         before = self._shedder_memory
         self.leader.is_round = True
         try:
@@ -42,7 +42,7 @@ class ReportingStrategies(Strategies):
         return decision
 
     def completed(self) -> None:
-        """Hear that the leader has gone through all that was shed."""
+        """Note that the leader has gone through all that was shed."""
         super().completed()
         self.leader.is_round = False
 
@@ -54,13 +54,13 @@ class ReportingPlacing(Placing):
     strategies: ReportingStrategies
 
     def listen(self) -> None:
-        """Begin to tell."""
+        """Begin to note what is asked."""
         #: Bundles of this round that are on their way already: whoever asks is a client.
         self.asked: list[tuple[int, bool]] = []
         self.scores: dict[str, float] = {}
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
-        """Choose a broker for a bundle."""
+        """Return the broker that is chosen for a bundle."""
         leader = self.leader
         name = leader.cluster.bundles.names[bundle]
         leader.view.meet(name)
@@ -79,7 +79,7 @@ class ReportingPlacing(Placing):
         return chosen
 
     def _drawn(self, load: ClusterLoad, bundle: int, candidates: Ints) -> tuple[int, bool] | None:
-        """Draw among those that the placer names; positions in the load."""
+        """Return who is drawn among those that the placer names; positions in the load."""
         drawn = super()._drawn(load, bundle, candidates)
         placement = self.strategies.placement
         if placement is not None:
@@ -96,7 +96,7 @@ def listened(
     listener: Listener,
     reported: Callable[[int, float, Report], Report],
 ) -> Simulation:
-    """Have a simulation of which no time has passed tell all that its leader hears and does.
+    """Return a simulation of which no time has passed, with a listener to all its leader does.
 
     Args:
         simulation: is changed.

@@ -17,7 +17,7 @@ _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 
 
 def load_report(report: Report, release: str, started_ms: int, updated_ms: int) -> str:
-    """Print a broker's report as Pulsar's LocalBrokerData."""
+    """Return a broker's report as Pulsar's LocalBrokerData."""
     usage, limit = report.usage.tolist(), report.limit.tolist()
     resources = ",".join(
         f'"{name}":{{"usage":{used!r},"limit":{most!r}}}'
@@ -55,18 +55,18 @@ def _quoted(joined: str) -> str:
 
 
 def leader(time_ms: int, broker: str) -> str:
-    """Print a line of store/leader.jsonl."""
+    """Return a line of store/leader.jsonl."""
     named = {"brokerId": broker, "serviceUrl": f"http://{broker}"}
     return _line({"time": iso(time_ms), "version": 0, "mtime": time_ms, "leader": named})
 
 
 def ownership(time_ms: int, owners: Mapping[str, str | None], is_full: bool) -> str:
-    """Print a line of store/ownership.jsonl."""
+    """Return a line of store/ownership.jsonl."""
     return _line({"time": iso(time_ms), "full": is_full, "change": dict(owners)})
 
 
 def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
-    """Print a line of store/bundles.jsonl: what the leader stores of its averages.
+    """Return a line of store/bundles.jsonl: what the leader stores of its averages.
 
     Args:
         time_ms: when it does.
@@ -106,7 +106,7 @@ def _bundles(time_ms: int, view: LeaderView, rows: Ints) -> Iterator[str]:
 
 
 def _brokers(time_ms: int, view: LeaderView) -> Iterator[str]:
-    """Print the averages of the brokers: those of their bundles added up."""
+    """Return the averages of the brokers: those of their bundles added up."""
     measured = view.measured()
     known, count = view.averages.of(measured.rows), len(view.reports)
     short, long = (
@@ -132,5 +132,5 @@ def _line(document: Mapping[str, object]) -> str:
 
 
 def lines(documents: Iterable[Mapping[str, object]]) -> str:
-    """Print JSON Lines."""
+    """Return JSON Lines."""
     return "".join(_line(document) for document in documents)

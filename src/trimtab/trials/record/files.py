@@ -106,13 +106,13 @@ class Logs:
 
 
 def log_time(time_ms: int) -> str:
-    """Print a time as log4j2 does in Pulsar's layout, in UTC."""
+    """Return a time as log4j2 prints it in Pulsar's layout, in UTC."""
     second, millisecond = divmod(time_ms, 1000)
     return f"{_second(second)}{_MILLISECONDS[millisecond]}"
 
 
 def _printed(times: Ints, texts: Sequence[str]) -> str:
-    """Print lines of a log; a large night has hundreds of millions."""
+    """Return lines of a log as text; a large night has hundreds of millions."""
     seconds, milliseconds = np.divmod(times, 1000)
     parts = [" "] * (5 * len(texts))
     parts[0::5] = map(_second, seconds.tolist())
@@ -132,6 +132,6 @@ _MILLISECONDS = tuple(f",{millisecond:03d}+0000" for millisecond in range(1000))
 
 
 def iso(time_ms: int) -> str:
-    """Print a time as recorders do."""
+    """Return a time as recorders print it."""
     moment = datetime.fromtimestamp(time_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03d}Z"

@@ -42,7 +42,7 @@ class ClockedTimetable(Timetable):
             self.clock.round_s = time_s
 
     def next(self, before_s: float) -> tuple[float, Due] | None:
-        """Take what is due first."""
+        """Return what is due first."""
         event = super().next(before_s)
         self.now_s = before_s if event is None else event[0]
         return event
@@ -77,7 +77,7 @@ class RecordedLeader:
     _keys: ConcurrentHashMapKeys = field(default_factory=ConcurrentHashMapKeys)
 
     def __post_init__(self) -> None:
-        """Begin to tell, before any time has passed."""
+        """Set everything up, before any time has passed."""
         cluster = self.cluster = self.simulation.cluster
         random = np.random.default_rng((self.simulation.world.seed, 7))
         self.early_ms = random.integers(20, 980, cluster.nobody).tolist()
@@ -175,7 +175,7 @@ class RecordedLeader:
         self.follow_leader(self.clock.happens(self._timetable.now_s))
 
     def follow_leader(self, time_ms: int) -> None:
-        """Tell who leads from some time on, and have the view know what it owns itself."""
+        """Set who leads from some time on, and have the view know what it owns itself."""
         chief = self.simulation.chief
         self.view.own = {self.cluster.bundles.names[i] for i in self.cluster.owned(chief).tolist()}
         self.clock.unseen_ms = 0
@@ -188,7 +188,7 @@ class RecordedLeader:
         return self.view.order()
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
-        """Lay out what it knows."""
+        """Return what it knows."""
         grace_s = self.simulation.settings.grace_period_s
         self.acts_s, self.target = unloaded_before_s + grace_s, None
         time_ms = self.clock.happens(self.acts_s)
@@ -210,7 +210,7 @@ class RecordedLeader:
         return everybody, np.array([place[name] for name in left], np.int64)
 
     def selecting(self) -> int:
-        """Stamp a selection."""
+        """Return the stamp of a selection."""
         return self.clock.happens(self.acts_s)
 
     @property
@@ -224,7 +224,7 @@ class RecordedLeader:
         return timetable
 
     def _counted(self, counted: Counted) -> dict[int, tuple[Ints, Floats, Floats]]:
-        """Sort what was counted by broker."""
+        """Return what was counted, by broker."""
         listed = np.flatnonzero(counted.is_listed)
         server = self.cluster.server[counted.bundles[listed]]
         listed = listed[np.argsort(server, kind="stable")]
@@ -245,7 +245,7 @@ class RecordedLeader:
         self.listener.wrote(Write(time_ms, broker, report))
 
     def report(self, broker: int, usage: Floats, totals: Floats) -> Report:
-        """Have a broker say what it knows.
+        """Return the report of a broker.
 
         Args:
             broker: its position.

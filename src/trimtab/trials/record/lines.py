@@ -27,12 +27,12 @@ _PLAIN_MIN, _PLAIN_MAX = 1e-3, 1e7
 
 
 def log_line(thread: str, logger: str, text: str, level: str = "INFO") -> str:
-    """Lay a line out as Pulsar's layout does."""
+    """Return a line as Pulsar's layout prints it."""
     return f"[{thread}] {level:5} {logger} - {text}"
 
 
 def double(value: float) -> str:
-    """Print a number as Java's Double.toString does."""
+    """Return a number as Java's Double.toString prints it."""
     value = float(value)
     if math.isnan(value):
         return "NaN"
@@ -52,38 +52,38 @@ def double(value: float) -> str:
 
 
 def shedder_says(shedder: str, text: str, level: str = "INFO") -> str:
-    """Let a shedder say something."""
+    """Return a line of a shedder's."""
     return log_line(SHEDDING, f"{_LOAD_BALANCE}.{shedder}", text, level)
 
 
 def candidates(count: int, bundle: str, thread: str) -> str:
-    """Say among how many brokers one is selected for a bundle."""
+    """Return the line on how many brokers one is selected among for a bundle."""
     return log_line(
         thread, _MANAGER, f"{count} brokers being considered for assignment of {bundle}"
     )
 
 
 def drawn_among_all(count: int, thread: str) -> str:
-    """Say that LeastResourceUsageWithWeight found nobody below its bar."""
+    """Return the line of LeastResourceUsageWithWeight when nobody is below its bar."""
     text = f"Assign randomly as all {count} brokers are overloaded."
     return log_line(thread, f"{_LOAD_BALANCE}.LeastResourceUsageWithWeight", text, "WARN")
 
 
 def unloading(shedder: str, bundle: str, source: str, target: str | None) -> str:
-    """Say that the leader unloads a bundle."""
+    """Return the leader's line when it unloads a bundle."""
     towards = "" if target is None else f" to dest broker {target}"
     text = f"[{shedder}] Unloading bundle: {bundle} from broker {source}{towards}"
     return log_line(SHEDDING, _MANAGER, text)
 
 
 def no_broker(shedder: str, bundle: str, source: str) -> str:
-    """Say that nobody is there for a bundle."""
+    """Return the leader's line when nobody is there for a bundle."""
     text = f"[{shedder}] No broker available to unload bundle {bundle} from broker {source}"
     return log_line(SHEDDING, _MANAGER, text, "WARN")
 
 
 def same_broker(shedder: str, bundle: str, source: str) -> str:
-    """Say that a bundle would go where it is."""
+    """Return the leader's line when a bundle would go where it is."""
     text = (
         f"[{shedder}] The destination broker {source} is the same as the current owner broker "
         f"for Bundle {bundle}"
@@ -92,7 +92,7 @@ def same_broker(shedder: str, bundle: str, source: str) -> str:
 
 
 def report_written(change_percent: float, threshold_percent: int, since_s: float) -> str:
-    """Say that something has changed, so that a report is written."""
+    """Return the line when something has changed, so that a report is written."""
     text = (
         "Writing local data to metadata store because maximum change "
         f"{double(change_percent)}% exceeded threshold {threshold_percent}%; "
@@ -102,7 +102,7 @@ def report_written(change_percent: float, threshold_percent: int, since_s: float
 
 
 def report_written_by_age(threshold_minutes: int) -> str:
-    """Say that a report is written because the last is old."""
+    """Return the line when a report is written because the last is old."""
     text = (
         "Writing local data to metadata store because time since last update exceeded "
         f"threshold of {threshold_minutes} minutes"
@@ -111,17 +111,17 @@ def report_written_by_age(threshold_minutes: int) -> str:
 
 
 def starting(release: str) -> str:
-    """Say that a broker's process begins."""
+    """Return the line with which a broker's process begins."""
     return log_line("main", _SERVICE, f"Starting Pulsar Broker service; version: '{release}'")
 
 
 def registered(broker: str) -> str:
-    """Say that a broker is in the registry."""
+    """Return the line when a broker is in the registry."""
     return log_line(_STORE, _LOCK, f"Acquired resource lock on /loadbalance/brokers/{broker}")
 
 
 def ready(broker: str, cluster: str) -> str:
-    """Say that a broker serves."""
+    """Return the line when a broker serves."""
     host = broker.rpartition(":")[0]
     text = (
         "messaging service is ready, bootstrap_seconds=9, bootstrap service port = 8080, broker "
@@ -131,13 +131,13 @@ def ready(broker: str, cluster: str) -> str:
 
 
 def follower(broker: str) -> str:
-    """Say that a broker does not lead."""
+    """Return the line when a broker does not lead."""
     text = f"This broker {broker} is a follower. No leader has been elected yet"
     return log_line(_STORE, _SERVICE, text)
 
 
 def elected(broker: str) -> tuple[str, str]:
-    """Say that a broker leads."""
+    """Return the lines when a broker leads."""
     leader = f"LeaderBroker(brokerId={broker}, serviceUrl=http://{broker})"
     return (
         log_line(_STORE, _ELECTION, f"Acquired leadership on /loadbalance/leader with {leader}"),
@@ -146,23 +146,23 @@ def elected(broker: str) -> tuple[str, str]:
 
 
 def closing() -> str:
-    """Say that a broker begins to shut down."""
+    """Return the line when a broker begins to shut down."""
     return log_line(_CLOSING, _SERVICE, "Closing PulsarService")
 
 
 def closed() -> str:
-    """Say that a broker has shut down."""
+    """Return the line when a broker has shut down."""
     return log_line(_CLOSING, _SERVICE, "Closed")
 
 
 def asked_to_unload(bundle: str) -> str:
-    """Say that an unload is asked for over REST."""
+    """Return the line when an unload is asked for over REST."""
     logger = "org.apache.pulsar.broker.admin.impl.NamespacesBase"
     return log_line("pulsar-web-38-3", logger, f"[null] Unloading namespace bundle {bundle}")
 
 
 def given_up(bundle: str, topics: int, took_ms: float) -> tuple[str, ...]:
-    """Say that the owner gives a bundle up, from the first line to the last."""
+    """Return the lines of an owner that gives a bundle up, from the first to the last."""
     path = f"/namespace/{bundle}"
     completed = (
         f"Unloading {bundle} namespace-bundle with {topics} topics completed in {took_ms} ms"
@@ -180,7 +180,7 @@ def given_up(bundle: str, topics: int, took_ms: float) -> tuple[str, ...]:
 
 
 def taken(bundle: str) -> tuple[str, ...]:
-    """Say that a broker takes a bundle, from the first line to the last."""
+    """Return the lines of a broker that takes a bundle, from the first to the last."""
     owned = f"OwnedBundle(bundle={bundle}, isActive=1)"
     return (
         log_line("pulsar-2-3", _CACHE, f"Trying to acquire ownership of {bundle}"),

@@ -50,31 +50,31 @@ class Listener(Protocol):
     """Whoever writes it down."""
 
     def wrote(self, write: Write) -> None:
-        """Hear of a report."""
+        """Take a report."""
 
     def left(self, time_ms: int, broker: int) -> None:
-        """Hear that a broker's node is gone."""
+        """Take that a broker's node is gone."""
 
     def elected(self, time_ms: int, broker: int) -> None:
-        """Hear that a broker leads."""
+        """Take that a broker leads."""
 
     def flushed(self, time_ms: int, view: LeaderView) -> None:
-        """Hear that the leader stores its averages."""
+        """Take that the leader stores its averages."""
 
     def decided(self, time_ms: int, shed: Shed) -> None:
-        """Hear what a shedder decides."""
+        """Take what a shedder decides."""
 
     def selected(self, selected: Selected) -> None:
-        """Hear of a placement."""
+        """Take a placement."""
 
     def unloading(self, unloading: Unloading) -> None:
-        """Hear that an unload begins."""
+        """Take that an unload begins."""
 
     def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
-        """Hear that a bundle changes hands; -1 is nobody."""
+        """Take that a bundle changes hands; -1 is nobody."""
 
     def passed(self, time_s: float) -> None:
-        """Hear that time has passed, and how far."""
+        """Take that time has passed, and how far."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def _labels(name: str, cluster: str, host: str) -> str:
 
 
 def broker_metrics(percent: Floats, totals: Floats) -> dict[str, Floats]:
-    """Name what brokers measure.
+    """Return what brokers measure, by the names of their metrics.
 
     Args:
         percent: (n_brokers, 5) columns RESOURCES.

@@ -10,7 +10,7 @@ from trimtab.trials.record.listener import Listener
 
 
 def as_measured(broker: int, time_s: float, report: Report) -> Report:
-    """Let a broker report what it measured."""
+    """Return a broker's report as it was measured."""
     del broker, time_s
     return report
 

@@ -46,7 +46,7 @@ class Recorded:
 def record(
     world: World, balancer: Balancer, parameters: Parameters, root: Path, options: Options
 ) -> Recorded:
-    """Simulate a cluster, and write a recording of it as it goes on.
+    """Return a recording of a simulated cluster, which is written as the simulation goes on.
 
     Args:
         world: what the cluster is made of, and what it meets.
@@ -86,7 +86,7 @@ def record(
 def _recorded(
     world: World, balancer: Balancer, parameters: Parameters, root: Path, options: Options
 ) -> Recorded:
-    """Write a recording into a folder that is there and empty."""
+    """Return a recording, written into a folder that is there and empty."""
     files = Files(root, options.is_packed)
     simulation = Simulation(world, balancer, parameters)
     start_ms = round(START.timestamp() * 1000.0)
@@ -101,7 +101,7 @@ def _recorded(
 
 
 def _passed(simulation: Simulation, scribe: Scribe) -> Run:
-    """Let all of the simulation's time pass."""
+    """Return the run of a simulation, all of whose time is let pass."""
     settings, leader = simulation.settings, simulation.leader
     assert isinstance(leader, RecordedLeader)
     phase = float(generator(simulation.world.seed, "leader").random())

@@ -86,7 +86,7 @@ class Scribe:
         self.files.hold("store/ownership.jsonl", text)
 
     def ms(self, time_s: float) -> int:
-        """Turn s of the simulation into epoch milliseconds."""
+        """Return s of the simulation as epoch milliseconds."""
         return self.start_ms + round(time_s * 1000.0)
 
     # -------------------------------------------------------------- what is heard
@@ -252,7 +252,7 @@ class Scribe:
         self._metrics.take(Scraped(now_ms, up, values))
 
     def _ask(self, now_ms: int) -> None:
-        """Ask every broker for its report over REST."""
+        """Write down every broker's report, as REST gives it."""
         leader = self.simulation.leader
         assert isinstance(leader, RecordedLeader)
         reports = self.simulation.reports

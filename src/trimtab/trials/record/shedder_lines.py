@@ -97,7 +97,7 @@ def _avg_shedder(shed: Shed) -> Iterator[str]:
 
 
 def _hit_counts(shed: Shed, ranked: list[int]) -> str:
-    """Print the counts as they are before those of pairs whose turn has come are cleared."""
+    """Return the counts as they are before those of pairs whose turn has come are cleared."""
     settings, before = shed.settings, shed.before
     assert isinstance(before, AvgShedderMemory)
     counts: tuple[dict[str, int], dict[str, int]] = {}, {}
@@ -146,7 +146,7 @@ def _planned(shed: Shed, low: int, high: int) -> str:
 
 
 def _losing(shed: Shed) -> Iterator[tuple[int, str]]:
-    """List the brokers that are to lose enough."""
+    """Return the brokers that are to lose enough."""
     for i, broker in enumerate(shed.load.brokers):
         is_asked = not np.isnan(shed.decision.offload[i])
         if is_asked and shed.decision.reasons[i] != Reason.LOW_THROUGHPUT:
@@ -171,7 +171,7 @@ def _resources(load: ClusterLoad, i: int) -> str:
 
 
 def _warnings(shed: Shed, i: int, broker: str) -> Iterator[str]:
-    """Warn of brokers that cannot be relieved."""
+    """Return the warnings of brokers that cannot be relieved."""
     if shed.load.bundle_count[i] == 0:
         text = f"Broker {broker} is overloaded despite having no bundles"
         yield shedder_says(shed.shedder, text, "WARN")

@@ -67,7 +67,7 @@ def _rows(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def _rounds(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
-    """Tell of the rounds in which something was to be moved, or that failed."""
+    """Return the rounds in which something was to be moved, or that failed."""
     rounds = run.rounds
     for i in np.flatnonzero((rounds.planned > 0) | np.array([bool(e) for e in rounds.error])):
         average = float(rounds.average[i])
@@ -85,7 +85,7 @@ def _rounds(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
 
 
 def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
-    """Tell of every change of an owner, and of what the leader had said of it."""
+    """Return every change of an owner, with what the leader had said of it."""
     brokers, moves = run.world.machines.names, run.moves
     targets = {(number, bundle): target for number, bundle, target in scribe.targets}
     for i in range(moves.time_s.size):

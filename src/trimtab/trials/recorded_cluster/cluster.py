@@ -37,7 +37,7 @@ class RecordedCluster:
 
 
 def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
-    """Rebuild the cluster of a recording.
+    """Return the cluster of a recording, rebuilt.
 
     Args:
         tables: folder that ingest and diagnosis have written.
@@ -97,7 +97,7 @@ def _measured(ran: Deployment) -> Measured:
 
 
 def _deployment(tables: Path, findings: Mapping[str, Any]) -> Deployment:
-    """Read the settings again, with the strategies and the release that diagnosis found."""
+    """Return the settings, read again, with the strategies and the release that diagnosis found."""
     strategies = findings["strategies"]
     settings = sorted(rows(tables, "settings"), key=lambda row: (row["file"], row["line"]))
     named = ([strategies["shedding"]], [strategies["placement"]])

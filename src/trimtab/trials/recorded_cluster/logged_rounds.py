@@ -18,7 +18,7 @@ def logged_rounds(
     bundles: Names,
     interval_s: float,
 ) -> tuple[Round, ...]:
-    """List the rounds that were logged, and the silent ones that were decided again.
+    """Return the rounds that were logged, and the silent ones that were decided again.
 
     Args:
         document: findings.json.

@@ -34,7 +34,7 @@ _REPORT = ("file", "line", "broker", "version", "written", "time")
 
 
 def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
-    """Read what a recording tells.
+    """Return what a recording holds, as arrays.
 
     What ZooKeeper's own logs tell stands for what was polled in their time.
 
@@ -81,7 +81,7 @@ def _is_logged(tables: Path, leaders: Set[str]) -> bool:
 
 
 def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Read a table that is small, whole or some of its columns."""
+    """Return the rows of a small table, whole or some of its columns."""
     names = None if columns is None else list(columns)
     listed: list[dict[str, Any]] = _table(tables, name, names).to_pylist()
     return listed
@@ -93,7 +93,7 @@ def is_empty(tables: Path, name: str) -> bool:
 
 
 def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Table:
-    """Read a table by file and line, where it has them; it lies day by day."""
+    """Return a table by file and line, where it has them; it lies day by day."""
     stored = ds.dataset(tables / name, format="parquet")
     names = stored.schema.names if columns is None else columns
     places = [place for place in ("file", "line") if place in stored.schema.names]
@@ -104,7 +104,7 @@ def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Tabl
 
 
 def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:
-    """Read reports, and what they say of bundles, without those that are told better."""
+    """Return the reports and their rows on bundles, without those that a better source has, too."""
     reports, bundle_rows = _table(tables, "load_reports"), _table(tables, "bundle_reports")
     all_reports = [row | {"at": i} for i, row in enumerate(reports.select(_REPORT).to_pylist())]
     best = best_rows(all_reports, spans)
@@ -117,14 +117,14 @@ def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Tab
 
 
 def _in_order(table: pa.Table) -> pa.Table:
-    """Put rows in order of the time at which they were so."""
+    """Return rows in order of the time at which they were so."""
     written = pc.coalesce(table["written"], table["time"])
     place = [(name, "ascending") for name in ("heard", "file", "line")]
     return table.append_column("heard", written).sort_by(place)
 
 
 def _seconds(times: pa.ChunkedArray) -> Floats:
-    """Turn times into s from 1970; NaN where there is none."""
+    """Return times as s from 1970; NaN where there is none."""
     micros = times.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return np.asarray(micros, np.float64) / 1e6
 
@@ -186,7 +186,7 @@ class _Unloaded:
 def _unloads(
     document: Mapping[str, Any], actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, list[_Unloaded]]:
-    """List by bundle what the leader's log and the people say."""
+    """Return by bundle the unloads of the leader's log and of people."""
     by_bundle: dict[str, list[_Unloaded]] = {}
     for unload in document["unloads"]:
         logged = _Unloaded(datetime.fromisoformat(unload["time"]), is_shed=True)
@@ -204,7 +204,7 @@ def _owners(
     brokers: Names,
     bundles: Names,
 ) -> Owners:
-    """List changes of owners, each at the time of its unload if somebody wrote that down."""
+    """Return changes of owners, each at the time of its unload if somebody wrote that down."""
     changes = sorted(_changes(owned, unloads, brokers, bundles), key=lambda change: change[0])
     return Owners(
         time_s=np.array([change[0] for change in changes], np.float64),

@@ -33,12 +33,12 @@ class Arm:
     strategy: Strategy
 
     def task(self, seed: int) -> Task:
-        """Give the task that runs it with a seed."""
+        """Return the task that runs it with a seed."""
         return Task(self.scenario_name, *self.strategy.key(self.scenario.run.release), seed)
 
 
 def arms(of: Definition) -> tuple[Arm, ...]:
-    """Lay out the arms of a definition, the experiment as published first.
+    """Return the arms of a definition, the experiment as published first.
 
     Raises:
         DefinitionError: there is no such scenario, strategy or setting, or a change makes a
@@ -52,7 +52,7 @@ def arms(of: Definition) -> tuple[Arm, ...]:
 
 
 def scenarios_of(arms: Sequence[Arm]) -> Mapping[str, Scenario]:
-    """Gather the scenarios of arms by the names that rows know.
+    """Return the scenarios of arms by the names that rows know.
 
     Raises:
         DefinitionError: two scenarios have the same name.
@@ -82,7 +82,7 @@ def _arm(of: Definition, variant: Variant, where: tuple[str | int, ...]) -> Arm:
 
 
 def _scenario(named: Field, variant: Variant) -> Scenario:
-    """Read a scenario with what a variant changes in it."""
+    """Return a scenario with what a variant changes in it."""
     name = ALIASES.get(named.text(), named.text())
     if name not in built_in():
         raise named.wrong(expected_name(name, built_in(), "a scenario that trimtab brings"))
@@ -95,7 +95,7 @@ def _scenario(named: Field, variant: Variant) -> Scenario:
 
 
 def _changed(tables: Mapping[str, Any], changes: Field) -> dict[str, Any]:
-    """Put changed keys into tables; where a scenario has a list of tables, into each of them."""
+    """Return tables with changed keys; of a list of tables, each with them."""
     merged = dict(tables)
     for name, table in changes.entries():
         keys = {key: value.value for key, value in table.entries()}
@@ -118,7 +118,7 @@ def _strategy(of: Definition, variant: Variant) -> Strategy:
 
 
 def _settings(settings: Field) -> dict[str, str]:
-    """Read settings, of which none may be tried with several values."""
+    """Return settings, of which none may be tried with several values."""
     values = axes(settings)
     for key, field in settings.entries():
         if len(values[key]) != 1:

@@ -13,7 +13,7 @@ _FOLDER = "published"
 
 
 def names() -> tuple[str, ...]:
-    """Name the experiments, in the order in which they are told."""
+    """Return the names of the experiments, in the order of their files."""
     files = resources.files("trimtab.trials.reproduce").joinpath(_FOLDER).iterdir()
     file_names = sorted(file.name for file in files if file.name.endswith(_SUFFIX))
     # A number before the name keeps the order, and is no part of it.
@@ -21,7 +21,7 @@ def names() -> tuple[str, ...]:
 
 
 def chosen(only: Sequence[str]) -> tuple[Definition, ...]:
-    """Read the experiments that are asked for, or all if none are named.
+    """Return the experiments that are asked for, or all if none are named.
 
     Raises:
         FieldError: there is none of that name.

@@ -58,7 +58,7 @@ class Definition:
 
 
 def definition(text: str, name: str) -> Definition:
-    """Read a definition.
+    """Return the definition that a text holds.
 
     Args:
         text: a file in TOML.

@@ -38,12 +38,12 @@ class Judged:
 
     @property
     def shown(self) -> Arm:
-        """Choose the arm whose picture is drawn: that on which the verdict rests."""
+        """Return the arm whose picture is drawn: that on which the verdict rests."""
         return self.arms[self.verdict.arm]
 
     @property
     def typical_seed(self) -> int | None:
-        """Choose the seed that lies nearest to that arm's medians; None if no run ended well."""
+        """Return the seed that lies nearest to that arm's medians; None if no run ended well."""
         fine = _fine(self.rows[self.verdict.arm])
         if not fine:
             return None
@@ -54,7 +54,7 @@ class Judged:
 
 
 def judged(of: Definition, arms: Sequence[Arm], rows: Mapping[Task, Row], seeds: range) -> Judged:
-    """Hold the rows of an experiment against what was published."""
+    """Return an experiment with its rows held against what was published."""
     rows_by_arm = tuple(tuple(rows[each.task(seed)] for seed in seeds) for each in arms)
     bounds = [each.limits() for each in of.published]
     against = tuple(
@@ -67,7 +67,7 @@ def judged(of: Definition, arms: Sequence[Arm], rows: Mapping[Task, Row], seeds:
 
 
 def document(experiments: Sequence[Judged], n_seeds: int) -> dict[str, Any]:
-    """Lay out what came of all experiments, without their pictures.
+    """Return what came of all experiments, without their pictures.
 
     Returns:
         A number that is infinite is the text "Infinity", one that is not known null.
@@ -199,5 +199,5 @@ def _fine(rows: Sequence[Row]) -> list[Row]:
 
 
 def _from_zero(limits: Span) -> Span:
-    """Nothing that was published can be below 0."""
+    """Return a span cut at 0: nothing that was published can be below."""
     return max(0.0, limits[0]), limits[1]

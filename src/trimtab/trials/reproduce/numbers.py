@@ -222,7 +222,7 @@ MEANINGS: Mapping[str, Meaning] = {
 
 
 def numbers(run: Run) -> dict[str, float]:
-    """Take every number of a run.
+    """Return every number of a run.
 
     Returns:
         A number for each of `NUMBERS`, in that order; NaN for all if the run was cut.
@@ -234,13 +234,13 @@ def numbers(run: Run) -> dict[str, float]:
 
 
 def value_of(row: Mapping[str, Any], name: str) -> float:
-    """Take a number or an outcome out of a row of the outcomes table; NaN if it is not there."""
+    """Return a number or an outcome of a row of the outcomes table; NaN if it is not there."""
     value = row[name] if name in row else dict(row["numbers"] or ()).get(name)
     return np.nan if value is None else float(value)
 
 
 def _waves(aftermath: Aftermath) -> list[int]:
-    """Count the unloads of each wave, in order of time."""
+    """Return the count of unloads of each wave, in order of time."""
     sources: Ints = aftermath.shed.source[aftermath.counted]
     if not len(sources):
         return []
@@ -265,7 +265,7 @@ def _hottest(aftermath: Aftermath) -> tuple[int, int]:
 
 
 def _end(aftermath: Aftermath) -> Floats:
-    """Average each broker's level over the last ten minutes; NaN if it was down."""
+    """Return each broker's mean level over the last ten minutes; NaN if it was down."""
     last = aftermath.levels[-max(1, round(_END_S / aftermath.step_s)) :].astype(np.float64)
     return np.asarray(last.mean(axis=0))
 
@@ -276,7 +276,7 @@ def _strongest(run: Run) -> NDArray[np.bool_]:
 
 
 def _after_first(aftermath: Aftermath) -> Floats:
-    """Average each broker's usage some minutes after the first trigger; none if there is none."""
+    """Return each broker's mean usage some minutes after the first trigger; empty without one."""
     triggers = aftermath.round_s[aftermath.round_moved > 0]
     if not len(triggers):
         return np.empty(0)

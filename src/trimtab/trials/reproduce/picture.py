@@ -34,7 +34,7 @@ _TIMES = ("first_trigger_min", "last_unload_min", "sources_touched_min")
 
 
 def picture(arm: Arm, seed: int, published: Iterable[PublishedNumber]) -> dict[str, Any]:
-    """Simulate a run again, and take what its picture shows.
+    """Return what the picture of a run shows, which is simulated again.
 
     Returns:
         Usage over time of each broker (or quantiles of all), unloads by round, and the times
@@ -71,7 +71,7 @@ def _series(
 
 
 def _unloads(run: Run) -> list[dict[str, Any]]:
-    """Count the unloads of each round since the event."""
+    """Return the count of unloads of each round since the event."""
     rounds, event_s = run.rounds, run.world.event_s
     return [
         {"minute": round((time_s - event_s) / 60, 2), "count": int(moved)}

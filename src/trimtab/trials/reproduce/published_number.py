@@ -63,12 +63,12 @@ class PublishedNumber:
 
     @property
     def unit(self) -> str:
-        """Name the unit of the number."""
+        """Return the unit of the number."""
         return MEANINGS[self.number].unit
 
     @property
     def title(self) -> str:
-        """Name the number for a person."""
+        """Return the number's name for a person."""
         return MEANINGS[self.number].title
 
     def limits(self) -> Span:
@@ -84,7 +84,7 @@ class PublishedNumber:
 
 
 def tolerated(unit: str, value: Span) -> Span:
-    """Widen a published number, or range of numbers, by the rule for its unit.
+    """Return a published number, or range of numbers, widened by the rule for its unit.
 
     >>> tolerated("", (8.0, 8.0)), tolerated("min", (2.5, 2.5)), tolerated("%", (56.0, 60.0))
     ((4.0, 12.0), (0.5, 4.5), (48.5, 67.5))

@@ -71,12 +71,12 @@ class Arm:
 
     @property
     def n_missed(self) -> int:
-        """Count the numbers that are missed."""
+        """Return how many numbers are missed."""
         return sum(each.agreement is Agreement.MISSED for each in self.numbers)
 
     @property
     def n_reached(self) -> int:
-        """Count the numbers that are reached."""
+        """Return how many numbers are reached."""
         return sum(each.agreement is Agreement.REACHED for each in self.numbers)
 
 
@@ -92,7 +92,7 @@ class Verdict:
 
 
 def arm(values: Sequence[Sequence[float]], bounds: Sequence[Span]) -> Arm:
-    """Hold the runs of an arm against what was published.
+    """Return the runs of an arm held against what was published.
 
     Args:
         values: of each published number, one value a run, the runs in the same order; NaN
@@ -147,7 +147,7 @@ def verdict(arms: Sequence[Arm]) -> Verdict:
 
 
 def typical(values: Sequence[Sequence[float]]) -> int:
-    """Choose the run that lies nearest to the medians of all numbers, by ranks.
+    """Return the run that lies nearest to the medians of all numbers, by ranks.
 
     Args:
         values: of each number, one value a run; NaN lies farthest.
@@ -166,7 +166,7 @@ def typical(values: Sequence[Sequence[float]]) -> int:
 
 
 def _nearest(arms: Sequence[Arm]) -> int:
-    """Choose the arm that misses fewest numbers, reaches most, and most often all at once."""
+    """Return the arm that misses fewest numbers, reaches most, and most often all at once."""
     return min(
         range(len(arms)),
         key=lambda place: (

@@ -41,7 +41,7 @@ class Rerun:
 
 
 def rerun(spark: SparkContext, recording: Recording, question: Question) -> Rerun:
-    """Simulate a recorded cluster again, and put it beside what happened.
+    """Return a recorded cluster, simulated again, beside what happened.
 
     Raises:
         NothingToSimulateError: the recording does not tell enough.
@@ -55,7 +55,7 @@ def rerun(spark: SparkContext, recording: Recording, question: Question) -> Reru
 def reconstructed(
     spark: SparkContext, recording: Recording
 ) -> tuple[RecordedCluster, Mapping[str, Any]]:
-    """Read a recording and rebuild its cluster; what the diagnosis found comes with it.
+    """Return the rebuilt cluster of a recording, and what the diagnosis found.
 
     Raises:
         NothingToSimulateError: the recording does not tell enough.
@@ -74,7 +74,7 @@ def reconstructed(
 def simulated_again(
     cluster: RecordedCluster, document: Mapping[str, Any], question: Question
 ) -> Rerun:
-    """Simulate a cluster that has been rebuilt.
+    """Return a rebuilt cluster, simulated, beside what happened.
 
     Args:
         cluster: from a recording.

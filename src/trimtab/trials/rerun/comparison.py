@@ -32,11 +32,11 @@ class Stretch:
 def compared(
     rebuilt: Rebuilt,
     rounds: Sequence[Round],
-    held: Sequence[Beside],
+    pairs: Sequence[Beside],
     free: Sequence[Freed],
     stretch: Stretch,
 ) -> dict[str, Any]:
-    """Put the leaders side by side.
+    """Return the leaders side by side.
 
     Returns:
         A document of plain values: `fit`, `held` and `free`; what is not known is None.
@@ -51,7 +51,9 @@ def compared(
             "cpu": _fit(rebuilt.used.cpu),
             "network": _fit(rebuilt.used.network) | {"overhead": rebuilt.used.overhead},
         },
-        "held": _held(rebuilt, [each for each in held if _is_inside(each.time_s, stretch)]),
+        "held": _round_by_round(
+            rebuilt, [each for each in pairs if _is_inside(each.time_s, stretch)]
+        ),
         "free": _free(rebuilt, real, free, stretch),
     }
 
@@ -76,7 +78,7 @@ def _finite(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
+def _round_by_round(rebuilt: Rebuilt, pairs: Sequence[Beside]) -> dict[str, Any]:
     """Return how the simulated leader would have decided where the real one decided."""
     return {
         "rounds": [
@@ -89,13 +91,13 @@ def _held(rebuilt: Rebuilt, held: Sequence[Beside]) -> dict[str, Any]:
                 "score_error": _finite(each.score_error),
                 "doubt": each.doubt,
             }
-            for each in held
+            for each in pairs
         ],
-        "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in held),
-        "unloads_real": sum(each.real for each in held),
-        "unloads_simulated": sum(each.simulated for each in held),
-        "unloads_same": sum(each.same for each in held),
-        "unloads_placed": sum(each.placed for each in held),
+        "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in pairs),
+        "unloads_real": sum(each.real for each in pairs),
+        "unloads_simulated": sum(each.simulated for each in pairs),
+        "unloads_same": sum(each.same for each in pairs),
+        "unloads_placed": sum(each.placed for each in pairs),
     }
 
 
@@ -138,7 +140,7 @@ def _by_round(
     free: Sequence[Freed],
     stretch: Stretch,
 ) -> list[dict[str, Any]]:
-    """Say for each round of the real leader what simulated ones did at about that time.
+    """Return for each round of the real leader what simulated ones did at about that time.
 
     A simulated round belongs to the real one that is nearest, within an interval.
     """
@@ -184,7 +186,7 @@ def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, 
 
 
 def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
-    """Percent of the busiest resource that brokers told, (n_ticks, n_brokers)."""
+    """Return percent of the busiest resource in brokers' reports, (n_ticks, n_brokers)."""
     by_resource = rebuilt.used.usage
     busiest = np.where(np.isnan(by_resource), -np.inf, by_resource).max(axis=0)
     return np.where(np.isinf(busiest), np.nan, busiest).astype(np.float32)
@@ -200,7 +202,7 @@ def real_rate(rebuilt: Rebuilt, free: Sequence[Freed]) -> Floats:
 def _spreads(
     rebuilt: Rebuilt, free: Sequence[Freed], stretch: Stretch
 ) -> dict[str, dict[str, Any] | None]:
-    """Put the spread over brokers beside the real one, over time, seed by seed."""
+    """Return the spread over brokers beside the real one, over time, seed by seed."""
     tick_s = rebuilt.grid.tick_s
     part = slice(math.ceil(stretch.from_s / tick_s), int(stretch.to_s // tick_s))
     spreads: dict[str, dict[str, Any] | None] = {}
@@ -214,7 +216,7 @@ def _spreads(
 
 
 def _pair(real: Floats | NDArray[np.float32], simulated: Floats | NDArray[np.float32]) -> Floats:
-    """Take both spreads where both are known, (2, n_ticks)."""
+    """Return both spreads where both are known, (2, n_ticks)."""
     # Where a broker has told nothing yet, it is left out of both.
     unknown = np.isnan(real) | np.isnan(simulated)
     both = [np.where(unknown, np.nan, each).astype(np.float32) for each in (real, simulated)]
@@ -223,7 +225,7 @@ def _pair(real: Floats | NDArray[np.float32], simulated: Floats | NDArray[np.flo
 
 
 def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
-    """Average and correlate spreads; None if not one is known."""
+    """Return the means and the correlation of spreads; None if not one is known."""
     if not pairs:
         return None
     means = np.array([pair.mean(axis=1) for pair in pairs])
@@ -239,7 +241,7 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
 
 
 def _correlation(ours: Floats, theirs: Floats) -> float:
-    """Correlate two spreads; NaN if one of them never changes."""
+    """Return the correlation of two spreads; NaN if one of them never changes."""
     if ours.size < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
         return math.nan
     return float(np.corrcoef(ours, theirs)[0, 1])

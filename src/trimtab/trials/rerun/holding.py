@@ -38,7 +38,7 @@ class Beside:
 
 
 def beside(rebuilt: Rebuilt, balancer: Balancer, rounds: Sequence[Round]) -> tuple[Beside, ...]:
-    """Hold a simulation to what happened, and ask its leader at each round.
+    """Return what the leader of a simulation decides at each round, held to what happened.
 
     Args:
         rebuilt: the recorded cluster.

@@ -31,7 +31,7 @@ class Freed:
 
 
 def freed(rebuilt: Rebuilt, balancer: Balancer, let_go_s: float, seed: int) -> Freed:
-    """Hold a simulation to what happened until some time, and let it go.
+    """Return a simulation that is held to what happened until some time, and then let go.
 
     Args:
         rebuilt: the recorded cluster.
@@ -57,7 +57,7 @@ def freed(rebuilt: Rebuilt, balancer: Balancer, let_go_s: float, seed: int) -> F
 
 
 def _by_window(rebuilt: Rebuilt, usage: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Average over the windows of the real hosts, so that both are means of the same time."""
+    """Return means over the windows of the real hosts, so that both are of the same time."""
     means = np.full_like(usage, np.nan)
     for span, broker in rebuilt.used.spans:
         values = usage[span, broker][~np.isnan(usage[span, broker])]
@@ -67,7 +67,7 @@ def _by_window(rebuilt: Rebuilt, usage: NDArray[np.float32]) -> NDArray[np.float
 
 
 def carried(rebuilt: Rebuilt, owner: Ints) -> Floats:
-    """Add up messages/s by owner, (n_ticks, n_brokers)."""
+    """Return messages/s added up by owner, (n_ticks, n_brokers)."""
     traffic = rebuilt.surroundings.traffic
     both = traffic.rate_in + traffic.rate_out
     return by_broker(both, owner, len(rebuilt.world.machines.names))

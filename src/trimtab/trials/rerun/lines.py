@@ -86,7 +86,7 @@ def _spread(spread: Mapping[str, Any] | None) -> str:
 
 
 def _range(quantiles: Mapping[str, float], digits: int | None = None) -> str:
-    """Show a median and what lies between the 10th and the 90th percentile."""
+    """Return a median and the range from the 10th to the 90th percentile, as text."""
     median, low, high = (
         f"{quantiles[name]:g}"
         if digits is None

@@ -36,7 +36,7 @@ def plot(comparison: Rerun, path: Path) -> None:
 
 
 def chart(comparison: Rerun) -> dict[str, Any]:
-    """Fill the chart with a comparison."""
+    """Return the chart, filled with a comparison."""
     text = files("trimtab.trials.rerun").joinpath("charts", "beside.vl.json").read_text("utf-8")
     spec: dict[str, Any] = json.loads(text)
     run, document = typical(comparison.free), comparison.document
@@ -76,7 +76,7 @@ def chart(comparison: Rerun) -> dict[str, Any]:
 
 
 def typical(free: tuple[Freed, ...]) -> Freed:
-    """Pick the simulation whose number of unloads is the median, the first of several."""
+    """Return the simulation whose number of unloads is the median, the first of several."""
     unloads = [int(each.moved.sum()) for each in free]
     middle = sorted(unloads)[(len(unloads) - 1) // 2]
     return free[unloads.index(middle)]
@@ -98,7 +98,7 @@ def _subtitle(free: Mapping[str, Any]) -> str:
 
 
 def _lines(comparison: Rerun, values: Floats | NDArray[np.float32]) -> list[_Row]:
-    """Lay out each broker's line; it is broken where nothing is known."""
+    """Return each broker's line; it is broken where nothing is known."""
     every = max(1, math.ceil(len(values) / _SAMPLES_MAX))
     minutes = ((np.arange(len(values)) + 1) * comparison.rebuilt.grid.tick_s / 60)[
         every - 1 :: every

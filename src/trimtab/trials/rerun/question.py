@@ -42,7 +42,7 @@ class Question:
 
 
 def moments(question: Question, from_s: float, to_s: float) -> tuple[float, float]:
-    """Read from when to when is asked.
+    """Return from when to when is asked.
 
     Args:
         question: what is asked.
@@ -66,7 +66,7 @@ def moments(question: Question, from_s: float, to_s: float) -> tuple[float, floa
 
 
 def _seconds(option: str, text: str, from_s: float) -> float:
-    """Read a time, or a time of day on the recording's first day, in UTC."""
+    """Return a time, or a time of day on the recording's first day, in UTC."""
     first = datetime.fromtimestamp(from_s, UTC)
     try:
         if "-" in text:

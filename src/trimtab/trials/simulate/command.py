@@ -25,7 +25,7 @@ LEGEND = (
 
 
 def simulate(question: Question, picture: Path | None, folder: Path | None) -> Result:
-    """Run an experiment, and write what was asked for.
+    """Return the result of an experiment, and write what was asked for.
 
     Args:
         question: what is asked.

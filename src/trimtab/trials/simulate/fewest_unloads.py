@@ -61,7 +61,7 @@ def _owners_at_event(run: Run) -> Ints:
 
 
 def _mean_work(run: Run, physics: Physics, n_steps: int) -> Floats:
-    """Average each bundle's work since the event: traffic is the same whoever moves it."""
+    """Return each bundle's mean work since the event: traffic is the same whoever moves it."""
     traffic = Traffic(run.world, physics, None)
     total = np.zeros(len(run.world.bundles.names))
     event_step = int(run.world.event_s // physics.traffic_step_s)

@@ -72,7 +72,7 @@ class History:
         self.unloaded: dict[int, tuple[float, int]] = {}
 
     def lines(self) -> Iterator[str]:
-        """Tell everything, in order of time."""
+        """Return all lines, in order of time."""
         run = self.run
         happened = sorted([*happenings(self.answer), *self._placements()], key=itemgetter(0))
         quiet: _Quiet | None = None
@@ -96,7 +96,7 @@ class History:
         return f"min {time_s / 60:5.1f}   "
 
     def _placements(self) -> list[tuple[float, str]]:
-        """Tell of bundles that got another owner without a round, minute by minute."""
+        """Return the bundles that got another owner without a round, minute by minute."""
         moves = self.run.moves
         when = moves.time_s[moves.round < 0]
         minutes, counts = np.unique(when // 60, return_counts=True)
@@ -108,7 +108,7 @@ class History:
     # -------------------------------------------------------------- quiet rounds
 
     def _nothing(self, number: int) -> str:
-        """Say in few words why there is nothing to tell of a round; nothing if there is."""
+        """Return in few words why nothing came of a round; an empty text if something did."""
         rounds = self.run.rounds
         if rounds.error[number]:
             return f"lost: the class throws {rounds.error[number]}"
@@ -134,7 +134,7 @@ class History:
         return float(self.spread[self._sample(time_s)])
 
     def _sample(self, time_s: float) -> int:
-        """Find the last sample before a time."""
+        """Return the last sample before a time."""
         sample = math.ceil(time_s / self.answer.trajectory.step_s) - 1
         return min(max(0, sample), len(self.usage) - 1)
 
@@ -180,7 +180,7 @@ class History:
         return text
 
     def _bar(self, scores: Floats, average: float) -> float:
-        """Ask the strategy from which score on a broker sheds; NaN if no score decides alone."""
+        """Return the score from which on a broker sheds; NaN if no score decides alone."""
         if self.entry is None:
             return math.nan
         known = scores[~np.isnan(scores)]
@@ -189,7 +189,7 @@ class History:
         return self.entry.bar(decision, self.settings)
 
     def _move(self, i: int) -> tuple[str, str]:
-        """Tell one move: who stood where before it, where after it, and what speaks against it."""
+        """Return a bundle and its move: brokers before and after, and what speaks against it."""
         moves = self.run.moves
         bundle, time_s = int(moves.bundle[i]), float(moves.time_s[i])
         source, target = int(moves.source[i]), int(moves.target[i])
@@ -212,7 +212,7 @@ class History:
         return self.bundles[bundle], text + (f"   ! {', '.join(against)}" if against else "")
 
     def _ranked(self, values: Floats, form: str) -> str:
-        """Write a number for each broker, highest first if there are many."""
+        """Return a number for each broker as text, highest first if there are many."""
         known = np.flatnonzero(~np.isnan(values))
         if len(known) <= _NAMED_MAX:
             return "  ".join(f"{self.brokers[i]} {form.format(values[i])}" for i in known)
@@ -250,7 +250,7 @@ def _happened(events: Sequence[Event], brokers: Sequence[str]) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """List names, the first few of many."""
+    """Return names as text, the first few of many."""
     if len(names) <= _NAMED_MAX:
         return ", ".join(names)
     return f"{', '.join(names[:_NAMED_AT_EITHER_END])} and {len(names) - _NAMED_AT_EITHER_END} more"

@@ -11,7 +11,7 @@ _WIDTH = 100
 
 
 def listing() -> Iterator[str]:
-    """List names and questions, wrapped for reading."""
+    """Return names and questions as lines, wrapped for reading."""
     names = built_in()
     margin = max(map(len, names)) + 2
     for name in names:

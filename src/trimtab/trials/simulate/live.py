@@ -36,7 +36,7 @@ class Progressing:
 
 
 def run(experiment: Experiment) -> Run:
-    """Run an experiment; on a terminal, show how far it has come."""
+    """Return the run of an experiment; on a terminal, show how far it has come."""
     rounds = simulating(experiment.world, experiment.balancer, experiment.scenario.parameters)
     with _bar() as bar:
         display = None if bar is None else Progressing(bar, experiment)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def short_brokers(names: Sequence[str]) -> tuple[str, ...]:
-    """Leave out the port, if that leaves names that differ.
+    """Return names without the port, if that leaves names that differ.
 
     >>> short_brokers(["b1:8080", "b2:8080"])
     ('b1', 'b2')
@@ -18,7 +18,7 @@ def short_brokers(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def short_bundles(names: Sequence[str]) -> tuple[str, ...]:
-    """Leave out the namespace, if there is one only, and the zeros of hashes.
+    """Return names without the namespace, if there is one only, and the zeros of hashes.
 
     >>> short_bundles(["t/n/0x00000000_0x40000000", "t/n/0x40000000_0x80000000"])
     ('0x0_0x4', '0x4_0x8')

@@ -62,7 +62,7 @@ def plot(answer: Result, path: Path) -> None:
 
 
 def chart(answer: Result) -> dict[str, Any]:
-    """Fill the chart with a result."""
+    """Return the chart, filled with a result."""
     text = files("trimtab.trials.simulate").joinpath("charts", "usage.vl.json").read_text("utf-8")
     spec: dict[str, Any] = json.loads(text)
     usage = answer.trajectory.usage
@@ -210,5 +210,5 @@ def _labels(answer: Result) -> list[_Row]:
 
 
 def _rounded(value: float) -> float | None:
-    """Round to what can be seen; a line is broken where nothing is known."""
+    """Return a value rounded to what can be seen; a line is broken where nothing is known."""
     return None if math.isnan(value) else round(value, 1)

@@ -53,12 +53,12 @@ class Experiment:
 
     @property
     def shedder(self) -> str:
-        """Name who sheds, be it nobody."""
+        """Return who sheds, be it nobody."""
         return self.balancer.shedder or NOBODY
 
     @property
     def name(self) -> str:
-        """Name who sheds and who places, once if it is one class."""
+        """Return who sheds and who places, once if it is one class."""
         sheds, places = self.balancer.shedder, self.balancer.placer
         if sheds == places:
             return places
@@ -66,7 +66,7 @@ class Experiment:
 
     @property
     def command(self) -> str:
-        """Spell the command that gives the same again, whatever the defaults will be."""
+        """Return the command that gives the same again, whatever the defaults will be."""
         question, balancer = self.question, self.balancer
         words = ["trimtab", "simulate", question.scenario, "--strategy", self.shedder]
         words += ["--placement", balancer.placer, "--release", balancer.release]
@@ -79,7 +79,7 @@ class Experiment:
 
 
 def posed(question: Question) -> Experiment:
-    """Make an experiment of a question.
+    """Return the experiment that a question asks for.
 
     Raises:
         ScenarioError: there is no such scenario, or it is not one.
@@ -114,7 +114,7 @@ def _names(registered: Mapping[tuple[str, str], object]) -> set[str]:
 
 
 def _usual_placer(sheds: str) -> str:
-    """Take the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
+    """Return the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
     return sheds if sheds in _names(PLACERS) else USUAL_PLACER
 
 
@@ -124,7 +124,7 @@ def _check_class(option: str, name: str, known: set[str]) -> None:
 
 
 def _settings(pairs: tuple[str, ...], release: str) -> dict[str, str]:
-    """Read `key=value` pairs.
+    """Return the settings of `key=value` pairs.
 
     Raises:
         FieldError: it is no pair, or the release has no such key, or it takes something else.
@@ -148,7 +148,7 @@ def _settings(pairs: tuple[str, ...], release: str) -> dict[str, str]:
 
 
 def _cut(world: World, minutes: float) -> World:
-    """Simulate for another time than the scenario has."""
+    """Return a world for another time than the scenario has."""
     event_min = world.event_s / 60
     if minutes <= event_min:
         expected = f"more than {event_min:g}, since outcomes count from there"

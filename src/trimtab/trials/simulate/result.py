@@ -33,7 +33,7 @@ class Result:
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
-        """List the expectations that are not met.
+        """Return the expectations that are not met.
 
         What is expected of the median over seeds says nothing about one seed; what is
         known not to hold is no surprise.
@@ -53,7 +53,7 @@ class Result:
 
 
 def result(experiment: Experiment, run: Run) -> Result:
-    """Take the outcomes of a run, and hold them against what is expected."""
+    """Return the outcomes of a run, held against what is expected."""
     path = trajectory(run)
     return Result(
         experiment=experiment,
@@ -71,7 +71,7 @@ def result(experiment: Experiment, run: Run) -> Result:
 
 
 def document(answer: Result) -> dict[str, Any]:
-    """Lay a result out as JSON has it.
+    """Return a result as JSON has it.
 
     Returns:
         A number that is infinite is the text "Infinity", one that is not known null.

@@ -27,7 +27,7 @@ def opening(answer: Result) -> Iterator[str]:
 
 
 def outcome_lines(answer: Result) -> Iterator[str]:
-    """Lay the outcomes out as a table."""
+    """Return the outcomes as lines of a table."""
     rows = [
         (measure.title, rounded(answer.outcomes[name]), measure.unit)
         for name, measure in MEASURES.items()
@@ -57,7 +57,7 @@ def _minimum(minimum: Minimum) -> str:
 
 
 def rounded(value: float) -> str:
-    """Round a number for reading.
+    """Return a number rounded for reading.
 
     >>> told(8.25), told(1234.5), told(float("inf")), told(float("nan"))
     ('8.2', '1234', 'never', 'unknown')

@@ -54,7 +54,7 @@ class SweepFolder:
         _write(self.folder / _PARTS / f"{name}.parquet", rows.cast(ROWS))
 
     def finish(self, tasks: Iterable[Task]) -> pa.Table:
-        """Write the tables of tasks that are all done, and let go of the parts.
+        """Return the outcomes of tasks that are all done; write their tables and drop the parts.
 
         Rows stand in the order of their tasks, so that equal rows give equal bytes.
 
@@ -71,7 +71,7 @@ class SweepFolder:
         return tables["outcomes"]
 
     def _rows(self) -> pa.Table:
-        """Read what is there: the rows of an earlier sweep that was finished, and the parts."""
+        """Return what is there: the rows of an earlier sweep that was finished, and the parts."""
         parts = [pq.read_table(part) for part in sorted((self.folder / _PARTS).glob("*.parquet"))]
         if all(self._table(name).is_file() for name in SWEPT):
             outcomes, timings = (pq.read_table(self._table(name)) for name in SWEPT)

@@ -40,7 +40,7 @@ class Grid:
     origin: str = field(default="", compare=False)
 
     def tasks(self, releases: Mapping[str, str]) -> frozenset[Task]:
-        """List what is to be run.
+        """Return what is to be run.
 
         Args:
             releases: name of each scenario → the release that it is about.
@@ -64,7 +64,7 @@ class Grid:
 
 
 def grid(text: str, origin: str) -> Grid:
-    """Read a grid.
+    """Return the grid that a text holds.
 
     Args:
         text: a file in TOML.
@@ -81,7 +81,7 @@ def grid(text: str, origin: str) -> Grid:
 
 
 def read_grid(path: Path) -> Grid:
-    """Read a grid from a file.
+    """Return the grid of a file.
 
     Raises:
         GridError: the file cannot be read, or is no grid.
@@ -90,7 +90,7 @@ def read_grid(path: Path) -> Grid:
 
 
 def seeds(field: Field) -> tuple[int, ...]:
-    """Read seeds: a list, or how many, from 0.
+    """Return seeds: a list, or how many, from 0.
 
     Raises:
         FieldError: it is neither, or a seed is below 0 or no whole number.

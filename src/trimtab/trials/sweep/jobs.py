@@ -57,7 +57,7 @@ class _Job:
 
     @property
     def tasks(self) -> tuple[Task, ...]:
-        """List the tasks, in the order in which they are begun."""
+        """Return the tasks, in the order in which they are begun."""
         return tuple(task for partition in self.partitions for task in partition)
 
 
@@ -77,7 +77,7 @@ class _Sweep:
     wall_s: float = 0.0
 
     def next_job(self) -> _Job | None:
-        """Take tasks for a job; None if none wait."""
+        """Return tasks taken for a job; None if none wait."""
         if self.suspected:
             return _job(((self.suspected.popleft(),),))
         if not self.waiting:
@@ -106,7 +106,7 @@ class _Sweep:
                 raise
 
     def counted(self) -> tuple[int, int]:
-        """Count tasks for the progress bar: done, and all.
+        """Return the count of tasks for the progress bar: done, and all.
 
         Of jobs that run, as many tasks as the partitions that Spark has finished hold on
         average.
@@ -121,7 +121,7 @@ class _Sweep:
         return int(n_done), n_all
 
     def cores(self) -> int:
-        """Ask how many tasks Spark runs at a time; on a cluster it may grow."""
+        """Return how many tasks Spark runs at a time; on a cluster it may grow."""
         return max(1, self.spark.defaultParallelism)
 
     def _fill(self, pool: ThreadPoolExecutor) -> None:
@@ -186,7 +186,7 @@ def _job(partitions: tuple[Partition, ...]) -> _Job:
 
 
 def _rows(spark: SparkContext, call: Call, job: _Job) -> pa.Table:
-    """Run a job and wait for its rows; in a thread of its own."""
+    """Return the rows of a job, which is run and waited for; in a thread of its own."""
     # A group belongs to the thread that asks for the job.
     spark.setJobGroup(job.group, "trimtab sweep", interruptOnCancel=True)
     n = len(job.partitions)

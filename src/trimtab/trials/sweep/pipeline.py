@@ -47,7 +47,7 @@ class Swept:
 
 
 def sweep(start: Start, plan: Plan, folder: Path, *, anew: bool = False) -> Swept:
-    """Run what is not done yet, and write the tables of all.
+    """Return the rows of all tasks; run what is not done yet, and write the tables.
 
     Writes `outcomes.parquet` and `timings.parquet`.  The former has the same bytes for
     the same tasks, whatever the master, the number of cores or how often the sweep was

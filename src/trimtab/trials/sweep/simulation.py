@@ -59,7 +59,7 @@ def balancer_of(task: Task, conf: Mapping[str, str]) -> Balancer:
 
 
 def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
-    """Read scenarios.
+    """Return scenarios by their names.
 
     Args:
         names: of those that trimtab brings, or paths; one that comes again counts once.
@@ -82,7 +82,7 @@ def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
 
 
 def plan_of(grid: Grid, scenarios: Mapping[str, Scenario]) -> Plan:
-    """Plan the runs of a grid.
+    """Return the plan of a grid's runs.
 
     Raises:
         GridError: a release has no such strategy, or no such key.

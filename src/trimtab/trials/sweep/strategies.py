@@ -74,12 +74,12 @@ class Strategy:
 
 
 def usual(releases: Iterable[str]) -> tuple[str, ...]:
-    """Name the pairs of `USUAL` that every one of some releases has."""
+    """Return the pairs of `USUAL` that every one of some releases has."""
     return tuple(name for name in USUAL if all(_has(release, name) for release in releases))
 
 
 def pair(field: Field) -> tuple[str, str]:
-    """Read a shedder with its placer: `AvgShedder`, `OverloadShedder+RoundRobinBrokerSelector`.
+    """Return a shedder and its placer: `AvgShedder`, `OverloadShedder+RoundRobinBrokerSelector`.
 
     `none` for a shedder stands for nobody shedding.
 
@@ -96,7 +96,7 @@ def pair(field: Field) -> tuple[str, str]:
 def strategies(
     entry: Field, releases: Field | None, settings: Field | None
 ) -> tuple[Strategy, ...]:
-    """Read one entry of a grid's strategies: the text of a pair, or a table.
+    """Return the strategies of one entry of a grid: the text of a pair, or a table.
 
     Args:
         entry: the entry.
@@ -125,7 +125,7 @@ def strategies(
 
 
 def asked_settings(texts: Sequence[str]) -> Field:
-    """Read the texts `key=value` of --set; the values of a key that comes again are all tried.
+    """Return the texts `key=value` of --set by key; all values of a key that comes again.
 
     Raises:
         FieldError: a text has no `=`.
@@ -141,7 +141,7 @@ def asked_settings(texts: Sequence[str]) -> Field:
 
 
 def axes(settings: Field) -> dict[str, tuple[str, ...]]:
-    """Read settings: a key of broker.conf and its value, or a list of values to try.
+    """Return the values to try of each setting: a key of broker.conf and one value, or a list.
 
     Raises:
         FieldError: no release has the key, or it takes something else.
@@ -159,7 +159,7 @@ def axes(settings: Field) -> dict[str, tuple[str, ...]]:
 
 
 def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
-    """Give every choice of one value for each key."""
+    """Return every choice of one value for each key."""
     for chosen in itertools.product(*values.values()):
         yield dict(zip(values, chosen, strict=True))
 
@@ -193,7 +193,7 @@ def _releases(field: Field | None) -> tuple[str | None, ...]:
 
 
 def _conf_value(name: str, value: Field) -> str:
-    """Write a value as broker.conf would have it, and read it as a broker would."""
+    """Return a value as broker.conf would have it, read as a broker would."""
     text = conf_text(value, KEYS[name].kind)
     try:
         setting({name: text}, name, _NEWEST)

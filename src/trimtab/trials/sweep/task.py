@@ -103,7 +103,7 @@ Work: TypeAlias = Callable[[Task], Ran]
 
 
 def settings_text(settings: Mapping[str, str]) -> str:
-    """Spell settings so that equal ones are equal texts.
+    """Return settings as text, such that equal ones are equal texts.
 
     >>> settings_text({"b": "2", "a": "1"})
     '{"a": "1", "b": "2"}'
@@ -134,7 +134,7 @@ def json_number(value: float) -> float | str | None:
 
 
 def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """Order tasks by a hash, so that long ones do not stand together.
+    """Return tasks ordered by a hash, so that long ones do not stand together.
 
     Properties:
         The order is the same for the same tasks, however they were ordered.

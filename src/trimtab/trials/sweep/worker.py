@@ -54,7 +54,7 @@ class Call:
 
 
 def run_partition(call: Call, partitions: Sequence[Partition], number: int) -> bytes:
-    """Run a partition, and return its rows of `ROWS`, packed.
+    """Return the rows of `ROWS` of a partition, which is run, packed.
 
     Args:
         call: what to do with each task.
@@ -70,7 +70,7 @@ def run_partition(call: Call, partitions: Sequence[Partition], number: int) -> b
 
 
 def row_of(call: Call, task: Task) -> dict[str, Any]:
-    """Run one task; whatever it does, its row says so.
+    """Return the row of one task, which is run; whatever it does, its row says so.
 
     Quirks:
         A run is interrupted between two steps of Python.  One that stays in compiled code
@@ -89,7 +89,7 @@ def row_of(call: Call, task: Task) -> dict[str, Any]:
 
 
 def lost_row(task: Task) -> dict[str, Any]:
-    """Give the row of a task whose process ended, each time that it was tried."""
+    """Return the row of a task whose process ended, each time that it was tried."""
     return _row(task, Status.ERROR, "the process that ran it ended") | {"wall_s": None}
 
 
@@ -98,7 +98,7 @@ def _row(task: Task, status: Status, error: str | None) -> dict[str, Any]:
 
 
 def _outcomes(ran: Ran) -> dict[str, Any]:
-    """Check that every outcome has its column.
+    """Return outcomes of which every one has its column.
 
     Raises:
         ValueError: one has none, which Arrow would pass over.
@@ -110,7 +110,7 @@ def _outcomes(ran: Ran) -> dict[str, Any]:
 
 
 def _failure(error: BaseException) -> str:
-    """Say in one line what failed, and where in this package."""
+    """Return in one line what failed, and where in this package."""
     text = traceback.format_exception_only(error)[-1].strip()
     frames = traceback.extract_tb(error.__traceback__)
     ours = [each for each in frames if each.filename.startswith(_PACKAGE)]

@@ -28,7 +28,7 @@ def advice(
     tables: Path,
     findings: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Replay a recording that was explained, and say what should be changed.
+    """Return what a replay of an explained recording advises to change.
 
     Args:
         spark: of `trimtab.spark.session.started`.

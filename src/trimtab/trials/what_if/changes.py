@@ -14,7 +14,7 @@ _Strategy = Mapping[str, Any]
 
 
 def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
-    """Choose what is worth changing.
+    """Return what is worth changing.
 
     A strategy is, whose interval of the difference lies below 0 for the spread or for the
     unloads, and for neither of them above 0.  First comes what gains most of both, as a
@@ -53,7 +53,7 @@ def _gain(strategy: _Strategy, real: _Strategy) -> float:
 
 
 def _share(strategy: _Strategy, real: _Strategy, name: str) -> float:
-    """Say by which share of what was a measure changes; 0 where that is not known."""
+    """Return by which share of what was a measure changes; 0 where that is not known."""
     change = strategy["measures"][name]["difference"]["median"]["estimate"]
     before = real["measures"][name]["median"]["estimate"]
     return change / before if change is not None and before else 0.0
@@ -78,7 +78,7 @@ def _change(strategy: _Strategy, real: _Strategy) -> dict[str, Any]:
 
 
 def _keys(strategy: _Strategy, real: _Strategy) -> Iterator[tuple[str, str]]:
-    """Spell what is to be written into broker.conf."""
+    """Return what is to be written into broker.conf."""
     package = "org.apache.pulsar.broker.loadbalance.impl."
     if strategy["shedder"] == "none":
         yield "loadBalancerSheddingEnabled", "false"

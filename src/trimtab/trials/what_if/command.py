@@ -83,7 +83,7 @@ WHAT_IF = Form("comparison", render_what_if, lines, _is_good)
 def what_if(
     spark: SparkContext, recording: Recording, question: Question, output: Path, *, anew: bool
 ) -> Result:
-    """Replay a recording under other strategies.
+    """Return what a recording's load comes to under other strategies.
 
     Writes `comparison.html`, `comparison.json` and the tables of a sweep into the output
     folder; runs that an earlier start has done are not done again.  Where the replay does
@@ -109,7 +109,7 @@ def what_if(
 
 
 def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Question) -> Posed:
-    """Hold the replay against what happened, and plan what is to be run.
+    """Return the replay held against what happened, and the plan of what is to be run.
 
     Args:
         cluster: from a recording.
@@ -152,7 +152,7 @@ def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Quest
 def answered(
     spark: SparkContext, trial: Posed, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
-    """Run what was planned, if the replay may be believed, and sum it up."""
+    """Return what was planned, run and summed up if the replay may be believed."""
     if not trial.head["fidelity"]["is_trusted"]:
         return {**trial.head, "strategies": [], "changes": []}
     swept = sweep(lambda: nullcontext(spark), trial.plan, output, anew=anew)

@@ -37,7 +37,7 @@ class Check:
 def fidelity(
     again: Mapping[str, Any], usage_error_points: float, *, is_shedding: bool
 ) -> dict[str, Any]:
-    """Judge a replay.
+    """Return the judgement of a replay.
 
     Args:
         again: what `trimtab rerun` says of the recording.

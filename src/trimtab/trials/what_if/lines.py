@@ -104,6 +104,6 @@ def _named(strategy: Mapping[str, Any]) -> str:
 
 
 def _alike(strategy: Mapping[str, Any]) -> str:
-    """List the settings that made no difference."""
+    """Return the settings that made no difference, as text."""
     settings = [f"{key}={value}" for each in strategy["alike"] for key, value in each.items()]
     return f"; the same with {', '.join(settings)}" if settings else ""

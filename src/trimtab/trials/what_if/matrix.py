@@ -25,7 +25,7 @@ GAIN = "p95_spread_points"
 
 
 def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[str, Any]]:
-    """Sum up the runs of each strategy, and hold them against the real one's.
+    """Return the runs of each strategy, summed up and held against the real one's.
 
     Args:
         rows: outcomes of the sweep, with the numbers of `MATRIX_MEASURES`.
@@ -58,7 +58,7 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
 def _alike(
     of: Mapping[StrategyKey, Mapping[int, Row]],
 ) -> dict[StrategyKey, list[StrategyKey]]:
-    """Put settings that made no difference behind the first under which all was the same."""
+    """Return by strategy the settings under which all was the same as under it."""
     alike: dict[StrategyKey, list[StrategyKey]] = {}
     for key, runs in of.items():
         same = (first for first in alike if first[:3] == key[:3] and _are_equal(of[first], runs))
@@ -98,7 +98,7 @@ def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) 
 def _measure(
     values: Sequence[float], before: Sequence[float], after: Sequence[float]
 ) -> dict[str, Any]:
-    """Sum up one measure; `before` and `after` are the real strategy's and ours, by seed."""
+    """Return one measure; `before` and `after` are the real strategy's and ours, seed by seed."""
     values_summary = summary(values)
     median = Interval(
         values_summary.median, values_summary.p10, values_summary.p90, values_summary.count

@@ -58,7 +58,7 @@ MATRIX_MEASURES: Mapping[str, MatrixMeasure] = {
 
 
 def numbers(run: Run) -> dict[str, float]:
-    """Take every measure of `MATRIX_MEASURES`; NaN where one cannot be taken."""
+    """Return every measure of `MATRIX_MEASURES`; NaN where one cannot be taken."""
     if run.is_cut:
         return dict.fromkeys(MATRIX_MEASURES, np.nan)
     since = aftermath(trajectory(run))
@@ -74,7 +74,7 @@ def numbers(run: Run) -> dict[str, float]:
 
 
 def unloads_or_none(since: Aftermath) -> float:
-    """Count unloads; where nobody sheds there are no rounds, and none."""
+    """Return the count of unloads; where nobody sheds there are no rounds, and none."""
     return unloads(since) if len(since.round_s) else 0.0
 
 

@@ -37,7 +37,7 @@ NOT_COVERED: Mapping[str, str] = {
 def variants(
     balancer: Balancer, pairs: Sequence[str], settings: Sequence[str], release: str | None
 ) -> tuple[Strategy, ...]:
-    """List what is tried, each once; what really steered is not among them.
+    """Return what is tried, each once; what really steered is not among them.
 
     Args:
         balancer: what really steered; shedder None where nothing was shed.
@@ -76,7 +76,7 @@ def refuse_unknown(pairs: Sequence[str], settings: Sequence[str]) -> None:
 
 
 def real(balancer: Balancer) -> Strategy:
-    """Give what really steered."""
+    """Return what really steered."""
     where = Field("the recording")
     return Strategy(balancer.shedder or NOBODY, balancer.placer, balancer.release, {}, where)
 
