@@ -59,7 +59,7 @@ def _minimum(minimum: Minimum) -> str:
 def rounded(value: float) -> str:
     """Return a number rounded for reading.
 
-    >>> told(8.25), told(1234.5), told(float("inf")), told(float("nan"))
+    >>> rounded(8.25), rounded(1234.5), rounded(float("inf")), rounded(float("nan"))
     ('8.2', '1234', 'never', 'unknown')
     """
     if math.isnan(value):
