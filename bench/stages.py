@@ -31,7 +31,7 @@ Result = TypeVar("Result")
 STAGES = ("start", "ingest", "diagnose", "report")
 #: Parts of the diagnosis that stand in `trimtab.diagnose.diagnosis` under these names.  A replay
 #: runs beside `_beside`, so their times overlap.
-PARTS = ("log_events", "_reports", "_usages", "recompute", "_beside", "assembled", "found")
+PARTS = ("log_events", "_reports", "_usages", "recompute", "_beside", "whole_night", "all_findings")
 _LOOK_EVERY_S = 0.25
 
 
