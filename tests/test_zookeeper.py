@@ -205,7 +205,11 @@ def test_a_real_servers_log_leads_to_its_own_snapshots(kind: str) -> None:
                     del state[write.path]
         nodes = list(Snapshot(chunked(taken), WANTED))
         assert len(nodes) >= 10
-        assert state == {it.path: (it.value, it.version, it.zxid, it.time_ms) for it in nodes}
+        assert state == {
+            change.path: (change.value, change.version, it.zxid, it.time_ms)
+            for it in nodes
+            for change in it.changes
+        }
     gone = [write.path for write in found if write.zxid in {0x1D, 0x1F}]
     assert sorted(gone) == [
         "/loadbalance/brokers/one:8080",

@@ -58,7 +58,7 @@ class Change:
 class Transaction:
     """One transaction, with what it does to the nodes that were asked for."""
 
-    #: Which of the file's transactions it is, from 1.
+    #: Which of the file's transactions or nodes it is, from 1.
     number: int
     zxid: int
     session: int
