@@ -52,12 +52,7 @@ _TYPES: Mapping[str, pa.DataType] = {
 def column(name: str, type: str, meaning: str, unit: str = "", at: str = "") -> pa.Field:
     """Return a column with its meaning and unit in the field's metadata.
 
-    Args:
-        name: of the column.
-        type: by its name in tables.toml.
-        meaning: what a value says.
-        unit: empty where there is none.
-        at: stands in `KEYS`, and not in the schema.
+    Its type goes by the name in tables.toml; where its values are read is for `KEYS` alone.
     """
     of_type = _TYPES.get(type) or pa.type_for_alias(type)
     return pa.field(name, of_type, metadata={"meaning": meaning, "unit": unit})

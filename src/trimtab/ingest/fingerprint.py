@@ -1,8 +1,8 @@
-"""By what the bytes of a split are told from others: without parsing, and whatever the clock says.
+"""A digest of the bytes of a split: without parsing, and whatever the clock says.
 
 A digest covers the lines of a split whole, and the byte before them, so that equal digests
 mean equal lines.  It is made of CRC-32s, which cost a tenth of a cryptographic hash and a
-hundredth of parsing; they tell files that changed, not files that somebody forged.
+hundredth of parsing; they show files that changed, not files that somebody forged.
 """
 
 from __future__ import annotations

@@ -63,11 +63,6 @@ class Snapshot:
         #: Nodes read, given or not.
         self.count = 0
 
-    @property
-    def offset(self) -> int:
-        """Return how many bytes have been read."""
-        return self._stream.offset
-
     def __iter__(self) -> Iterator[Transaction]:
         """Yield the nodes below the prefixes."""
         if self._stream.peek(4) != MAGIC:
@@ -123,7 +118,8 @@ class Snapshot:
         """Compare the checksum behind the nodes."""
         seal = self._stream.peek(_SEAL_SIZE)
         if len(seal) < _SEAL_SIZE:
-            raise BrokenFileError(self.offset, "the end of the file", "a checksum")
+            raise BrokenFileError(self._stream.offset, "the end of the file", "a checksum")
         if _LONG.unpack(seal[:8])[0] != self._sum:
-            raise BrokenFileError(self.offset, "contents that are not their checksum", "their own")
+            content = "contents that are not their checksum"
+            raise BrokenFileError(self._stream.offset, content, "their own")
         self._stream.pass_all()
