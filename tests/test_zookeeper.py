@@ -378,13 +378,14 @@ def test_how_the_bytes_are_cut_changes_nothing(sizes: list[int], is_log: bool) -
             at += size
 
     whole = survey(ByteStream([content]), WANTED)
-    cut = opened(ByteStream(pieces()), WANTED)
+    stream = ByteStream(pieces())
+    cut = opened(stream, WANTED)
     share = shares([whole])[0]
     found = [made for _, made in writes(cut, share)]
     assert found == [made for _, made in writes(opened(ByteStream([content]), WANTED), share)]
     assert len(found) == 9
     assert cut.count == whole.count
-    assert cut.offset == len(content)
+    assert stream.offset == len(content)
 
 
 @pytest.mark.slow
