@@ -99,7 +99,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.fidelity [--check]")
         return 2
     text = PAGE.read_text(encoding="utf-8")
-    with opened_spark("fidelity", cores=2, master=None) as spark:
+    with opened_spark(cores=2, master=None) as spark:
         found = measured(spark, text)
     new = rewritten(text, found)
     if is_check:

@@ -268,7 +268,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.what_if")
         return 2
     text = PAGE.read_text(encoding="utf-8")
-    with opened_spark("what-if", cores=2, master=None) as spark:
+    with opened_spark(cores=2, master=None) as spark:
         new = rewritten(text, answers(spark, text), nights(spark))
     PAGE.write_text(new, encoding="utf-8")
     return 0

@@ -95,7 +95,7 @@ def _ingest(recordings: Sequence[Path], output: Path, *, cores: int, master: str
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
-        spark = stack.enter_context(opened_spark("trimtab", cores=cores, master=master))
+        spark = stack.enter_context(opened_spark(cores=cores, master=master))
         accountings = ingest_all(spark, opened, output)
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
@@ -114,7 +114,7 @@ def _follow(recording: Path, output: Path, pace: Pace, *, cores: int, master: st
         complain(f"not used: {unused.name}: {unused.reason}")
     with (
         opened_tables(recording, output) as (batches, lock),
-        opened_spark("trimtab", cores=cores, master=master, inherited=(lock.descriptor,)) as spark,
+        opened_spark(cores=cores, master=master, inherited=(lock.descriptor,)) as spark,
     ):
         live = Live(batches, partial(click.echo, err=True))
         try:

@@ -71,7 +71,7 @@ def rerun(
     question = Question(from_text, to_text, n_seeds, plot)
     with (
         open_recording(recording) as opened,
-        opened_spark("trimtab", cores=cores, master=master) as spark,
+        opened_spark(cores=cores, master=master) as spark,
     ):
         comparison = rerun_(spark, opened, question)
     if plot is not None:
