@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from trimtab.explanation.lint.conf import Written
 from trimtab.pulsar.releases import release_order
 
 Subject = TypeVar("Subject")
+
+#: Looks for a rule's matches in what the rule is about.
+Finder: TypeAlias = Callable[[Any], "Iterable[Match]"]
 
 #: Releases from the first on, up to but without the second; the second may be empty.
 Span: TypeAlias = tuple[str, str]
