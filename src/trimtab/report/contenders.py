@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
 
 from trimtab.report.brokers import SHAPES
 from trimtab.report.input import Given, entries, part, text, whole
@@ -95,16 +94,6 @@ def measures_of(comparison: Given) -> tuple[Measure, ...]:
 def toned(good: str, fair: str, poor: str) -> dict[str, tuple[str, str]]:
     """Return how each of three words is marked: a tone of the style sheet, and a sign."""
     return {good: ("good", "✓"), fair: ("doubtful", "~"), poor: ("useless", "✕")}
-
-
-class _HasUnit(Protocol):
-    @property
-    def unit(self) -> str: ...
-
-
-def unit_of(measure: _HasUnit) -> str:
-    """Return a unit as it stands behind a title, if there is one."""
-    return f", {measure.unit}" if measure.unit else ""
 
 
 def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, ...]:

@@ -5,19 +5,15 @@ How it looks stands in `charts/pareto.vl.json`; here its data is filled in.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
-from trimtab.report.charts import filled, within_page
 from trimtab.report.contenders import Contender
-from trimtab.report.drawing import VEGA_LITE
+from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.input import Given, part
 from trimtab.report.words import number
@@ -59,11 +55,7 @@ def pareto_of(
 
 
 def _drawn(shown: Sequence[Contender], form: Format, name: str, axes: Axes) -> Markup:
-    chart = files("trimtab.report").joinpath("charts", "pareto.vl.json")
-    slots = _slots(shown, form, axes)
-    spec = filled(json.loads(chart.read_text(encoding="utf-8")), slots)
-    spec["datasets"] = slots["datasets"]
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    svg = chart_svg("pareto", _slots(shown, form, axes))
     return Markup(within_page(svg, f"{name}-{form.name}"))
 
 

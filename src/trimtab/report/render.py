@@ -21,8 +21,9 @@ from markupsafe import Markup
 from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
-from trimtab.report.charts import Chart, chart_of, start_engine
+from trimtab.report.charts import chart_of
 from trimtab.report.compression import packed, packed_articles, packed_moves
+from trimtab.report.drawing import start_engine
 from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
@@ -164,9 +165,9 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     }
 
 
-def rows_of(chart: Chart | None, journeys: Journeys) -> list[list[str]]:
+def rows_of(chart: Given | None, journeys: Journeys) -> list[list[str]]:
     """Give what the script needs to name a row: (label, anchor of the broker's journey)."""
-    rows = chart.rows if chart else ()
+    rows = chart["rows"] if chart else ()
     return [[each.label, journeys.broker_anchors.get(each.id, "")] for each in rows]
 
 
