@@ -159,13 +159,7 @@ class Explained:
 
 
 def explained(document: Mapping[str, Any], report: Path, tables: Tables) -> Explained:
-    """Return what a document of findings says, as objects.
-
-    Args:
-        document: as findings.json has it.
-        report: the page.
-        tables: of the same recording.
-    """
+    """Return what findings.json says, as objects, with the page and the tables beside it."""
     headline = document["headline"]
     return Explained(
         recording=document["recording"],

@@ -56,8 +56,8 @@ def _page_of(comparison: Given) -> dict[str, Any]:
         "scenarios": scenarios,
         "strategies": list(everybody.values()),
         "columns": sorted(
-            (each for each in measures if each.name in COLUMNS),
-            key=lambda each: COLUMNS.index(each.name),
+            (each for each in measures if each["name"] in COLUMNS),
+            key=lambda each: COLUMNS.index(each["name"]),
         ),
         "measures": measures,
         "seeds": len(comparison.get("seeds") or ()),

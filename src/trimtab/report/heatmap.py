@@ -51,7 +51,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return -(-len(self.brokers) // self.per_row)
 
 
@@ -136,7 +136,7 @@ def _short(label: str) -> str:
 
 
 def _mean(rows: Floats) -> Floats:
-    """Give the mean of each column, of those of whom something is known."""
+    """Return the mean of each column, of those of whom something is known."""
     is_known = np.isfinite(rows)
     with np.errstate(invalid="ignore"):
         mean: Floats = np.where(is_known, rows, 0.0).sum(axis=0) / is_known.sum(axis=0)
@@ -160,7 +160,7 @@ def _line(usages: Sequence[float | None], span: Span) -> list[dict[str, Any]]:
 
 
 def _marks(arrows: Sequence[Arrow], row_of: dict[str, int]) -> list[dict[str, Any]]:
-    """Give the arrows from row to row; a broker that has none is at the bottom edge."""
+    """Return the arrows from row to row; a broker that has none is at the bottom edge."""
     marks: list[dict[str, Any]] = []
     edge = max(row_of.values(), default=0)
     for arrow in arrows:

@@ -45,7 +45,7 @@ class Step:
 
     @property
     def sign(self) -> str:
-        """Give the sign of its tone."""
+        """Return the sign of its tone."""
         return SIGNS[self.tone] if self.tone else ""
 
 
@@ -63,7 +63,7 @@ class Journey:
 
     @property
     def length(self) -> int:
-        """Give the lines that it takes to tell."""
+        """Return the lines that it takes to tell."""
         return 1 + len(self.steps)
 
 
@@ -244,7 +244,7 @@ def _from_here(move: Move, broker: str) -> str:
 
 
 def _over_bar(rounds: Sequence[Given]) -> dict[str, list[_Over]]:
-    """Give the rounds in which each broker stood over the bar, by their place in the list."""
+    """Return the rounds in which each broker stood over the bar, by their place in the list."""
     over: dict[str, list[_Over]] = {}
     for place, each in enumerate(rounds):
         for broker in entries(each, "brokers"):

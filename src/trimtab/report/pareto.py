@@ -92,7 +92,7 @@ def _slots(shown: Sequence[Contender], form: Format, axes: Axes) -> dict[str, An
 
 
 def _ends(contender: Contender, measure: str) -> tuple[float | None, float | None, float | None]:
-    """Give estimate and interval of a measure; infinite is what never came."""
+    """Return estimate and interval of a measure; infinite is what never came."""
     median: Given = part(part(contender.measures, measure), "median")
     estimate, low, high = (_float(median.get(key)) for key in ("estimate", "low", "high"))
     return estimate, low, high
@@ -103,7 +103,7 @@ def _float(value: object) -> float | None:
 
 
 def _point(contender: Contender, never: float, axes: Axes) -> dict[str, Any]:
-    """Give a mark with the interval of each axis; one that is not known is the mark itself."""
+    """Return a mark with the interval of each axis; one that is not known is the mark itself."""
     x, x_low, x_high = _ends(contender, axes.across)
     y, y_low, y_high = (
         end if end is None else min(end, never) for end in _ends(contender, axes.up)
@@ -147,7 +147,7 @@ def _names(
 
 
 def _frontier(points: Sequence[dict[str, Any]], never: float) -> list[dict[str, Any]]:
-    """Give the steps of the frontier, as far as balance comes at all."""
+    """Return the steps of the frontier, as far as balance comes at all."""
     on = [point for point in points if point["is_on_frontier"] and point["y"] < never]
     return sorted(({"x": point["x"], "y": point["y"]} for point in on), key=lambda each: each["x"])
 

@@ -35,12 +35,7 @@ def render_ratings(rating: Given) -> str:
 
 
 def ratings_text(rating: Given, date: str) -> str:
-    """Return a rating, as in `ratings.json`, as Markdown.
-
-    Args:
-        rating: the whole document.
-        date: on which it was measured.
-    """
+    """Return a rating, as in `ratings.json` and measured on a date, as Markdown."""
     dimensions, strategies = _columns(rating), _rows(rating)
     parts = [
         opening(rating, date, _headline(rating)),

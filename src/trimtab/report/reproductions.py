@@ -41,12 +41,7 @@ def render_reproductions(reproductions: Given) -> str:
 
 
 def reproductions_text(reproductions: Given, date: str) -> str:
-    """Return reproductions, as in `reproductions.json`, as Markdown.
-
-    Args:
-        reproductions: the whole document.
-        date: on which they were measured.
-    """
+    """Return reproductions, as in `reproductions.json` and measured on a date, as Markdown."""
     experiments = _experiments(reproductions)
     parts = [
         opening(reproductions, date, _headline(reproductions)),

@@ -45,7 +45,7 @@ class Standing:
         return ", ".join(each for each in known if each)
 
     def height(self) -> float:
-        """Give the number that the balancer compares, for ordering."""
+        """Return the number that the balancer compares, for ordering."""
         return self.smoothed if self.smoothed is not None else (self.usage or 0.0)
 
 
@@ -74,7 +74,7 @@ class Round:
 
     @property
     def name(self) -> str:
-        """Give its name: `Round 3`."""
+        """Return its name: `Round 3`."""
         return "Round" if self.number is None else f"Round {self.number}"
 
 
@@ -161,8 +161,8 @@ def _tone(moves: Sequence[Move]) -> RoundTone:
     return next((tone for tone in ranked if tone in tones), "still")
 
 
-def told(rounds: Sequence[Round]) -> tuple[Round, ...]:
-    """Choose the rounds that are told: all, or of very many those with something to tell."""
+def listed(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Return the rounds that are listed: all, or of very many those in which something happened."""
     if len(rounds) <= ROUNDS_TOLD_MAX:
         return tuple(rounds)
     return tuple(

@@ -18,17 +18,17 @@ def section_of(findings: Given) -> dict[str, Any] | None:
     Returns:
         Its values; None if nobody asked.
     """
-    found = part(findings, "what_if")
-    if not found:
+    what_if = part(findings, "what_if")
+    if not what_if:
         return None
     return {
-        "is_trusted": bool(found.get("is_trusted")),
-        "why_not": text(found, "why_not"),
-        "rules": rules_of(found),
-        "changes": changes_of(found),
-        "seeds": whole(found, "seeds") or 0,
-        "confidence": found.get("confidence"),
-        "tried": whole(found, "tried") or 0,
+        "is_trusted": bool(what_if.get("is_trusted")),
+        "why_not": text(what_if, "why_not"),
+        "rules": rules_of(what_if),
+        "changes": changes_of(what_if),
+        "seeds": whole(what_if, "seeds") or 0,
+        "confidence": what_if.get("confidence"),
+        "tried": whole(what_if, "tried") or 0,
     }
 
 

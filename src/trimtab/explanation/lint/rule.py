@@ -143,11 +143,7 @@ def applied(
 ) -> Iterator[Finding]:
     """Yield what those rules find that hold in a release.
 
-    Args:
-        rules: what to look for.
-        subject: what it is looked for in.
-        release: a Pulsar release or a release line.
-        source: name of the file, for what is written nowhere.
+    A default that bites is written nowhere: its file is `source`.
     """
     for rule in rules:
         if not holds_in(rule.spans, release):
