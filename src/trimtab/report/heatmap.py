@@ -71,7 +71,7 @@ def heatmap_slots(scene: Scene, form: Format) -> dict[str, Any]:
     width = form.width - (left if chosen.has_names else 44)
     columns = max(1, width // COLUMN)
     every = in_columns(chosen.brokers, scene.span, columns)
-    peak, mean = _told(np.fmax.reduce(every, axis=0)), _told(_mean(every))
+    peak, mean = _numbers(np.fmax.reduce(every, axis=0)), _numbers(_mean(every))
     row_of = {each.broker: at // chosen.per_row for at, each in enumerate(chosen.brokers)}
     return {
         **common_slots(scene, form),
@@ -143,7 +143,7 @@ def _mean(rows: Floats) -> Floats:
     return mean
 
 
-def _told(values: Floats) -> list[float | None]:
+def _numbers(values: Floats) -> list[float | None]:
     return [None if math.isnan(each) else each for each in values.tolist()]
 
 

@@ -39,7 +39,7 @@ CHANGES_MAX = 5
 #: nothing of a usual night needs a script; of more, the rest is packed.
 MOVES_OPEN = 300
 ROUNDS_OPEN = 60
-FINDINGS_TOLD = 12
+FINDINGS_LISTED = 12
 #: Rows and rounds that lie open of a night that has more than that.
 MOVES_OF_MANY = 100
 ROUNDS_OF_MANY = 12
@@ -367,7 +367,7 @@ def environment() -> Environment:
         figures_max=FIGURES_MAX,
         links_max=LINKS_MAX,
         story_max=STORY_MAX,
-        findings_told=FINDINGS_TOLD,
+        findings_listed=FINDINGS_LISTED,
         journeys_open=JOURNEY_LINES_OPEN,
         packed=packed,
         packed_moves=packed_moves,

@@ -137,14 +137,14 @@ def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
     highest, last = np.full((2, len(every), columns), np.nan)
     highest[place] = np.fmax.reduceat(np.maximum(usage, 0.0), first)
     last[place] = usage[end - 1]
-    is_told = np.zeros(highest.shape, np.bool_)
-    is_told[place] = True
-    last_column = np.maximum.accumulate(np.where(is_told, np.arange(columns), -1), axis=1)
+    is_reported = np.zeros(highest.shape, np.bool_)
+    is_reported[place] = True
+    last_column = np.maximum.accumulate(np.where(is_reported, np.arange(columns), -1), axis=1)
     before = np.insert(last_column[:, :-1], 0, -1, axis=1)
     carried = np.where(before < 0, np.nan, np.take_along_axis(last, before, axis=1))
     # What was held when a stretch began counts in it, too.
     both = np.fmax(highest, np.maximum(carried, 0.0))
-    filled: Floats = np.where(is_told, both, carried)
+    filled: Floats = np.where(is_reported, both, carried)
     return filled
 
 
