@@ -17,8 +17,7 @@ from trimtab.cli import main
 from trimtab.files.fields import FieldError
 from trimtab.report.marks import BEGINS, ENDS, NoMarksError, replaced
 from trimtab.report.reproduction_picture import picture_alone
-from trimtab.report.reproductions import render_reproductions
-from trimtab.report.reproductions_text import reproductions_text
+from trimtab.report.reproductions import render_reproductions, reproductions_text
 from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of
 from trimtab.trials.reproduce.catalogue import chosen, names
 from trimtab.trials.reproduce.definition import DefinitionError, definition

@@ -60,8 +60,8 @@ def rewritten(text: str, found: Mapping[str, Rerun]) -> str:
 
 def _asked(command: str) -> tuple[Path, Question]:
     asked = dict(rerun.make_context("rerun", command.split()).params)
-    names = ("from_text", "to_text", "n_seeds")
-    return ROOT / asked["recording"], Question(**{name: asked[name] for name in names})
+    names = ("from_text", "to_text", "seeds")
+    return ROOT / asked["recording"], Question(*(asked[name] for name in names))
 
 
 def _summary(found: list[Rerun]) -> str:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.acting import Reaching, acting
 from trimtab.cli.arguments import FILE
-from trimtab.cli.saying import complain, say
+from trimtab.cli.cluster import ClusterOptions, cluster_options
+from trimtab.cli.output import complain, say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _ENDING = "ending after the move that is under way"
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@acting
+@cluster_options
 @click.option("--yes", is_flag=True, help="Carry it out; without it, only look.")
 @click.option(
     "--journal",
@@ -33,7 +33,9 @@ _ENDING = "ending after the move that is under way"
     help="What was done, and where a killed run goes on.  [default: PLAN.journal]",
 )
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
-def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_json: bool) -> None:
+def apply(
+    plan: Path, reach: ClusterOptions, yes: bool, journal: Path | None, is_json: bool
+) -> None:
     """Carry out PLAN, a JSON file of moves: one bundle at a time, each verified.
 
     Without --yes nothing is changed: each move is shown with its reason, its expected
@@ -53,7 +55,7 @@ def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_js
 
     checked_plan = plan_of(plan)
     path = journal or plan.with_name(f"{plan.name}.journal")
-    with reached(reaching.where()) as cluster:
+    with reached(reach.where()) as cluster:
         if yes:
             is_good = carry_out(checked_plan, cluster, path, is_json=is_json)
         else:

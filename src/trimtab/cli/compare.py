@@ -8,15 +8,14 @@ import click
 
 from trimtab.cli.arguments import (
     ANEW,
-    CORES,
-    MASTER,
     RELEASE,
     json_option,
     output_option,
     seeds_option,
+    spark_options,
 )
-from trimtab.cli.numbers import Finite
 from trimtab.cli.trials import ROWS_KEPT, sparked, tell
+from trimtab.cli.values import Finite
 
 
 @click.command()
@@ -48,8 +47,7 @@ from trimtab.cli.trials import ROWS_KEPT, sparked, tell
     show_default=True,
     help="Seconds that one run may take.",
 )
-@CORES
-@MASTER
+@spark_options
 @ANEW
 @json_option("Print comparison.json instead of a summary.")
 def compare(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER, output_option
-from trimtab.cli.numbers import Finite
-from trimtab.cli.saying import complain, say
+from trimtab.cli.arguments import output_option, spark_options
+from trimtab.cli.output import complain, say
+from trimtab.cli.values import Finite
 
 if TYPE_CHECKING:
     from trimtab.live.follow import Pace
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     "recordings", metavar="RECORDING...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @output_option("Folder of tables to write.", required=True)
-@CORES
-@MASTER
+@spark_options
 @click.option(
     "--follow",
     "is_followed",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option, seeds_option
+from trimtab.cli.arguments import ANEW, json_option, output_option, seeds_option, spark_options
 from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
 
 
@@ -19,8 +19,7 @@ from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
     multiple=True,
     help="One experiment alone (see --list); may come again for another.",
 )
-@CORES
-@MASTER
+@spark_options
 @docs_option("Write the verdicts into reproductions.md of this folder, and pictures beside it.")
 @ANEW
 @json_option("Print reproductions.json, not a summary.")

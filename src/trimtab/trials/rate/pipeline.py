@@ -9,8 +9,7 @@ from typing import Any
 
 from trimtab.lab.scenarios import found_scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
-from trimtab.report.ratings import render_ratings
-from trimtab.report.ratings_text import ratings_text
+from trimtab.report.ratings import ratings_text, render_ratings
 from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating
 from trimtab.trials.rate.document import Basis, document
 from trimtab.trials.rate.statistics import STATISTICS, RunValue

@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 from trimtab.report.reproduction_picture import picture_alone
-from trimtab.report.reproductions import render_reproductions
-from trimtab.report.reproductions_text import reproductions_text
+from trimtab.report.reproductions import render_reproductions, reproductions_text
 from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of
 from trimtab.trials.reproduce.definition import Definition
 from trimtab.trials.reproduce.document import Judged, document, judged
