@@ -52,10 +52,6 @@ def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
     A last line without its end was being written when a run was killed: what it speaks of
     was not done, and it is cut off.
 
-    Args:
-        path: the file.
-        plan: the plan's digest.
-
     Raises:
         JournalError: somebody else has it open; it is another plan's; or a line is no entry.
     """

@@ -76,10 +76,6 @@ class FileLock:
 def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
     """Hold the lock of a cluster.
 
-    Args:
-        folder: where locks are; made if need be.
-        cluster: its name.
-
     Raises:
         LockError: it is held, or cannot be taken; says by whom or why.
     """

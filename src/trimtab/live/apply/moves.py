@@ -18,11 +18,6 @@ from trimtab.pulsar.sequences.wording import aligned_rows, mebibytes
 def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
     """Return a plan of the moves that bring the busiest brokers down.
 
-    Args:
-        cluster: as it stands.
-        wish: how many moves, and what each must gain.
-        shedding: why Pulsar's own shedding may stay on meanwhile; empty: it may not.
-
     Raises:
         GatherError: a broker does not answer.
     """

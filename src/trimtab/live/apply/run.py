@@ -200,13 +200,6 @@ def carried_out_by(
 ) -> Account:
     """Return the account of a plan, carried out or gone on with by whoever holds the lock.
 
-    Args:
-        post: with the lock held.
-        plan: what is to be done.
-        cluster: where.
-        kept: the plan's journal, open.
-        watching: who looks on.
-
     Raises:
         JournalError: the journal can no longer be written.
     """

@@ -10,21 +10,8 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from trimtab.live.apply.run import Rehearsal
+from trimtab.live.control import entries
 from trimtab.live.control.account import Account, MoveAccount
-from trimtab.live.control.entries import (
-    ACCEPTED,
-    Answered,
-    Asked,
-    Astray,
-    Begun,
-    Done,
-    Effect,
-    Entry,
-    LookedUp,
-    Skipped,
-    Stopped,
-    Verified,
-)
 from trimtab.live.control.guards import Hold, Needless, Objection, Pace, Refusal
 from trimtab.live.control.move_status import MoveStatus
 from trimtab.live.control.plan import Expected, Interval, Plan
@@ -66,36 +53,34 @@ def _told_standing(number: int, standing: MoveStatus, rehearsal: Rehearsal) -> I
         yield f"   {name:<9} {_objection(objection)}"
 
 
-def told_entry(plan: Plan, entry: Entry) -> str:
+def told_entry(plan: Plan, entry: entries.Entry) -> str:
     """Return an entry of the journal as a sentence."""
     match entry:
-        case Begun(token=token):
+        case entries.Begun(token=token):
             return f"begun as number {token}"
-        case Stopped(why=why):
+        case entries.Stopped(why=why):
             return f"stopped: {why}"
-        case Done():
+        case entries.Done():
             return "done"
         case _:
-            return f"{entry.move + 1}. {plan.moves[entry.move].bundle}: {_told_act(entry)}"
+            return f"{entry.move + 1}. {plan.moves[entry.move].bundle}: {_act_words(entry)}"
 
 
-def _told_act(
-    entry: Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect,
-) -> str:
+def _act_words(entry: entries.OfMove) -> str:
     match entry:
-        case Asked():
+        case entries.Asked():
             return f"{entry.source} → {entry.destination}"
-        case Answered(status=status, text=text):
-            return status if status == ACCEPTED else f"{status}: {text}"
-        case LookedUp():
+        case entries.Answered(status=status, text=text):
+            return status if status == entries.ACCEPTED else f"{status}: {text}"
+        case entries.LookedUp():
             return "has no owner: looked up"
-        case Verified():
+        case entries.Verified():
             return "arrived"
-        case Astray(owner=owner):
+        case entries.Astray(owner=owner):
             return f"is at {owner} instead"
-        case Skipped(why=why):
+        case entries.Skipped(why=why):
             return f"skipped: {why}"
-        case Effect():
+        case entries.Effect():
             usage = (
                 f"source at {_percent(entry.source_percent)}, "
                 f"destination at {_percent(entry.destination_percent)}"

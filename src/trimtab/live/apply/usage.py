@@ -36,12 +36,7 @@ class Usage:
 
 
 def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usage:
-    """Return how loaded a broker is.
-
-    Args:
-        admin: of the cluster.
-        broker: its id.
-        settings: of the leader, for the weights of resources.
+    """Return how loaded a broker is, its resources weighed by the settings of the leader.
 
     Quirks:
         Under the extensible load manager a broker has no report to give; its metrics have the

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from trimtab.live.control.memory import Memory
-from trimtab.live.control.plan import Interval, Plan, PlannedMove
+from trimtab.live.control.plan import Interval, Plan
 from trimtab.live.control.view import BrokerView, View
 
 _HOUR_S = 3600.0
@@ -218,8 +218,3 @@ def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection:
 
 def _since(memory: Memory, time_s: float) -> list[str]:
     return [bundle for s, bundle in memory.unloads if s > time_s]
-
-
-def planned(plan: Plan, memory: Memory) -> PlannedMove | None:
-    """Return the current move; None if all are done."""
-    return plan.moves[memory.move] if memory.move < len(plan.moves) else None

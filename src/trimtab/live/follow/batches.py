@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from trimtab.files.partitions import write_rows
 from trimtab.files.tables import INGESTED
@@ -119,10 +120,7 @@ class Batches:
     def store(self, frame: DataFrame, batch: int, weights: ResourceWeights) -> Stored:
         """Return what is stored of a batch, which is stored unless it is already.
 
-        Args:
-            frame: rows of `source.SCHEMA`.
-            batch: its number; the same rows come under the same number.
-            weights: how much each resource counts in a broker's usage.
+        The same rows of `source.COLUMNS` come under the same number.
 
         Raises:
             IngestError: what was written is not what was read.
@@ -137,7 +135,9 @@ class Batches:
             folder = self.books / "staged" / f"{batch}-{secrets.token_hex(4)}"
             folder.mkdir(parents=True)
             what = Staging(self.begun["cluster"], batch, weights)
-            staged = frame.mapInArrow(partial(stage, folder, what), STAGED).collect()
+            staged = frame.mapInArrow(
+                partial(stage, folder, what), from_arrow_schema(STAGED)
+            ).collect()
             write_whole(record, json.dumps(_recorded(batch, folder.name, staged)))
         return self.finish(batch)
 

@@ -34,10 +34,6 @@ class Lock:
 def locked(path: Path, *, wait_s: float = 0.0) -> Lock:
     """Return the lock of a file, which is made if need be.
 
-    Args:
-        path: file.
-        wait_s: seconds to wait for another holder to end.
-
     Raises:
         HeldError: it is still held by then.
     """

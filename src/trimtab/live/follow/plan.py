@@ -66,11 +66,6 @@ def planned(look: Recognized, limits: Limits, now_s: float) -> Plan:
     A line is read once its end is there.  A last line without an end is read as it is when
     nothing will be added to it.
 
-    Args:
-        look: where every incarnation stands.
-        limits: how much, and how long to wait.
-        now_s: seconds since 1970.
-
     Raises:
         MovedError: the disk changed meanwhile.
 
@@ -94,13 +89,7 @@ def planned(look: Recognized, limits: Limits, now_s: float) -> Plan:
 
 
 def advanced(register: Register, plan: Plan, copied: Mapping[int, Copied]) -> Register:
-    """Return what is known once a plan has been carried out.
-
-    Args:
-        register: what the plan was made of.
-        plan: what was read.
-        copied: number of the incarnation → what its range held.
-    """
+    """Return what is known once a plan has been carried out."""
     after = dict(register.incarnations)
     lines = dict(register.lines)
     for it in plan.ranges:

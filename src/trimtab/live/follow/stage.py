@@ -16,25 +16,13 @@ from trimtab.ingest.folder import BOOKS
 from trimtab.ingest.pieces import moved
 from trimtab.live.follow.broker_totals import LINES
 from trimtab.live.follow.facts import FACTS, facts_of
-from trimtab.live.follow.places import FACTS_FOLDER, part_name, placed
+from trimtab.live.follow.places import FACTS_FOLDER, columns, part_name, placed
 from trimtab.pulsar.settings import ResourceWeights
 
 #: What a task tells: a row for each file that it wrote, and one for each accounting.
-STAGED = (
-    "staged string, part string, tab string, rows long, "
-    "item int, name string, source string, account string"
-)
-_STAGED = pa.schema(
-    [
-        ("staged", pa.string()),
-        ("part", pa.string()),
-        ("tab", pa.string()),
-        ("rows", pa.int64()),
-        ("item", pa.int32()),
-        ("name", pa.string()),
-        ("source", pa.string()),
-        ("account", pa.string()),
-    ]
+STAGED = columns(
+    "staged string, part string, tab string, rows int64, "
+    "item int32, name string, source string, account string"
 )
 #: Rows in a row group, about; readers skip and parallelize by row groups.
 _GROUP_ROWS = 1 << 16
@@ -58,8 +46,8 @@ def stage(
 
     Args:
         folder: for files that are not to be seen yet.
-        what: is staged.
-        batches: rows of `source.SCHEMA`.
+        what: which cluster's rows, of which batch.
+        batches: rows of `source.COLUMNS`.
     """
     context = TaskContext.get()
     task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
@@ -85,7 +73,7 @@ def stage(
         pq.write_table(rows, folder / name, compression="zstd", row_group_size=_GROUP_ROWS)
         part = f"{place}/{part_name(what.batch, task)}"
         staged.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
-    yield pa.RecordBatch.from_pylist(staged, _STAGED)
+    yield pa.RecordBatch.from_pylist(staged, STAGED)
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -187,12 +187,7 @@ class LiveActor:
 
 @contextmanager
 def acting(request: ActingRequest, folder: Path, is_over: threading.Event) -> Iterator[LiveActor]:
-    """Hold the lock of a cluster, and carry out what is decided.
-
-    Args:
-        request: where, and within which limits.
-        folder: for plans and their journals; made if need be, and its parent.
-        is_over: set by whoever wants it to end: what is in flight lands first.
+    """Hold the lock of a cluster, and carry out what is decided, each plan in a file of the folder.
 
     Raises:
         GatherError: nobody answers.

@@ -54,10 +54,6 @@ class WatchRequest:
 def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
     """Return the steps of a watch, until the time is up or it is over.
 
-    Args:
-        request: what is watched.
-        is_over: set by whoever wants it to end early.
-
     Yields:
         What there is to see, about twice a second.
 

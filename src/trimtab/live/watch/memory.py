@@ -127,11 +127,7 @@ class Memory:
 def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row]) -> Memory:
     """Return the memory of a new tenure, with all that the leader's process knows.
 
-    Args:
-        memory: what was remembered until now.
-        settings: what the watch goes by.
-        led: who leads, and since when.
-        rows: all that was heard of the store since the watch began, in any order.
+    `rows` are all of the store since the watch began, in any order.
     """
     all_rows = list(rows)
     log = next((log for log, broker in settings.logs.items() if broker == led.leader), "")

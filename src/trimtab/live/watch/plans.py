@@ -57,13 +57,6 @@ def planned(
     After each move its source and its target should stand between where they stood and
     where the bundles' share of the source's traffic would take them, give or take what
     usage swings by itself.
-
-    Args:
-        decided: the round.
-        count: how many moves.
-        cluster: its name.
-        settings: of the watch.
-        limits: of the plan.
     """
     shadow = decided.shadow
     assert shadow is not None
