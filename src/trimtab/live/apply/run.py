@@ -103,10 +103,7 @@ def reached(where: Where) -> Iterator[Reached]:
     with ExitStack() as closing:
         store = closing.enter_context(opened_store(where.metadata)) if where.metadata else None
         admin = Admin(where.address, where.access)
-        try:
-            admin.begin()
-        except CallError as error:
-            raise GatherError(str(error)) from None
+        admin.begin()
         unheld = store.seen() if store else seen_in(where.folder, admin.cluster)
         yield Reached(where, admin, store, unheld)
 

@@ -94,8 +94,6 @@ def gather(
         cluster.store_root = root or cluster.store_root
         watched = WatchedStore(servers, folder) if servers else None
         n_looks, kept, warnings = _record(asker, wanted, watched, ends, is_over)
-    except CallError as error:
-        raise GatherError(str(error)) from None
     except OSError as error:
         raise GatherError(f"{output}: {error.strerror or error}") from None
     return Gathered(

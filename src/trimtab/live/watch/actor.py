@@ -156,7 +156,7 @@ class LiveActor:
                     self._outcome = carried_out_by(
                         self._post, round_.plan, self._cluster, entries, looking
                     )
-            except (CallError, GatherError, JournalError, LockError, PlanError) as error:
+            except (GatherError, JournalError, LockError, PlanError) as error:
                 self._outcome = str(error)
 
         thread = threading.Thread(target=run, name="acting", daemon=False)
