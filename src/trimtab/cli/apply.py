@@ -17,7 +17,7 @@ from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached, Watching
-    from trimtab.live.apply.post import Post
+    from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
 
 _ENDING = "ending after the move that is under way"
@@ -82,7 +82,7 @@ def carry_out(
     journal: Path,
     *,
     is_json: bool,
-    marked: Callable[[Post], None] = lambda post: None,
+    marked: Callable[[LockHolder], None] = lambda post: None,
 ) -> bool:
     """Return whether a plan is done, which is carried out while what happens is printed."""
     from trimtab.live.apply import carried_out

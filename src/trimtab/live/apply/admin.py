@@ -60,9 +60,10 @@ class Admin:
         """
         self.cluster = self.settings()["clusterName"]
         brokers = self.brokers()
-        self.release = release_of(self._calls, self.address)
-        if not self.release:
-            self.release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
+        release = release_of(self._calls, self.address)
+        if release is None:
+            release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
+        self.release = release
 
     # -------------------------------------------------------------- what is so now
 

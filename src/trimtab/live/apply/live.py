@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from trimtab.live.apply.admin import Admin
-from trimtab.live.apply.post import LockError, Post
+from trimtab.live.apply.lock import FileLock
+from trimtab.live.apply.post import LockError, Unheld
+from trimtab.live.apply.store_lock import StoreLock
 from trimtab.live.apply.usage import usage_percent
 from trimtab.live.control.entries import REFUSED, Asked
 from trimtab.live.control.plan import Plan
@@ -18,6 +20,8 @@ from trimtab.live.control.view import BrokerView, View
 from trimtab.live.gather.calls import CallError
 
 T = TypeVar("T")
+#: Whoever holds the lock of a cluster, wherever that is kept: only they may act.
+LockHolder: TypeAlias = FileLock | StoreLock
 
 _AT_A_TIME = 16
 _REPORT = "loadBalancerReportUpdateMaxIntervalMinutes"
@@ -28,7 +32,7 @@ class LiveCluster:
     """The cluster behind an admin API."""
 
     admin: Admin
-    post: Post
+    post: LockHolder | Unheld
     #: Set by whoever wants the run to end in good order.
     is_over: threading.Event
     pause_s: float = 1.0

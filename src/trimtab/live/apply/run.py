@@ -10,9 +10,9 @@ from pathlib import Path
 
 from trimtab.live.apply.admin import Admin
 from trimtab.live.apply.journal import FileJournal, journal_entries, opened_journal
-from trimtab.live.apply.live import LiveCluster
+from trimtab.live.apply.live import LiveCluster, LockHolder
 from trimtab.live.apply.lock import file_lock, seen_in, stop_file
-from trimtab.live.apply.post import Post
+from trimtab.live.apply.post import Unheld
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
@@ -49,11 +49,11 @@ class Reached:
     where: Where
     admin: Admin
     store: Store | None
-    #: Nobody's who does not act.
-    unheld: Post
+    #: What can be seen without the lock.
+    unheld: Unheld
 
     @contextmanager
-    def held(self) -> Iterator[Post]:
+    def held(self) -> Iterator[LockHolder]:
         """Hold the lock: only then may anything be moved.
 
         Raises:
@@ -66,7 +66,7 @@ class Reached:
             with store_lock(self.store) as kept:
                 yield kept
 
-    def live(self, post: Post, is_over: threading.Event) -> LiveCluster:
+    def live(self, post: LockHolder | Unheld, is_over: threading.Event) -> LiveCluster:
         """Return what `control` drives."""
         by_store = self.store is not None and not self._is_extensible
         return LiveCluster(
@@ -166,7 +166,7 @@ def carried_out(
     cluster: Reached,
     journal: Path,
     watching: Watching,
-    marked: Callable[[Post], None] = lambda post: None,
+    marked: Callable[[LockHolder], None] = lambda post: None,
 ) -> Account:
     """Return the account of a plan, carried out, or gone on with where a run was stopped.
 
@@ -193,7 +193,7 @@ def carried_out(
 
 
 def carried_out_by(
-    post: Post, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
+    post: LockHolder, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
 ) -> Account:
     """Return the account of a plan, carried out or gone on with by whoever holds the lock.
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 import msgspec
@@ -28,7 +29,7 @@ from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import META, Recording, open_growing
 from trimtab.live.follow.batches import BEGUN, Batches, Stored, Totals
 from trimtab.live.follow.leader import Leader, leader_of
-from trimtab.live.follow.lock import HeldError, Lock, locked
+from trimtab.live.follow.lock import HeldError, locked
 from trimtab.live.follow.places import FIRST_PART
 from trimtab.live.follow.source import GrowingRecording
 from trimtab.live.follow.state import started_state
@@ -58,7 +59,7 @@ class Pace:
 
 
 @contextmanager
-def opened_tables(recording: Path, tables: Path) -> Iterator[tuple[Batches, Lock]]:
+def opened_tables(recording: Path, tables: Path) -> Iterator[tuple[Batches, FileIO]]:
     """Give a block tables that this process alone adds to.
 
     Returns:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ from trimtab.ingest.worker import TableRows, parse_blocks
 from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
 from trimtab.live.follow.incarnations import FollowedFile, Register
 from trimtab.live.follow.ledger import Item, Ledger, items_of
-from trimtab.live.follow.lock import Lock, locked
+from trimtab.live.follow.lock import locked
 from trimtab.live.follow.places import columns
 from trimtab.live.follow.plan import Limits, advanced
 from trimtab.live.follow.steady import next_plan
@@ -84,7 +85,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.latest: tuple[int, Register] = (-1, Register())
         #: Inode → size, of what may be read; None for everything.
         self.bounds: dict[str, int] | None = None
-        self.lock: Lock | None = None
+        self.lock: FileIO | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
         """Return where a follower begins."""

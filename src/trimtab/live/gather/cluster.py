@@ -141,12 +141,12 @@ def settings_in(answer: object, url: str) -> dict[str, object]:
     return answer
 
 
-def release_of(calls: Calls, admin: str) -> str:
-    """Return a cluster's release; empty before 2.11, where only load reports tell."""
+def release_of(calls: Calls, admin: str) -> str | None:
+    """Return a cluster's release; None before 2.11, where only load reports tell."""
     try:
         answer = calls.get(f"{admin}{BROKERS}/version").body
     except CallError:
-        return ""
+        return None
     return answer.decode("ascii", "replace").strip()[:40]
 
 

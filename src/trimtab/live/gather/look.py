@@ -51,7 +51,7 @@ def first_look(asker: Asker) -> None:
     settings = settings_in(asker.calls.json(url), url)
     cluster.name = str(settings["clusterName"])
     cluster.store_root = root_of(str(settings.get("metadataStoreUrl", "")))
-    cluster.release = release_of(asker.calls, cluster.admin)
+    cluster.release = release_of(asker.calls, cluster.admin) or ""
 
 
 def look(asker: Asker, due: Due, is_over: threading.Event) -> None:

@@ -21,7 +21,7 @@ from trimtab.ingest.outcome import Origin, Rows
 from trimtab.live.gather import Access, Gathered, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
-from trimtab.live.watch.actor import ActingRequest, Actor, Onlooker, acting
+from trimtab.live.watch.actor import ActingRequest, Actor, acting
 from trimtab.live.watch.document import line_of
 from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
@@ -30,8 +30,7 @@ from trimtab.live.watch.plans import limits_of
 from trimtab.live.watch.shadow import Beside, chosen
 from trimtab.live.watch.step import decided_at_once, step
 from trimtab.live.watch.tails import Tails
-from trimtab.live.watch.tally import Tally
-from trimtab.live.watch.view import View
+from trimtab.live.watch.tally import Tally, View
 
 _TICK_S = 0.5
 
@@ -81,7 +80,7 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
             time.sleep(_TICK_S)
         if not request.gathering.duration_s:
             yield now.view(request, decided_at_once(now.memory, datetime.now(UTC)), listening)
-        yield now.view(request, list(actor.end()), listening)
+        yield now.view(request, list(actor.end()) if actor else [], listening)
     recording.raise_if_failed()
 
 
@@ -102,28 +101,33 @@ class _Now:
 
 
 def _steps(
-    request: WatchRequest, now: _Now, actor: Actor, arrivals: Arrivals, listening: Listening
+    request: WatchRequest, now: _Now, actor: Actor | None, arrivals: Arrivals, listening: Listening
 ) -> Iterator[View]:
     """Return the view of a step: take what has come in, carry out what is decided."""
-    arrivals = replace(arrivals, unloaded=actor.unloaded())
+    if actor is not None:
+        arrivals = replace(arrivals, unloaded=actor.unloaded())
     actions, now.memory = step(arrivals, now.memory, now.settings)
     for action in actions:
         if isinstance(action, Relearn):
             now.memory = learned(now.memory, now.settings, action, listening.again())
-    actions += actor.take([each for each in actions if isinstance(each, Decided)], now.settings)
+    if actor is not None:
+        decided = [each for each in actions if isinstance(each, Decided)]
+        actions += actor.take(decided, now.settings)
     yield now.view(request, actions, listening)
 
 
 @contextmanager
-def _actor(request: WatchRequest, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
-    """Yield whoever carries out what is decided, or nobody.
+def _actor(
+    request: WatchRequest, settings: Settings, is_over: threading.Event
+) -> Iterator[Actor | None]:
+    """Yield whoever carries out what is decided; None for nobody.
 
     Raises:
         GatherError: Pulsar sheds by itself, or a limit cannot be.
         LockError: somebody else acts on the cluster.
     """
     if request.acting is None:
-        yield Onlooker()
+        yield None
         return
     if settings.ran.manager.is_shedding_enabled and settings.ran.manager.is_enabled:
         raise GatherError(

@@ -12,8 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from trimtab.files.visible import visible
-from trimtab.live.watch.tally import PULSAR, SHADOW, standings
-from trimtab.live.watch.view import View
+from trimtab.live.watch.tally import PULSAR, SHADOW, View, standings
 from trimtab.live.watch.words import words
 
 #: Outcomes of a round that are told, in this order.

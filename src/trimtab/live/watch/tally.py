@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory
-from trimtab.live.watch.nouns import Action, Compared, Decided, Scored
+from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings
 from trimtab.live.watch.targets import moves_of
 from trimtab.live.watch.words import verdict
 from trimtab.pulsar.leader.load import broker_load
@@ -86,6 +86,20 @@ class Tally:
                 if math.isfinite(value):
                     self.sums[of] = self.sums.get(of, 0.0) + value
                     self.counts[of] = self.counts.get(of, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a watch shows at one of its steps."""
+
+    settings: Settings
+    memory: Memory
+    #: What is new, and all that was said, added up.
+    actions: list[Action]
+    tally: Tally
+    #: Lines that could not be read so far, and why the last of them.
+    n_rejected: int = 0
+    rejected_because: str = ""
 
 
 def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
