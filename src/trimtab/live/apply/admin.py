@@ -169,9 +169,6 @@ class Admin:
             bundle: its whole name.
             destination: broker id.
             through: id of the broker that is called, best the leader; None for the first.
-
-        Returns:
-            The status of the answer, and its text for a person.
         """
         address = self.addresses.get(through or "", self.address)
         path = f"/admin/v2/namespaces/{quote(bundle)}/unload"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,8 @@ from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Begun, Entry
+from trimtab.live.control.guards import MoveStatus, standings
 from trimtab.live.control.memory import remembered
-from trimtab.live.control.move_status import MoveStatus, standings
 from trimtab.live.control.plan import Plan
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
@@ -52,30 +52,19 @@ class Reached:
     #: What can be seen without the lock.
     unheld: Unheld
 
-    @contextmanager
-    def held(self) -> Iterator[LockHolder]:
-        """Hold the lock: only then may anything be moved.
+    def held(self) -> AbstractContextManager[LockHolder]:
+        """Return what holds the lock of the cluster: only then may anything be moved.
 
         Raises:
             LockError: somebody else has it.
         """
-        if self.store is None:
-            with file_lock(self.where.folder, self.admin.cluster) as post:
-                yield post
-        else:
-            with store_lock(self.store) as kept:
-                yield kept
+        store = self.store
+        return store_lock(store) if store else file_lock(self.where.folder, self.admin.cluster)
 
     def live(self, post: LockHolder | Unheld, is_over: threading.Event) -> LiveCluster:
         """Return what `control` drives."""
-        by_store = self.store is not None and not self._is_extensible
-        return LiveCluster(
-            self.admin,
-            post,
-            is_over,
-            pause_s=self.where.pause_s,
-            owners=self.store.owners if self.store is not None and by_store else None,
-        )
+        owners = self.store.owners if self.store and not self._is_extensible else None
+        return LiveCluster(self.admin, post, is_over, self.where.pause_s, owners)
 
     @property
     def stop(self) -> str:

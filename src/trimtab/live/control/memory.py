@@ -109,18 +109,16 @@ def after(memory: Memory, entry: entries.Entry) -> Memory:
 def _next(memory: Memory) -> Memory:
     """Return a memory that is at the next move."""
     return replace(
-        _unsought(memory),
+        memory,
         move=memory.move + 1,
         phase=Phase.READY,
         attempts=0,
         holder=None,
         answer=None,
+        # There is an owner, so none is sought.
+        looked_up_s=float("-inf"),
+        sought_s=float("inf"),
     )
-
-
-def _unsought(memory: Memory) -> Memory:
-    """Return a memory without the search for an owner: there is one."""
-    return replace(memory, looked_up_s=float("-inf"), sought_s=float("inf"))
 
 
 def _taken_up(memory: Memory) -> Memory:

@@ -101,9 +101,6 @@ def follow(
 ) -> Totals:
     """Return the totals after adding what is new in a recording to its tables, until stopped.
 
-    Returns:
-        The accounting of all that is in the tables.
-
     Raises:
         IngestError: the accounting does not add up.
         SparkError: Spark failed.

@@ -135,11 +135,8 @@ def _losses(look: Recognized, limits: Limits, now_s: float) -> Iterator[Loss]:
         gone_at_s = each.gone_at_s
         if file is not None:
             # Everything before the damage has been read by then.
-            if file.is_at_rest and file.content.fault and _is_read(each, file):
-                yield Loss(each.number, f"the file breaks off: {file.content.fault}")
+            it = file.content
+            if file.is_at_rest and it.fault and it.line_end(each.offset, each.seen) is None:
+                yield Loss(each.number, f"the file breaks off: {it.fault}")
         elif each.unread > 0 and gone_at_s is not None and now_s - gone_at_s >= limits.rest_s:
             yield Loss(each.number, f"the file vanished with {each.unread} bytes of it unread")
-
-
-def _is_read(each: Incarnation, file: FollowedFile) -> bool:
-    return file.content.line_end(each.offset, each.seen) is None

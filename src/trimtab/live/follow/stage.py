@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -28,16 +28,12 @@ STAGED = columns(
 _GROUP_ROWS = 1 << 16
 
 
-class Staging(NamedTuple):
-    """Rows of a batch of which cluster are staged, and what weighs a broker's resources."""
-
-    cluster: str
-    batch: int
-    weights: ResourceWeights
-
-
 def stage(
-    folder: Path, what: Staging, batches: Iterable[pa.RecordBatch]
+    folder: Path,
+    cluster: str,
+    batch: int,
+    weights: ResourceWeights,
+    rows_of_tasks: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Return the files that one partition's rows are written into, one for each place.
 
@@ -46,23 +42,25 @@ def stage(
 
     Args:
         folder: for files that are not to be seen yet.
-        what: which cluster's rows, of which batch.
-        batches: rows of `source.COLUMNS`.
+        cluster: of the tables.
+        batch: number of the batch.
+        weights: how much each resource counts in a broker's usage.
+        rows_of_tasks: rows of `source.COLUMNS`.
     """
     context = TaskContext.get()
     task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     waiting: dict[tuple[str, str], list[pa.Table]] = {}
     facts: list[dict[str, Any]] = []
     staged = []
-    for batch in batches:
-        for row in batch.to_pylist():
+    for rows_of_task in rows_of_tasks:
+        for row in rows_of_task.to_pylist():
             if row["account"] is not None:
                 staged.append({key: row[key] for key in ("item", "name", "source", "account")})
                 facts += _lines(row)
                 continue
             rows = moved(unpacked(row["rows"]), row["before"])
-            facts += facts_of(row["tab"], rows, what.weights)
-            for place, share in placed(what.cluster, row["tab"], rows):
+            facts += facts_of(row["tab"], rows, weights)
+            for place, share in placed(cluster, row["tab"], rows):
                 waiting.setdefault((place, row["tab"]), []).append(share)
     if facts:
         table = pa.Table.from_pylist(facts, FACTS)
@@ -71,7 +69,7 @@ def stage(
         rows = pa.concat_tables(shares)
         name = f"{task}-{attempt}-{i}"
         pq.write_table(rows, folder / name, compression="zstd", row_group_size=_GROUP_ROWS)
-        part = f"{place}/{part_name(what.batch, task)}"
+        part = f"{place}/{part_name(batch, task)}"
         staged.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
     yield pa.RecordBatch.from_pylist(staged, STAGED)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 
 from trimtab.live.gather.calls import CallError
 from trimtab.live.gather.cluster import (
@@ -31,15 +30,6 @@ _LEADER = f"{BROKERS}/leaderBroker"
 _METRICS = "/metrics/"
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
-    """What is asked in a look besides load reports."""
-
-    metrics: bool
-    #: Leader and owners, which a watched store tells better.
-    owners: bool
-
-
 def first_look(asker: Asker) -> None:
     """Learn what stays as it is: the cluster's name, release and place in the store.
 
@@ -54,20 +44,23 @@ def first_look(asker: Asker) -> None:
     cluster.release = release_of(asker.calls, cluster.admin) or ""
 
 
-def look(asker: Asker, due: Due, is_over: threading.Event) -> None:
+def look(asker: Asker, is_over: threading.Event, *, metrics: bool, owners: bool) -> None:
     """Ask every active broker once, several at a time, and record what comes.
+
+    Load reports are always asked for; leader and owners are told better by a watched store.
 
     Raises:
         GatherError: the token can no longer be read.
     """
     cluster = asker.cluster
     _list_brokers(asker)
-    if due.owners:
+    if owners:
         _record_leader(asker)
     pool = ThreadPoolExecutor(_AT_A_TIME, "gather")
     owned: dict[str, set[str] | None] = {}
     waiting: set[Future[None]] = {
-        pool.submit(_ask_broker, asker, due, broker, owned) for broker in cluster.active
+        pool.submit(_ask_broker, asker, broker, owned, metrics=metrics, owners=owners)
+        for broker in cluster.active
     }
     try:
         while waiting and not is_over.is_set():
@@ -115,7 +108,9 @@ def _record_leader(asker: Asker) -> None:
         asker.folder.line("store/leader.jsonl", time=now_text(), leader=leader)
 
 
-def _ask_broker(asker: Asker, due: Due, broker: str, owned: dict[str, set[str] | None]) -> None:
+def _ask_broker(
+    asker: Asker, broker: str, owned: dict[str, set[str] | None], *, metrics: bool, owners: bool
+) -> None:
     """Ask one broker for all that it has to tell; stop at the first that it does not answer."""
     cluster, folder = asker.cluster, asker.folder
     if broker not in cluster.without_report and not _record_report(asker, broker):
@@ -127,13 +122,13 @@ def _ask_broker(asker: Asker, due: Due, broker: str, owned: dict[str, set[str] |
             text = json.dumps(without_secrets(settings), indent=0, sort_keys=True) + "\n"
             folder.whole(f"runtime-config/{folder_name(broker)}.json", text.encode())
             cluster.settled.add(broker)
-    if due.metrics:
+    if metrics:
         time = now_text().replace(":", "-")
         scraped = asker.ask(broker, _METRICS)
         if scraped is not None:
             name = f"metrics/{folder_name(broker)}/{time}.prom.gz"
             folder.whole(name, _whole_lines(scraped.body), packed=True)
-    if due.owners or broker in cluster.without_report:
+    if owners or broker in cluster.without_report:
         answer = asker.json(broker, owned_path(cluster.name, broker))
         owned[broker] = set(answer) if isinstance(answer, dict) else None
 

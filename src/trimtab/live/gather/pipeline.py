@@ -22,7 +22,7 @@ from trimtab.live.gather.copies import (
     zookeeper_folders,
 )
 from trimtab.live.gather.folder import Folder, folder_name, now_text
-from trimtab.live.gather.look import Due, first_look, look
+from trimtab.live.gather.look import first_look, look
 from trimtab.live.gather.prometheus import export
 from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
 
@@ -136,11 +136,7 @@ def _record(
     ends: _Ends,
     is_over: threading.Event,
 ) -> tuple[int, StoreCounts | None, tuple[str, ...]]:
-    """Return the looks, the store's counts and the warnings of a recording, once it is over.
-
-    Returns:
-        How often the cluster was looked at, what the store gave, and what is missing.
-    """
+    """Return the looks, the store's counts and the warnings of a recording, once it is over."""
     cluster, folder = asker.cluster, asker.folder
     began = datetime.now(UTC)
     folder.line(TROUBLE, time=now_text(), event="begin", cluster=cluster.name)
@@ -173,10 +169,10 @@ def _look_on(
     n_looks = 0
     while not is_over.is_set():
         now = time.monotonic()
-        due = Due(metrics=now >= next_metrics, owners=not is_watched)
-        look(asker, due, is_over)
+        has_metrics = now >= next_metrics
+        look(asker, is_over, metrics=has_metrics, owners=not is_watched)
         n_looks += 1
-        if due.metrics:
+        if has_metrics:
             next_metrics = now + wanted.metrics_every_s
         if known != tuple(asker.cluster.addresses):
             known = tuple(asker.cluster.addresses)

@@ -8,6 +8,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextlib import closing as closed
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from typing import Any
 from trimtab.diagnose.deployment import deployment
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
-from trimtab.live.gather import Access, Gathered, GatherError, GatherRequest, gather
+from trimtab.live.gather import Access, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
 from trimtab.live.watch.actor import ActingRequest, Actor, acting
@@ -62,17 +63,23 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
     """
     with ExitStack() as closing:
         listening = Listening(request.output, sees_writes=request.gathering.metadata is not None)
-        recording = _Recording(request, is_over, listening)
-        closing.callback(recording.end)
+        thread = closing.enter_context(ThreadPoolExecutor(1, "gather"))
         # Whatever ends the watch ends the recording.
         closing.callback(is_over.set)
-        recording.begin()
+        began = datetime.now(UTC)
+        recording = thread.submit(
+            gather, request.gathering, request.access, request.output, is_over, listening.take
+        )
+        while not recording.done() and not (request.output / "recording.toml").exists():
+            time.sleep(0.05)
+        if recording.done():
+            recording.result()
         settings = _settings(request)
         tails = closing.enter_context(closed(Tails(log_folders(request.gathering.logs))))
         actor = closing.enter_context(_actor(request, settings, is_over))
-        now = _Now(settings, Memory(began=recording.began), Tally())
+        now = _Now(settings, Memory(began=began), Tally())
         while True:
-            is_last = not recording.is_running
+            is_last = recording.done()
             rows = [*listening.rows(), *tails.rows()]
             yield from _steps(request, now, actor, Arrivals(datetime.now(UTC), rows), listening)
             if is_last:
@@ -81,7 +88,8 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
         if not request.gathering.duration_s:
             yield now.view(request, decided_at_once(now.memory, datetime.now(UTC)), listening)
         yield now.view(request, list(actor.end()) if actor else [], listening)
-    recording.raise_if_failed()
+    # Raises what the recording has ended with.
+    recording.result()
 
 
 @dataclass(slots=True)
@@ -140,47 +148,6 @@ def _actor(
         raise GatherError(f"--limit: {error}") from None
     with acting(request.acting, request.output / "watch" / "plans", is_over) as actor:
         yield actor
-
-
-class _Recording:
-    """`gather`, beside."""
-
-    def __init__(
-        self, request: WatchRequest, is_over: threading.Event, listening: Listening
-    ) -> None:
-        self.began = datetime.now(UTC)
-        self.gathered: Gathered | None = None
-        self._output = request.output
-        self._fault: BaseException | None = None
-
-        def run() -> None:
-            try:
-                self.gathered = gather(
-                    request.gathering, request.access, request.output, is_over, listening.take
-                )
-            except BaseException as error:  # raised again where it is waited for
-                self._fault = error
-
-        self._thread = threading.Thread(target=run, name="gather", daemon=True)
-
-    @property
-    def is_running(self) -> bool:
-        return self._thread.is_alive()
-
-    def begin(self) -> None:
-        """Begin, and return when the cluster has been looked at once."""
-        self._thread.start()
-        while self.is_running and not (self._output / "recording.toml").exists():
-            time.sleep(0.05)
-        self.raise_if_failed()
-
-    def end(self) -> None:
-        """Wait for its end."""
-        self._thread.join()
-
-    def raise_if_failed(self) -> None:
-        if self._fault is not None:
-            raise self._fault
 
 
 def _settings(request: WatchRequest) -> Settings:
