@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -186,11 +187,9 @@ class Admin:
             A topic that is there already is taken if there is one; else the name of one
             that need not be there, and which a lookup does not make.
         """
-        try:
+        # Whether the bundle has an owner then is to be seen.
+        with suppress(CallError):
             self.anyone(f"/lookup/v2/topic/{topic_of(bundle, self._topics(bundle))}")
-        except CallError:
-            # Whether the bundle has an owner now is to be seen.
-            return
 
     def _topics(self, bundle: str) -> tuple[str, ...]:
         try:

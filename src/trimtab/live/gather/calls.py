@@ -200,10 +200,10 @@ def _refusal(status: int, body: bytes) -> str:
 
 def _reason(body: bytes) -> str:
     try:
-        found = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         return ""
-    text = found.get("reason") if isinstance(found, dict) else None
+    text = answer.get("reason") if isinstance(answer, dict) else None
     if not isinstance(text, str):
         return ""
     # An unexpected error comes with a stack trace; what happened stands behind "Message:".
