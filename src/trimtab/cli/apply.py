@@ -17,7 +17,7 @@ from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached, Watching
-    from trimtab.live.apply.post import Post
+    from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
 
 _ENDING = "ending after the move that is under way"
@@ -66,13 +66,13 @@ def apply(
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
     """Return whether nothing stands against a plan, and show what would be done."""
     from trimtab.live.apply import rehearsed
-    from trimtab.live.apply.text import rehearsal_json, told_rehearsal
+    from trimtab.live.apply.text import rehearsal_json, rehearsal_lines
 
     rehearsal = rehearsed(plan, cluster, journal)
     if is_json:
         click.echo(rehearsal_json(plan, rehearsal))
         return rehearsal.may_go
-    for line in told_rehearsal(plan, rehearsal):
+    for line in rehearsal_lines(plan, rehearsal):
         say(line)
     click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
     return rehearsal.may_go
@@ -84,18 +84,18 @@ def carry_out(
     journal: Path,
     *,
     is_json: bool,
-    marked: Callable[[Post], None] = lambda post: None,
+    marked: Callable[[LockHolder], None] = lambda post: None,
 ) -> bool:
     """Return whether a plan is done, which is carried out while what happens is printed."""
     from trimtab.live.apply import carried_out
-    from trimtab.live.apply.text import account_json, told_account
+    from trimtab.live.apply.text import account_json, account_lines
 
     with _looking_on(plan) as watching:
         account = carried_out(plan, cluster, journal, watching, marked)
     if is_json:
         click.echo(account_json(account))
     else:
-        for line in told_account(account):
+        for line in account_lines(account):
             say(line)
         click.echo(f"Journal: {journal}")
     return account.is_done
@@ -105,7 +105,7 @@ def carry_out(
 def _looking_on(plan: Plan) -> Iterator[Watching]:
     """Print each entry and each wait once, on the side of errors, and end at Ctrl-C."""
     from trimtab.live.apply import Watching
-    from trimtab.live.apply.text import told_entry
+    from trimtab.live.apply.text import entry_words
 
     last = ""
 
@@ -117,7 +117,7 @@ def _looking_on(plan: Plan) -> Iterator[Watching]:
 
     with ended_by_signals(_ENDING) as is_over:
         yield Watching(
-            entry=lambda entry: complain(f"trimtab: {told_entry(plan, entry)}"),
+            entry=lambda entry: complain(f"trimtab: {entry_words(plan, entry)}"),
             waiting=waiting,
             is_over=is_over,
         )

@@ -19,7 +19,7 @@ from trimtab.cli.values import Duration, Finite
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached
     from trimtab.live.apply.drain import Drain
-    from trimtab.live.apply.post import Post
+    from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
 
 
@@ -107,7 +107,7 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
 
     broker = drain.broker
 
-    def marked(post: Post) -> None:
+    def marked(post: LockHolder) -> None:
         (post.take_back if drain.is_return else post.drain)(broker)
 
     is_done = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)

@@ -113,7 +113,7 @@ def _follow(recording: Path, output: Path, pace: Pace, *, cores: int, master: st
         complain(f"not used: {unused.name}: {unused.reason}")
     with (
         opened_tables(recording, output) as (batches, lock),
-        opened_spark(cores=cores, master=master, inherited=(lock.descriptor,)) as spark,
+        opened_spark(cores=cores, master=master, inherited=(lock.fileno(),)) as spark,
     ):
         live = Live(batches, partial(click.echo, err=True))
         try:

@@ -57,13 +57,13 @@ def plan(
     """
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import write_plan
-    from trimtab.live.apply.moves import level_plan, levelled_json, told_levelled
+    from trimtab.live.apply.moves import level_plan, levelled_json, levelled_lines
     from trimtab.live.control.level import Wish
 
     with reached(reach.where()) as cluster:
         levelled = level_plan(cluster, Wish(moves, gain, tolerance), shedding)
     write_plan(output, levelled.plan)
-    lines = [levelled_json(levelled)] if is_json else told_levelled(levelled)
+    lines = [levelled_json(levelled)] if is_json else levelled_lines(levelled)
     for line in lines:
         say(line)
     click.echo(f"Plan: {output}", err=is_json)

@@ -56,7 +56,7 @@ def restart_plan(
     from trimtab.lab.restarts.orders import Timing
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import write_ours
-    from trimtab.live.apply.restart_order import as_json, told
+    from trimtab.live.apply.restart_order import as_json, lines
     from trimtab.live.apply.restart_order import restart_plan as planned
     from trimtab.live.gather import GatherError
 
@@ -66,7 +66,7 @@ def restart_plan(
         plan = planned(cluster, Timing(down, every), seeds)
     if output is not None:
         write_ours(output, as_json(plan))
-    lines = [as_json(plan).rstrip()] if is_json else told(plan)
-    for line in lines:
+    texts = [as_json(plan).rstrip()] if is_json else lines(plan)
+    for line in texts:
         say(line)
     sys.exit(0 if plan.orders[0].peak_percent.p90 <= bar else 1)

@@ -202,7 +202,7 @@ def _acting(
     from trimtab.live.control.throttle import Bars
     from trimtab.live.gather import GatherError
     from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.limits import limits_given
+    from trimtab.live.watch.plans import limits_given
 
     if not act:
         if yes or limits or throttle:
