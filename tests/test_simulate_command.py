@@ -207,6 +207,21 @@ def test_the_picture_shows_what_happened(scenario: Path) -> None:
     assert not data["mean"]
 
 
+def test_of_some_brokers_the_picture_shows_pale_lines_and_their_mean(scenario: Path) -> None:
+    some = SCENARIO.replace("count = 2", "count = 20")
+    counts = "[" + ", ".join(["16", *["0"] * 19]) + "]"
+    scenario.write_text(some.replace("[16, 0]", counts))
+    spec = chart(simulate(Question(str(scenario), "none"), None, scenario.parent / "out"))
+    data, layers = spec["datasets"], spec["vconcat"][1]["layer"]
+    (lines,) = (layer for layer in layers if layer["data"]["name"] == "lines")
+
+    assert len({row["broker"] for row in data["lines"]}) == 20
+    assert data["mean"]
+    assert not data["bands"]
+    assert lines["encoding"]["detail"] == {"field": "broker"}
+    assert (scenario.parent / "out" / "usage.svg").is_file()
+
+
 def test_of_many_brokers_the_picture_shows_bands(scenario: Path) -> None:
     many = SCENARIO.replace("count = 2", "count = 60")
     counts = "[" + ", ".join(["16", *["0"] * 59]) + "]"

@@ -76,9 +76,8 @@ def chart(answer: Result) -> dict[str, Any]:
         spec["datasets"]["lines"] = _lines(samples, at, names)
     if _COLOURS_MAX < usage.shape[1] <= _LINES_MAX:
         spec["datasets"]["mean"] = _series(at, {"usage": np.nanmean(samples, axis=1)})
-        lines = next(
-            each for each in spec["vconcat"][0]["layer"] if each["data"]["name"] == "lines"
-        )
+        layers = spec["vconcat"][1]["layer"]
+        lines = next(each for each in layers if each["data"]["name"] == "lines")
         lines["mark"] |= {"color": "#3b6fb6", "opacity": 0.35, "strokeWidth": 1}
         lines["encoding"] = {"y": {"field": "usage"}, "detail": {"field": "broker"}}
     levels = level(usage, answer.trajectory.step_s)[every - 1 :: every]
