@@ -75,9 +75,9 @@ class Logs:
     folders: tuple[str, ...]
     _lines: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
-    def say(self, broker: int, time_ms: int, line: str) -> None:
-        """Have a broker log a line: all that stands behind the time."""
-        self._lines.setdefault(broker, []).append((time_ms, line))
+    def say(self, broker: int, time_ms: int, lines: Iterable[str]) -> None:
+        """Have a broker log lines: of each, all that stands behind the time."""
+        self._lines.setdefault(broker, []).extend((time_ms, line) for line in lines)
 
     def flush(self, until_ms: int, others: Iterable[tuple[int, Ints, list[str]]]) -> None:
         """Write all lines before a time, in order of time.

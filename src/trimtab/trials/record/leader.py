@@ -54,7 +54,8 @@ class RecordedLeader:
 
     simulation: Simulation
     clock: LeaderClock
-    listener: Listener
+    #: Who hear of all that it does, one after the other.
+    listeners: tuple[Listener, ...]
     #: What becomes of a report before it is written.
     reported: Callable[[int, float, Report], Report]
     cluster: Cluster = field(init=False)
@@ -112,7 +113,8 @@ class RecordedLeader:
                 self.stats[broker] = fresh[broker]
             self._write(broker, float(ends[i]), writes.usage[i], writes.totals[i])
         self.stats.update(fresh)
-        self.listener.passed(self.simulation.tick * tick_s)
+        for each in self.listeners:
+            each.passed(self.simulation.tick * tick_s)
 
     def join(self, broker: int) -> None:
         """Meet a broker."""
@@ -126,7 +128,8 @@ class RecordedLeader:
         self._keys.remove(self.cluster.machines.names[broker])
         time_ms = self.clock.happens(self._timetable.now_s)
         self.view.drop(self.cluster.machines.names[broker])
-        self.listener.left(time_ms, broker)
+        for each in self.listeners:
+            each.left(time_ms, broker)
         self._follow()
 
     def recompute(self, times: int) -> None:
@@ -134,7 +137,8 @@ class RecordedLeader:
         time_ms = self.clock.happens(self._timetable.now_s)
         for _ in range(times):
             self.view.recompute()
-        self.listener.flushed(time_ms, self.view)
+        for each in self.listeners:
+            each.flushed(time_ms, self.view)
 
     def forget(self, bundle: int) -> None:
         """Go on with a bundle that is no more until its broker's next report leaves it out."""
@@ -146,7 +150,8 @@ class RecordedLeader:
         if target >= 0 and target == self.simulation.chief:
             self.view.own.add(name)
         time_ms = self.clock.happens(self._timetable.now_s)
-        self.listener.owned(time_ms, bundle, source, target)
+        for each in self.listeners:
+            each.owned(time_ms, bundle, source, target)
 
     def preallocate(self, bundle: int, broker: int) -> None:
         """Give a bundle to a broker that does not report it yet."""
@@ -162,7 +167,9 @@ class RecordedLeader:
         time_ms = self.clock.happens(self.acts_s)
         self.view.recently_unloaded[self.cluster.bundles.names[bundle]] = time_ms / 1000.0
         source, took_s = int(self.cluster.owner[bundle]), time_s - self.acts_s
-        self.listener.unloading(Unloading(time_ms, bundle, source, self.target, took_s))
+        unloading = Unloading(time_ms, bundle, source, self.target, took_s)
+        for each in self.listeners:
+            each.unloading(unloading)
         self.target, self.acts_s = None, time_s
         self.clock.unseen_ms = round(took_s * 1000.0)
 
@@ -179,7 +186,8 @@ class RecordedLeader:
         chief = self.simulation.chief
         self.view.own = {self.cluster.bundles.names[i] for i in self.cluster.owned(chief).tolist()}
         self.clock.unseen_ms = 0
-        self.listener.elected(time_ms, chief)
+        for each in self.listeners:
+            each.elected(time_ms, chief)
 
     # -------------------------------------------------------------- what it shows
 
@@ -242,7 +250,8 @@ class RecordedLeader:
         time_ms = self.clock.is_written(end_s, self.early_ms[broker])
         report = self.reported(broker, end_s, self.report(broker, usage, totals))
         self.view.take(report)
-        self.listener.wrote(Write(time_ms, broker, report))
+        for each in self.listeners:
+            each.wrote(Write(time_ms, broker, report))
 
     def report(self, broker: int, usage: Floats, totals: Floats) -> Report:
         """Return the report of a broker.

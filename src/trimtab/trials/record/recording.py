@@ -18,9 +18,7 @@ from trimtab.trials.record.deciding_parts import listened
 from trimtab.trials.record.documents import lines
 from trimtab.trials.record.files import Files, iso
 from trimtab.trials.record.leader import RecordedLeader
-from trimtab.trials.record.listener import Listeners
-from trimtab.trials.record.options import Options
-from trimtab.trials.record.scribe import STARTED_S, Scribe
+from trimtab.trials.record.scribe import STARTED_S, Options, Scribe
 from trimtab.trials.record.truth import write_truth
 
 #: When the night begins: a simulation has no date of its own.
@@ -91,8 +89,7 @@ def _recorded(
     simulation = Simulation(world, balancer, parameters)
     start_ms = round(START.timestamp() * 1000.0)
     scribe = Scribe(simulation, options, files, start_ms)
-    listeners = Listeners((scribe, *options.witnesses))
-    listened(simulation, start_ms, listeners, options.reported)
+    listened(simulation, start_ms, (scribe, *options.witnesses), options.reported)
     run = _passed(simulation, scribe)
     scribe.close(world.duration_s)
     _write_settings(scribe, files)

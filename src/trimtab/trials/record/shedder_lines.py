@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.pulsar.model import MEBIBYTE, AvgShedderMemory, ClusterLoad, Decision, Reason
-from trimtab.trials.record.lines import double, shedder_says
+from trimtab.trials.record.lines import double, log_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,31 +36,19 @@ def shedder_lines(shed: Shed) -> Iterator[str]:
 
 
 def _threshold_shedder(shed: Shed) -> Iterator[str]:
-    decision, threshold = shed.decision, shed.settings.threshold
-    if decision.average == 0:
-        yield shedder_says(shed.shedder, "average max resource usage is 0", "WARN")
-    for i, broker in _losing(shed):
-        yield shedder_says(
-            shed.shedder,
-            f"Attempting to shed load on {broker}, which has max resource usage above avgUsage "
-            f"and threshold {double(decision.scores[i] * 100)}% > "
-            f"{double(decision.average * 100)}% + {double(threshold * 100)}% -- "
-            f"{_offload(shed, i)}, left throughput {double(_left(shed, i))} MByte/s "
-            f"({_resources(shed.load, i)})",
-        )
-        yield from _warnings(shed, i, broker)
+    average, carried = shed.decision.average, shed.load.throughput_in + shed.load.throughput_out
+    if average == 0:
+        yield from log_lines("nothing_is_used")
+    for i, values in _losing(shed):
+        left = float((carried[i] - shed.decision.offload[i]) / MEBIBYTE)
+        yield from log_lines("above_average", average=float(average * 100), left=left, **values)
+        yield from _warnings(shed, i)
 
 
 def _overload_shedder(shed: Shed) -> Iterator[str]:
-    for i, broker in _losing(shed):
-        yield shedder_says(
-            shed.shedder,
-            f"Attempting to shed load on {broker}, which has resource usage "
-            f"{double(shed.decision.scores[i] * 100)}% above threshold "
-            f"{double(shed.settings.threshold * 100)}% -- {_offload(shed, i)} "
-            f"({_resources(shed.load, i)})",
-        )
-        yield from _warnings(shed, i, broker)
+    for i, values in _losing(shed):
+        yield from log_lines("above_threshold", **values)
+        yield from _warnings(shed, i)
 
 
 def _uniform_load_shedder(shed: Shed) -> Iterator[str]:
@@ -75,29 +63,29 @@ def _uniform_load_shedder(shed: Shed) -> Iterator[str]:
         what, traffic = "throughput", carried.throughput_in + carried.throughput_out
     at = {(load.brokers[o], b): i for i, (o, b) in enumerate(_listed(load))}
     for unload in decision.unloads:
-        value = double(traffic[at[unload.source, unload.bundle]])
-        yield shedder_says(shed.shedder, f"Found bundle to unload with {what} {value}")
+        value = float(traffic[at[unload.source, unload.bundle]])
+        yield from log_lines("uniform_bundle", what=what, value=value)
 
 
 def _avg_shedder(shed: Shed) -> Iterator[str]:
     load, decision = shed.load, shed.decision
     ranked = np.argsort(decision.scores, kind="stable").tolist()
-    names = ", ".join(load.brokers[i] for i in ranked)
-    yield shedder_says(shed.shedder, f"sorted broker list:[{names}]")
     ripe = {Reason.LOW_THROUGHPUT, Reason.OVERLOADED, Reason.SOLE_BUNDLE, Reason.NO_BUNDLES}
     half = (len(ranked) + 1) // 2
     pairs = [
-        (low, high)
+        (high, low)
         for low, high in zip(ranked[:half], ranked[::-1][:half], strict=True)
         if decision.reasons[high] in ripe and decision.reasons[low] == Reason.UNDERLOADED
     ]
-    yield shedder_says(shed.shedder, _hit_counts(shed, ranked))
-    for low, high in pairs:
-        yield shedder_says(shed.shedder, _planned(shed, low, high))
+    high, low = _hit_counts(shed, ranked)
+    brokers = ", ".join(load.brokers[i] for i in ranked)
+    yield from log_lines("avg_ranks", brokers=brokers, high=high, low=low)
+    for source, target in pairs:
+        yield from _planned(shed, source, target)
 
 
-def _hit_counts(shed: Shed, ranked: list[int]) -> str:
-    """Return the counts as they are before those of pairs whose turn has come are cleared."""
+def _hit_counts(shed: Shed, ranked: list[int]) -> Iterator[str]:
+    """Return both counts as they are before those of pairs whose turn has come are cleared."""
     settings, before = shed.settings, shed.before
     assert isinstance(before, AvgShedderMemory)
     counts: tuple[dict[str, int], dict[str, int]] = {}, {}
@@ -112,54 +100,56 @@ def _hit_counts(shed: Shed, ranked: list[int]) -> str:
             for i in (low, high) if is_hit else ():
                 name = shed.load.brokers[i]
                 now[name] = now.get(name, old.get(name, 0)) + 1
-    printed = ("{" + ", ".join(f"{b}={n}" for b, n in now.items()) + "}" for now in counts)
-    return "brokerHitCountForHigh:{}, brokerHitCountForLow:{}".format(*printed)
+    return ("{" + ", ".join(f"{b}={n}" for b, n in now.items()) + "}" for now in counts)
 
 
-def _planned(shed: Shed, low: int, high: int) -> str:
+def _planned(shed: Shed, high: int, low: int) -> list[str]:
     load, decision, settings = shed.load, shed.decision, shed.settings
-    source, target = load.brokers[high], load.brokers[low]
-    head = f"broker:[{source}] is planning to shed bundles to broker:[{target}]"
+    names = {"source": load.brokers[high], "target": load.brokers[low]}
     rates, throughputs = load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
     if decision.reasons[high] == Reason.LOW_THROUGHPUT:
         rate, throughput = (
             float(total[high] - total[low]) * settings.unload_share
             for total in (rates, throughputs)
         )
-        return (
-            f"{head},but the throughput {double(throughput / MEBIBYTE)} MByte/s is less than "
-            f"minimumThroughputThreshold {double(settings.throughput_min / MEBIBYTE)} MByte/s, "
-            f"and the msgRate {double(rate)} rate/s is also less than minimumMsgRateThreshold "
-            f"{double(settings.rate_min)} rate/s, skipping bundle unload."
+        return log_lines(
+            "avg_plan_too_small",
+            **names,
+            throughput=float(throughput / MEBIBYTE),
+            throughput_min=float(settings.throughput_min / MEBIBYTE),
+            rate=float(rate),
+            rate_min=float(settings.rate_min),
         )
-    stats = (
+    source_stats, target_stats = (
         f"scores:{double(decision.scores[i])}, throughput:{double(throughputs[i])}, "
         f"msgRate:{double(rates[i])}"
         for i in (high, low)
     )
     is_rate = decision.offload_is_rate is not None and bool(decision.offload_is_rate[high])
-    return (
-        f"{head}. maxBroker stat:{next(stats)}. minBroker stat:{next(stats)}. "
-        f"isMsgRateToOffload:{'true' if is_rate else 'false'},  "
-        f"trafficMarkedToOffload:{double(decision.offload[high])}"
+    return log_lines(
+        "avg_plan",
+        **names,
+        source_stats=source_stats,
+        target_stats=target_stats,
+        is_rate="true" if is_rate else "false",
+        offload=float(decision.offload[high]),
     )
 
 
-def _losing(shed: Shed) -> Iterator[tuple[int, str]]:
-    """Return the brokers that are to lose enough."""
+def _losing(shed: Shed) -> Iterator[tuple[int, dict[str, object]]]:
+    """Return the brokers that are to lose enough, and what is logged of each."""
+    decision = shed.decision
     for i, broker in enumerate(shed.load.brokers):
-        is_asked = not np.isnan(shed.decision.offload[i])
-        if is_asked and shed.decision.reasons[i] != Reason.LOW_THROUGHPUT:
-            yield i, broker
-
-
-def _offload(shed: Shed, i: int) -> str:
-    return f"Offloading at least {double(shed.decision.offload[i] / MEBIBYTE)} MByte/s of traffic"
-
-
-def _left(shed: Shed, i: int) -> float:
-    carried = shed.load.throughput_in[i] + shed.load.throughput_out[i]
-    return float((carried - shed.decision.offload[i]) / MEBIBYTE)
+        is_to_lose = not np.isnan(decision.offload[i])
+        if is_to_lose and decision.reasons[i] != Reason.LOW_THROUGHPUT:
+            values: dict[str, object] = {
+                "broker": broker,
+                "score": float(decision.scores[i] * 100),
+                "threshold": float(shed.settings.threshold * 100),
+                "offload": float(decision.offload[i] / MEBIBYTE),
+                "resources": _resources(shed.load, i),
+            }
+            yield i, values
 
 
 def _resources(load: ClusterLoad, i: int) -> str:
@@ -170,18 +160,15 @@ def _resources(load: ClusterLoad, i: int) -> str:
     return ", ".join(f"{n}: {value:.2f}%" for n, value in zip(names, percent, strict=True))
 
 
-def _warnings(shed: Shed, i: int, broker: str) -> Iterator[str]:
-    """Return the warnings of brokers that cannot be relieved."""
+def _warnings(shed: Shed, i: int) -> list[str]:
+    """Return the warnings of a broker that cannot be relieved."""
+    names = {"shedder": shed.shedder, "broker": shed.load.brokers[i]}
     if shed.load.bundle_count[i] == 0:
-        text = f"Broker {broker} is overloaded despite having no bundles"
-        yield shedder_says(shed.shedder, text, "WARN")
-    elif shed.decision.reasons[i] == Reason.SOLE_BUNDLE:
+        return log_lines("no_bundles", **names)
+    if shed.decision.reasons[i] == Reason.SOLE_BUNDLE:
         sole = next((b for owner, b in _listed(shed.load) if owner == i), "")
-        text = (
-            f"HIGH USAGE WARNING : Sole namespace bundle {sole} is overloading broker {broker}. "
-            "No Load Shedding will be done on this broker"
-        )
-        yield shedder_says(shed.shedder, text, "WARN")
+        return log_lines("sole_bundle", bundle=sole, **names)
+    return []
 
 
 def _listed(load: ClusterLoad) -> Iterator[tuple[int, str]]:
