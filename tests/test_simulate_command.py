@@ -16,7 +16,7 @@ from trimtab.cli import main
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.scenarios import built_in
 from trimtab.trials.simulate import Question, posed, simulate, tell
-from trimtab.trials.simulate.naming import short_brokers, short_bundles
+from trimtab.trials.simulate.history import short_brokers, short_bundles
 from trimtab.trials.simulate.plot import chart
 
 #: Two brokers, of which one holds all: something has to move, in seconds.

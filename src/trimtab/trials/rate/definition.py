@@ -23,7 +23,7 @@ from trimtab.lab.simulate.scenario_keys import (
 )
 from trimtab.trials.rate.statistics import STATISTICS
 from trimtab.trials.rate.words import Thresholds, Word
-from trimtab.trials.reproduce.published_number import NUMBER_NAME
+from trimtab.trials.reproduce.definition import NUMBER_NAME
 from trimtab.trials.sweep.strategies import Strategy, strategies
 
 _NEEDED = ("dimensions", "strategies")

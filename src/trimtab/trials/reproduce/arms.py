@@ -69,16 +69,15 @@ def _arm(of: Definition, variant: Variant, where: tuple[str | int, ...]) -> Arm:
     name = variant.scenario or of.head.scenario
     place = Field(name, (*where, "scenario") if variant.scenario else ("experiment", "scenario"))
     try:
-        of_arm, shown_name = _scenario(place, variant), name
+        of_arm = _scenario(place, variant)
         strategy = _strategy(of, variant)
         strategy.check(strategy.release or of_arm.run.release)
     except FieldError as error:
         raise DefinitionError(in_file(of.name, error)) from error
     except ScenarioError as error:
         raise DefinitionError(f"{of.name}: {variant.name}: {error}") from error
-    if variant.changes is not None:
-        shown_name = f"{name} ({variant.name})"
-    return Arm(variant.name, variant.condition, shown_name, of_arm, strategy)
+    changed = "" if variant.changes is None else f" ({variant.name})"
+    return Arm(variant.name, variant.condition, name + changed, of_arm, strategy)
 
 
 def _scenario(named: Field, variant: Variant) -> Scenario:
@@ -87,10 +86,9 @@ def _scenario(named: Field, variant: Variant) -> Scenario:
     if name not in built_in():
         raise named.wrong(expected_name(name, built_in(), "a scenario that trimtab brings"))
     text = scenario_text(name)
-    tables = tomllib.loads(text)
     if variant.changes is None:
         return scenario(text, name)
-    changed = scenario(_changed(tables, variant.changes), name)
+    changed = scenario(_changed(tomllib.loads(text), variant.changes), name)
     return dataclasses.replace(changed, question=question(text))
 
 
@@ -100,27 +98,20 @@ def _changed(tables: Mapping[str, Any], changes: Field) -> dict[str, Any]:
     for name, table in changes.entries():
         keys = {key: value.value for key, value in table.entries()}
         now = merged.get(name, {})
-        if isinstance(now, list):
-            merged[name] = [{**each, **keys} for each in now]
-        else:
-            merged[name] = {**now, **keys}
+        is_list = isinstance(now, list)
+        merged[name] = [{**each, **keys} for each in now] if is_list else {**now, **keys}
     return merged
 
 
 def _strategy(of: Definition, variant: Variant) -> Strategy:
-    settings: dict[str, Any] = {}
+    """Return the strategy of an arm; no setting may be tried with several values."""
+    settings: dict[str, str] = {}
     for each in (of.head.settings, variant.settings):
-        if each is not None:
-            settings |= _settings(each)
+        values = {} if each is None else axes(each)
+        for key, tried in values.items():
+            if each is not None and len(tried) != 1:
+                raise dict(each.entries())[key].wrong("one value")
+            settings[key] = tried[0]
     where = Field(of.head.strategy, ("experiment", "strategy"))
     (strategy,) = strategies(where, None, Field(settings))
     return strategy
-
-
-def _settings(settings: Field) -> dict[str, str]:
-    """Return settings, of which none may be tried with several values."""
-    values = axes(settings)
-    for key, field in settings.entries():
-        if len(values[key]) != 1:
-            raise field.wrong("one value")
-    return {key: value for key, (value,) in values.items()}

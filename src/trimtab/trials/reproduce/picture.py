@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from trimtab.lab.outcomes import trajectory
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats
+from trimtab.trials.charts import visible_value
 from trimtab.trials.reproduce.arms import Arm
-from trimtab.trials.reproduce.published_number import PublishedNumber
+from trimtab.trials.reproduce.definition import PublishedNumber
+from trimtab.trials.reproduce.numbers import MEANINGS
 from trimtab.trials.sweep.simulation import Simulation
 
 #: Minutes before the event that are shown.
@@ -50,12 +52,12 @@ def picture(arm: Arm, seed: int, published: Iterable[PublishedNumber]) -> dict[s
         "seed": seed,
         "minutes": [round(minute, 2) for minute in minutes[shown].tolist()],
         "series": [
-            {"name": name, "usage": [_rounded(value) for value in values.tolist()]}
+            {"name": name, "usage": [visible_value(value) for value in values.tolist()]}
             for name, values in _series(usage.brokers, usage.usage[shown])
         ],
         "unloads": _unloads(run),
         "published": [
-            {"title": each.title, "minute": each.value[0]}
+            {"title": MEANINGS[each.number].title, "minute": each.value[0]}
             for each in published
             if each.number in _TIMES
         ],
@@ -78,7 +80,3 @@ def _unloads(run: Run) -> list[dict[str, Any]]:
         for time_s, moved in zip(rounds.time_s.tolist(), rounds.moved.tolist(), strict=True)
         if moved and time_s >= event_s
     ]
-
-
-def _rounded(value: float) -> float | None:
-    return None if math.isnan(value) else round(value, 1)

@@ -5,19 +5,17 @@ How it looks stands in `charts/beside.vl.json`; here its data is filled in.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.pulsar.model import Floats
 from trimtab.report.drawing import draw
+from trimtab.trials.charts import DataRow, broker_lines, empty_chart, samples
 from trimtab.trials.rerun.command import Rerun
 from trimtab.trials.rerun.comparison import real_rate, real_usage
 from trimtab.trials.rerun.letting_go import Freed
@@ -27,8 +25,6 @@ _SAMPLES_MAX = 420
 #: Shedders that go by messages/s, and not by usage.
 _BY_RATE = frozenset({"UniformLoadShedder"})
 
-_Row: TypeAlias = dict[str, Any]
-
 
 def plot(comparison: Rerun, path: Path) -> None:
     """Draw a comparison into a file, .svg or .png."""
@@ -37,8 +33,7 @@ def plot(comparison: Rerun, path: Path) -> None:
 
 def chart(comparison: Rerun) -> dict[str, Any]:
     """Return the chart, filled with a comparison."""
-    text = files("trimtab.trials.rerun").joinpath("charts", "beside.vl.json").read_text("utf-8")
-    spec: dict[str, Any] = json.loads(text)
+    spec = empty_chart("rerun", "beside")
     run, document = typical(comparison.free), comparison.document
     is_rate = document["strategies"]["shedding"] in _BY_RATE
     what = "messages/s" if is_rate else "usage, %"
@@ -97,16 +92,7 @@ def _subtitle(free: Mapping[str, Any]) -> str:
     return f"{'; '.join(counts)}; {free['seeds']} seeds"
 
 
-def _lines(comparison: Rerun, values: Floats | NDArray[np.float32]) -> list[_Row]:
-    """Return each broker's line; it is broken where nothing is known."""
-    every = max(1, math.ceil(len(values) / _SAMPLES_MAX))
-    minutes = ((np.arange(len(values)) + 1) * comparison.rebuilt.grid.tick_s / 60)[
-        every - 1 :: every
-    ]
-    return [
-        {"minute": minute, "broker": name, "value": None if math.isnan(value) else round(value, 1)}
-        for name, column in zip(
-            comparison.evidence.brokers, values[every - 1 :: every].T, strict=True
-        )
-        for minute, value in zip(minutes.tolist(), column.tolist(), strict=True)
-    ]
+def _lines(comparison: Rerun, values: Floats | NDArray[np.float32]) -> list[DataRow]:
+    drawn = samples(len(values), _SAMPLES_MAX)
+    minutes = (np.arange(len(values)) + 1) * comparison.rebuilt.grid.tick_s / 60
+    return broker_lines(minutes[drawn], comparison.evidence.brokers, values[drawn], "value")

@@ -6,9 +6,11 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
+
+from trimtab.lab.outcomes.intervals import Interval, Summary
 
 #: One row of the outcomes table.
 Row: TypeAlias = Mapping[str, Any]
@@ -131,6 +133,11 @@ def json_number(value: float) -> float | str | None:
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
     return value
+
+
+def json_numbers(numbers: Interval | Summary) -> dict[str, float | str | None]:
+    """Return the numbers of an interval or of a summary by their names, as JSON has them."""
+    return {name: json_number(value) for name, value in asdict(numbers).items()}
 
 
 def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
