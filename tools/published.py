@@ -68,7 +68,7 @@ def _experiment(of: Definition) -> tuple[str, ...]:
 
 
 def _dimension(of: Dimension) -> tuple[str, ...]:
-    said = (inspect.getdoc(STATISTICS[of.statistic]) or "").partition("\n")[0]
+    said = STATISTICS[of.statistic].definition
     return (
         of.name,
         of.asks,
