@@ -347,19 +347,20 @@ def compare(
     from trimtab.files import parameters as given
     from trimtab.files.scratch import scratch_folder
     from trimtab.spark.session import shared_spark
-    from trimtab.trials.what_if.contest import Contest, compared, contest
+    from trimtab.trials.compare.compare import Contest
+    from trimtab.trials.what_if.contest import compared, compared_by
 
     with given.plain_errors(set="settings"):
-        asked = Contest(
+        contest = Contest(
             scenarios=given.names_of("scenarios", scenarios),
             strategies=",".join(given.texts_of("strategies", strategies)),
             baseline=given.text_of("baseline", baseline),
             settings=given.settings_of("settings", settings or {}),
             release=given.text_of("release", release),
-            seeds=given.whole_of("seeds", seeds, 1),
-            time_limit=given.positive("time_limit", time_limit),
+            n_seeds=given.whole_of("seeds", seeds, 1),
+            time_limit_s=given.positive("time_limit", time_limit),
         )
         folder = scratch_folder("compare") if output is None else given.path_of("output", output)
         n_tasks, url = given.whole_of("cores", cores, 1), given.text_of("master", master)
         start = partial(shared_spark, cores=n_tasks, master=url)
-        return compared(contest(start, asked, folder, anew=anew))
+        return compared(compared_by(start, contest, folder, anew=anew))

@@ -15,11 +15,11 @@ from trimtab.ingest import Recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
+from trimtab.trials.compare.compare import Contest
 from trimtab.trials.compare.comparison import CONFIDENCE
 from trimtab.trials.recorded_cluster import RecordedCluster
 from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.rerun.question import Question as Rerun
-from trimtab.trials.sweep.grid import TIME_LIMIT_S
 from trimtab.trials.sweep.pipeline import Plan, sweep
 from trimtab.trials.sweep.task import StrategyKey, Task
 from trimtab.trials.trial import Document, Form, Result, written
@@ -30,39 +30,15 @@ from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import matrix
 from trimtab.trials.what_if.measures import MATRIX_MEASURES
 from trimtab.trials.what_if.replay import Replay, digest
-from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
+from trimtab.trials.what_if.variants import NOT_COVERED, real, variants
 
 # Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
 _DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a recording."""
-
-    #: Pairs such as `AvgShedder+AvgShedder`; none stands for the usual ones.
-    strategies: tuple[str, ...] = ()
-    #: `key=value` each; none stands for what is tried of each strategy.
-    settings: tuple[str, ...] = ()
-    #: None stands for the recording's.
-    release: str | None = None
-    n_seeds: int = 10
-    time_limit_s: float = TIME_LIMIT_S
-    #: Says how to ask the same again.
-    command: str = ""
-
-    def __post_init__(self) -> None:
-        """Check what can be checked before the time for all else is spent.
-
-        Raises:
-            FieldError: there is no such strategy or key, or it cannot be replayed.
-        """
-        refuse_unknown(self.strategies, self.settings)
-
-
-@dataclass(frozen=True, slots=True)
-class Posed:
-    """A question to a cluster that has been rebuilt: how well it is replayed, and what to run."""
+class Replays:
+    """A rebuilt cluster under several strategies: how well it is replayed, and what to run."""
 
     #: What is known before anything is run.
     head: Mapping[str, Any]
@@ -81,7 +57,7 @@ WHAT_IF = Form("comparison", render_what_if, lines, _is_good)
 
 
 def what_if(
-    spark: SparkContext, recording: Recording, question: Question, output: Path, *, anew: bool
+    spark: SparkContext, recording: Recording, contest: Contest, output: Path, *, anew: bool
 ) -> Result:
     """Return what a recording's load comes to under other strategies.
 
@@ -92,7 +68,7 @@ def what_if(
     Args:
         spark: of `trimtab.spark.session.started`.
         recording: an open recording.
-        question: what is asked of it.
+        contest: the strategies, settings, release and seeds that are tried.
         output: folder to write into; made if need be.
         anew: throw away what the folder holds of an earlier sweep.
 
@@ -104,17 +80,13 @@ def what_if(
         SparkError: Spark failed.
     """
     cluster, document = reconstructed(spark, recording)
-    trial = posed(cluster, document, question)
-    return written(answered(spark, trial, output, anew=anew), WHAT_IF, output)
+    replays = planned(cluster, document, contest)
+    head = {"trimtab": __version__, "command": contest.command(output)}
+    return written({**head, **ranked(spark, replays, output, anew=anew)}, WHAT_IF, output)
 
 
-def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Question) -> Posed:
-    """Return the replay held against what happened, and the plan of what is to be run.
-
-    Args:
-        cluster: from a recording.
-        document: findings.json of it.
-        question: what is asked.
+def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Contest) -> Replays:
+    """Return the replay held against what happened (findings.json), and what is to be run.
 
     Raises:
         FieldError: there is no such strategy, release or key.
@@ -122,13 +94,11 @@ def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Quest
     """
     balancer = _balancer(cluster)
     steered = real(balancer)
-    chosen = variants(balancer, question.strategies, question.settings, question.release)
-    again = simulated_again(cluster, document, Rerun(n_seeds=question.n_seeds)).document
-    costs = drawn_costs(cluster.rebuilt, max(_DRAWS, question.n_seeds))
+    chosen = variants(balancer, contest.pairs, contest.settings, contest.release)
+    again = simulated_again(cluster, document, Rerun(n_seeds=contest.n_seeds)).document
+    costs = drawn_costs(cluster.rebuilt, max(_DRAWS, contest.n_seeds))
     rebuilt = cluster.rebuilt
     head = {
-        "trimtab": __version__,
-        "command": question.command,
         "recording": document["recording"],
         "release": balancer.release,
         "from": again["from"],
@@ -140,24 +110,24 @@ def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Quest
         "costs": cost_document(rebuilt, costs),
         "untold": list(rebuilt.untold),
         "not_covered": [{"strategy": name, "why": why} for name, why in NOT_COVERED.items()],
-        "seeds": question.n_seeds,
+        "seeds": contest.n_seeds,
         "confidence": CONFIDENCE,
         "measures": [{"name": name, **asdict(each)} for name, each in MATRIX_MEASURES.items()],
     }
-    replay = Replay(rebuilt, balancer.conf, costs[: question.n_seeds])
+    replay = Replay(rebuilt, balancer.conf, costs[: contest.n_seeds])
     keys = tuple(each.key(balancer.release) for each in (steered, *chosen))
-    return Posed(head, keys, _plan(str(document["recording"]), keys, replay, question))
+    return Replays(head, keys, _plan(str(document["recording"]), keys, replay, contest))
 
 
-def answered(
-    spark: SparkContext, trial: Posed, output: Path, *, anew: bool = False
+def ranked(
+    spark: SparkContext, replays: Replays, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
     """Return what was planned, run and summed up if the replay may be believed."""
-    if not trial.head["fidelity"]["is_trusted"]:
-        return {**trial.head, "strategies": [], "changes": []}
-    swept = sweep(lambda: nullcontext(spark), trial.plan, output, anew=anew)
-    strategies = matrix(swept.outcomes.to_pylist(), trial.strategies)
-    return {**trial.head, "strategies": strategies, "changes": changes(strategies)}
+    if not replays.head["fidelity"]["is_trusted"]:
+        return {**replays.head, "strategies": [], "changes": []}
+    swept = sweep(lambda: nullcontext(spark), replays.plan, output, anew=anew)
+    strategies = matrix(swept.outcomes.to_pylist(), replays.strategies)
+    return {**replays.head, "strategies": strategies, "changes": changes(strategies)}
 
 
 def _balancer(cluster: RecordedCluster) -> Balancer:
@@ -167,6 +137,6 @@ def _balancer(cluster: RecordedCluster) -> Balancer:
     return Balancer(shedder, ran.placer, ran.release, ran.conf)
 
 
-def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, question: Question) -> Plan:
-    tasks = frozenset(Task(name, *key, seed) for key in keys for seed in range(question.n_seeds))
-    return Plan(tasks, replay, {"recording": digest(replay)}, question.time_limit_s)
+def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, contest: Contest) -> Plan:
+    tasks = frozenset(Task(name, *key, seed) for key in keys for seed in range(contest.n_seeds))
+    return Plan(tasks, replay, {"recording": digest(replay)}, contest.time_limit_s)
