@@ -22,9 +22,8 @@ from trimtab.pulsar.settings import SettingError
 from trimtab.spark.session import plain_faults, progress
 from trimtab.trials.recorded_cluster import RecordedCluster, recorded, refuse_unrecorded
 from trimtab.trials.rerun.comparison import Stretch, compared
-from trimtab.trials.rerun.holding import beside
-from trimtab.trials.rerun.letting_go import Freed, freed
 from trimtab.trials.rerun.question import Question, moments
+from trimtab.trials.rerun.simulated_leader import FreeRun, free_run, round_pairs
 
 #: What of the diagnosis is told again.
 _KEPT = ("recording", "release", "strategies", "brokers")
@@ -37,7 +36,7 @@ class Rerun:
     document: Mapping[str, Any]
     evidence: Evidence
     rebuilt: Rebuilt
-    free: tuple[Freed, ...]
+    free: tuple[FreeRun, ...]
 
 
 def rerun(spark: SparkContext, recording: Recording, question: Question) -> Rerun:
@@ -74,12 +73,7 @@ def reconstructed(
 def simulated_again(
     cluster: RecordedCluster, document: Mapping[str, Any], question: Question
 ) -> Rerun:
-    """Return a rebuilt cluster, simulated, beside what happened.
-
-    Args:
-        cluster: from a recording.
-        document: findings.json of it.
-        question: what is asked.
+    """Return a rebuilt cluster, simulated, beside what happened and was diagnosed.
 
     Raises:
         NothingToSimulateError: who led, or the strategies, are not known.
@@ -91,12 +85,12 @@ def simulated_again(
     _refuse_unsteered(cluster)
     again, evidence = cluster.rebuilt, cluster.evidence
     from_s, to_s = moments(question, again.grid.from_s, float(again.grid.end_s[-1]))
-    pairs = beside(again, cluster.balancer, evidence.rounds)
-    seeds = range(question.n_seeds)
-    free = tuple(freed(again, cluster.balancer, from_s, seed) for seed in seeds)
-    comparison = compared(
-        again, evidence.rounds, pairs, free, Stretch(from_s, to_s, cluster.interval_s)
+    pairs = list(round_pairs(again, cluster.balancer, evidence.rounds))
+    free = tuple(
+        free_run(again, cluster.balancer, from_s, seed) for seed in range(question.n_seeds)
     )
+    stretch = Stretch(from_s, to_s, cluster.interval_s)
+    comparison = compared(again, evidence.rounds, pairs, free, stretch)
     return Rerun({name: document[name] for name in _KEPT} | comparison, evidence, again, free)
 
 

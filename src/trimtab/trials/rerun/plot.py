@@ -18,7 +18,7 @@ from trimtab.report.drawing import draw
 from trimtab.trials.charts import DataRow, broker_lines, empty_chart, samples
 from trimtab.trials.rerun.command import Rerun
 from trimtab.trials.rerun.comparison import real_rate, real_usage
-from trimtab.trials.rerun.letting_go import Freed
+from trimtab.trials.rerun.simulated_leader import FreeRun
 
 #: Samples that are drawn; there are no more pixels to tell them apart.
 _SAMPLES_MAX = 420
@@ -70,7 +70,7 @@ def chart(comparison: Rerun) -> dict[str, Any]:
     return spec
 
 
-def typical(free: tuple[Freed, ...]) -> Freed:
+def typical(free: tuple[FreeRun, ...]) -> FreeRun:
     """Return the simulation whose number of unloads is the median, the first of several."""
     unloads = [int(each.moved.sum()) for each in free]
     middle = sorted(unloads)[(len(unloads) - 1) // 2]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import Costs, fitted_costs, missed
 from trimtab.pulsar.model import MEBIBYTE
+from trimtab.trials.rerun.comparison import finite
 
 #: Ends of the intervals.
 _LOW, _HIGH = 0.05, 0.95
@@ -49,8 +49,8 @@ def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
                 }
                 for i, (of, unit, scale) in enumerate(_COLUMNS)
             ],
-            "error_points": _finite(used.cpu.error_points),
-            "r_squared": _finite(used.cpu.r_squared),
+            "error_points": finite(used.cpu.error_points),
+            "r_squared": finite(used.cpu.r_squared),
             "windows": used.cpu.n_windows,
             "by_broker": [asdict(each) for each in missed(rebuilt)],
         },
@@ -58,13 +58,9 @@ def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
             "overhead": fitted.overhead,
             "low": float(np.quantile(wire, _LOW)),
             "high": float(np.quantile(wire, _HIGH)),
-            "error_points": _finite(used.network.error_points),
-            "r_squared": _finite(used.network.r_squared),
+            "error_points": finite(used.network.error_points),
+            "r_squared": finite(used.network.r_squared),
             "windows": used.network.n_windows,
         },
         "draws": len(drawn),
     }
-
-
-def _finite(value: float) -> float | None:
-    return None if math.isnan(value) else value
