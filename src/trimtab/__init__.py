@@ -290,7 +290,7 @@ def simulate(
     """
     from trimtab.files import parameters as given
     from trimtab.trials.simulate import Question, posed, result
-    from trimtab.trials.simulate.live import run
+    from trimtab.trials.simulate.command import run
     from trimtab.trials.simulate.simulation import simulation
 
     with given.plain_errors(set="settings"):

@@ -21,7 +21,7 @@ from trimtab.report.drawing import draw
 from trimtab.trials.charts import DataRow, broker_lines, empty_chart, samples, visible_value
 from trimtab.trials.simulate.history import happenings, short_brokers
 from trimtab.trials.simulate.result import Result
-from trimtab.trials.simulate.summary import rounded
+from trimtab.trials.simulate.simulation import rounded
 
 #: Brokers up to which each has a colour and a name, and up to which each has a line.
 _COLOURS_MAX = 10

@@ -31,8 +31,9 @@ USUAL = (
     "none+LeastLongTermMessageRate",
 )
 
-_SHEDDERS = frozenset(name for name, _ in SHEDDERS)
-_PLACERS = frozenset(name for name, _ in PLACERS)
+#: Simple names of Pulsar's classes, of whichever releases, and of nobody.
+SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY}
+PLACER_NAMES = frozenset(name for name, _ in PLACERS)
 #: A release that has every key.
 _NEWEST = "5.0"
 
@@ -87,10 +88,26 @@ def pair(field: Field) -> tuple[str, str]:
         FieldError: there is no such strategy.
     """
     first, joint, second = field.text().partition(JOINT)
-    sheds = _class_name(field, first.strip(), {*_SHEDDERS, NOBODY})
+    sheds = class_name(field, first.strip(), SHEDDER_NAMES)
     if not joint:
-        return sheds, sheds if sheds in _PLACERS else USUAL_PLACER
-    return sheds, _class_name(field, second.strip(), _PLACERS)
+        return sheds, usual_placer(sheds)
+    return sheds, class_name(field, second.strip(), PLACER_NAMES)
+
+
+def usual_placer(sheds: str) -> str:
+    """Return the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
+    return sheds if sheds in PLACER_NAMES else USUAL_PLACER
+
+
+def class_name(field: Field, name: str, known: Iterable[str]) -> str:
+    """Return the name of a class if it is a known one.
+
+    Raises:
+        FieldError: it is not.
+    """
+    if name not in set(known):
+        raise field.wrong(expected_name(name, known))
+    return name
 
 
 def strategies(
@@ -173,14 +190,8 @@ def _has(release: str, name: str) -> bool:
 def _pair_of(table: Mapping[str, Field]) -> tuple[str, str]:
     if "placement" not in table:
         return pair(table["shedder"])
-    sheds = _class_name(table["shedder"], table["shedder"].text(), {*_SHEDDERS, NOBODY})
-    return sheds, _class_name(table["placement"], table["placement"].text(), _PLACERS)
-
-
-def _class_name(field: Field, name: str, known: Iterable[str]) -> str:
-    if name not in set(known):
-        raise field.wrong(expected_name(name, known))
-    return name
+    sheds = class_name(table["shedder"], table["shedder"].text(), SHEDDER_NAMES)
+    return sheds, class_name(table["placement"], table["placement"].text(), PLACER_NAMES)
 
 
 def _releases(field: Field | None) -> tuple[str | None, ...]:
