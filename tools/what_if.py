@@ -42,8 +42,7 @@ from trimtab.trials.sweep.strategies import USUAL, pair
 from trimtab.trials.sweep.task import NOBODY, Task
 from trimtab.trials.what_if.command import what_if
 from trimtab.trials.what_if.fidelity import fidelity
-from trimtab.trials.what_if.measures import MATRIX_MEASURES, numbers
-from trimtab.trials.what_if.replay import Replay
+from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "what-if.md"

@@ -81,12 +81,6 @@ def run(start: Start, trial: Trial, output: Path, *, anew: bool = False) -> Resu
     Writes a page, a JSON file and the tables of a sweep into the output folder; runs that an
     earlier start has done are not done again.
 
-    Args:
-        start: starts Spark; called only if runs are missing.
-        trial: what is run.
-        output: folder to write into; made if need be.
-        anew: throw away what the folder holds of an earlier sweep.
-
     Raises:
         SweepError: the folder cannot be used.
         JavaError: there is no Java for Spark.

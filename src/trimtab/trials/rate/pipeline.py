@@ -18,7 +18,7 @@ from trimtab.trials.rate.statistics import STATISTICS, Rated, RunValue, Word, ra
 from trimtab.trials.reproduce.numbers import MEANINGS, numbers, value_of
 from trimtab.trials.sweep.simulation import Simulation, simulation_plan
 from trimtab.trials.sweep.strategies import USUAL_PLACER
-from trimtab.trials.sweep.task import NOBODY, Row, Status, Task, json_numbers, settings_text
+from trimtab.trials.sweep.task import NOBODY, Row, Status, Task, plain_numbers, settings_text
 from trimtab.trials.trial import Document, Form, Trial
 
 
@@ -178,7 +178,7 @@ def _dimension(dimension: Dimension) -> dict[str, Any]:
 
 
 def _cell(basis: Basis, published: Statement | None) -> dict[str, Any]:
-    task, of, numbers_of = basis.task, basis.of, json_numbers(basis.rated.interval)
+    task, of, numbers_of = basis.task, basis.of, plain_numbers(basis.rated.interval)
     return {
         "word": str(basis.rated.word),
         "is_sure": basis.rated.is_sure,

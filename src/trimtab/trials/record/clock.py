@@ -35,10 +35,6 @@ class LeaderClock:
     def is_written(self, end_s: float, early_ms: int) -> int:
         """Return the stamp of a write that the simulation makes at the end of a tick.
 
-        Args:
-            end_s: of the tick.
-            early_ms: by how much sooner its broker writes.
-
         Quirks:
             What a broker writes while a round goes on is stamped behind the round, which
             saw none of it.

@@ -97,14 +97,7 @@ def listened(
     listeners: tuple[Listener, ...],
     reported: Callable[[int, float, Report], Report],
 ) -> Simulation:
-    """Return a simulation of which no time has passed, with listeners to all its leader does.
-
-    Args:
-        simulation: is changed.
-        start_ms: epoch milliseconds at which it begins.
-        listeners: who hear it, each everything, one after the other.
-        reported: what becomes of each broker's reports before they are written.
-    """
+    """Return a simulation of which no time has passed, with listeners to all its leader does."""
     clock = LeaderClock(start_ms, start_ms - 120_000)
     timetable = ClockedTimetable()
     timetable.clock = clock

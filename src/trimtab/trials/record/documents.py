@@ -68,10 +68,7 @@ def ownership(time_ms: int, owners: Mapping[str, str | None], is_full: bool) -> 
 def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
     """Return a line of store/bundles.jsonl: what the leader stores of its averages.
 
-    Args:
-        time_ms: when it does.
-        view: what it knows.
-        most: bundles, those with the most traffic; None for all.
+    Of more bundles than `most`, those with the most traffic; None for all.
 
     Source:
         impl/ModularLoadManagerImpl.java writeBundleDataOnZooKeeper, selectTopKBundle; 4.0.8

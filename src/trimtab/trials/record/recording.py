@@ -46,13 +46,6 @@ def record(
 ) -> Recorded:
     """Return a recording of a simulated cluster, which is written as the simulation goes on.
 
-    Args:
-        world: what the cluster is made of, and what it meets.
-        balancer: who steers it.
-        parameters: of the simulation.
-        root: folder to write into; is made.
-        options: what there is to be beside what must be.
-
     Raises:
         FileExistsError: the folder is there and has something in it.
         OSError: it cannot be written.

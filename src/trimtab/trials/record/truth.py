@@ -18,13 +18,7 @@ _ROWS = 10_000
 
 
 def write_truth(scribe: Scribe, run: Run, files: Files) -> None:
-    """Write lab/truth.jsonl: a line for each thing, `what` says of which kind.
-
-    Args:
-        scribe: who has written the recording.
-        run: what came of the simulation.
-        files: the recording.
-    """
+    """Write lab/truth.jsonl: a line for each thing, `what` says of which kind."""
     rows: list[Mapping[str, Any]] = []
     for row in _rows(scribe, run):
         rows.append(row)

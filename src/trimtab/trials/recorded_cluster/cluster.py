@@ -39,10 +39,6 @@ class RecordedCluster:
 def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     """Return the cluster of a recording, rebuilt.
 
-    Args:
-        tables: folder that ingest and diagnosis have written.
-        findings: what the diagnosis found (findings.json).
-
     Raises:
         NothingToSimulateError: the recording does not tell enough.
     """

@@ -27,7 +27,7 @@ from trimtab.trials.reproduce.verdict import (
 from trimtab.trials.reproduce.verdict import Arm as ArmVerdict
 from trimtab.trials.reproduce.verdict import arm as arm_verdict
 from trimtab.trials.sweep.simulation import Simulation, simulation_plan
-from trimtab.trials.sweep.task import Row, Status, Task, failures, json_number, json_numbers
+from trimtab.trials.sweep.task import Row, Status, Task, failures, json_number, plain_numbers
 from trimtab.trials.trial import Document, Form, Trial
 
 
@@ -209,7 +209,7 @@ def _arm(of: Arm, rows: Sequence[Row], against: ArmVerdict) -> dict[str, Any]:
 
 def _number(number: NumberVerdict) -> dict[str, Any]:
     return {
-        **json_numbers(number.summary),
+        **plain_numbers(number.summary),
         "within": number.n_within,
         "agreement": str(number.agreement),
     }
@@ -240,7 +240,7 @@ def _instead(published: PublishedNumber, number: NumberVerdict) -> str:
     more = " or more" if published.or_more else ""
     if not number.summary.count:
         return f"{title} is not there to be measured, and {expected}{more} was published"
-    ours, p10, p90, _ = map(figure, json_numbers(number.summary).values())
+    ours, p10, p90, _ = map(figure, plain_numbers(number.summary).values())
     return f"{title} is {ours} ({p10} to {p90}) and not {expected}{more}"
 
 

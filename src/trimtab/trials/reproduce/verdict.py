@@ -133,9 +133,6 @@ def agreement(values: Sequence[float], bounds: Span) -> Agreement:
 def verdict(arms: Sequence[Arm]) -> Verdict:
     """Return whether an experiment comes out.
 
-    Args:
-        arms: the experiment as it stands, and then its variants.
-
     Properties:
         More arms never make one that comes out into one that does not.
     """

@@ -80,14 +80,7 @@ def round_pairs(
 
 
 def free_run(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> FreeRun:
-    """Return a simulation that is held to what happened until some time, and then let go.
-
-    Args:
-        rebuilt: the recorded cluster.
-        balancer: what steers it.
-        from_s: s from the beginning.
-        seed: of what chance brings.
-    """
+    """Return a simulation that is held to what happened until some time, and then let go."""
     lead = led(rebuilt, balancer, from_s, seed)
     run, moves = lead.run, lead.run.moves
     rate = carried(rebuilt, lead.owner)

@@ -23,11 +23,6 @@ from trimtab.trials.simulate.simulation import tell
 def simulate(question: Question, picture: Path | None, folder: Path | None) -> Result:
     """Return the result of an experiment, and write what was asked for.
 
-    Args:
-        question: what is asked.
-        picture: file to draw into, .svg or .png.
-        folder: to write history, outcomes and picture into; is made if it is not there.
-
     Raises:
         TrimtabError: something asked for is not there, or cannot be written.
     """

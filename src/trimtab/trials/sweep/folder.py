@@ -86,11 +86,6 @@ class SweepFolder:
 def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[SweepFolder]:
     """Open the folder of a sweep for one writer, made if need be.
 
-    Args:
-        folder: where rows are kept and tables written.
-        basis: what rows rest on besides their tasks: name → digest.
-        anew: throw away what the folder holds of an earlier sweep.
-
     Raises:
         SweepError: it holds something else, rows that rest on something else, or somebody
             writes in it.

@@ -42,9 +42,6 @@ class Grid:
     def tasks(self, releases: Mapping[str, str]) -> frozenset[Task]:
         """Return what is to be run.
 
-        Args:
-            releases: name of each scenario → the release that it is about.
-
         Raises:
             GridError: a release has no such strategy, or no such key.
         """
@@ -65,10 +62,6 @@ class Grid:
 
 def grid(text: str, origin: str) -> Grid:
     """Return the grid that a text holds.
-
-    Args:
-        text: a file in TOML.
-        origin: its name, for errors.
 
     Raises:
         GridError: it is not TOML; or a key is missing, misspelt or takes something else.

@@ -149,12 +149,6 @@ class _Sweep:
 def run_all(spark: SparkContext, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
     """Run tasks on Spark, and hand on their rows as they come.
 
-    Args:
-        spark: of `trimtab.spark.session.started`.
-        call: what to do with each task.
-        tasks: in the order in which they are to be begun.
-        keep: takes rows of `ROWS`, each of which it is given once.
-
     Raises:
         SparkError: Spark failed in a way that is no task's fault.
     """

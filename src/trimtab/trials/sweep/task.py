@@ -15,6 +15,9 @@ from trimtab.lab.outcomes.intervals import Interval, Summary
 #: One row of the outcomes table.
 Row: TypeAlias = Mapping[str, Any]
 
+#: A number → as JSON has it.
+Spelt: TypeAlias = Callable[[float], float | str | None]
+
 #: Stands where no class sheds.
 NOBODY = "none"
 
@@ -135,9 +138,11 @@ def json_number(value: float) -> float | str | None:
     return value
 
 
-def json_numbers(numbers: Interval | Summary) -> dict[str, float | str | None]:
+def plain_numbers(
+    numbers: Interval | Summary, spelt: Spelt = json_number
+) -> dict[str, float | str | None]:
     """Return the numbers of an interval or of a summary by their names, as JSON has them."""
-    return {name: json_number(value) for name, value in asdict(numbers).items()}
+    return {name: spelt(value) for name, value in asdict(numbers).items()}
 
 
 def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:

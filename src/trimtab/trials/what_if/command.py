@@ -23,13 +23,10 @@ from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.sweep.pipeline import Plan, sweep
 from trimtab.trials.sweep.task import StrategyKey, Task
 from trimtab.trials.trial import Document, Form, Result, written
-from trimtab.trials.what_if.changes import changes
-from trimtab.trials.what_if.cost_document import cost_document
-from trimtab.trials.what_if.fidelity import fidelity
+from trimtab.trials.what_if.fidelity import cost_document, fidelity
 from trimtab.trials.what_if.lines import lines
-from trimtab.trials.what_if.matrix import matrix
-from trimtab.trials.what_if.measures import MATRIX_MEASURES
-from trimtab.trials.what_if.replay import Replay, digest
+from trimtab.trials.what_if.matrix import changes, matrix
+from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest
 from trimtab.trials.what_if.variants import NOT_COVERED, real, variants
 
 # Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
@@ -64,13 +61,6 @@ def what_if(
     Writes `comparison.html`, `comparison.json` and the tables of a sweep into the output
     folder; runs that an earlier start has done are not done again.  Where the replay does
     not reproduce what really happened, it says so and runs nothing.
-
-    Args:
-        spark: of `trimtab.spark.session.started`.
-        recording: an open recording.
-        contest: the strategies, settings, release and seeds that are tried.
-        output: folder to write into; made if need be.
-        anew: throw away what the folder holds of an earlier sweep.
 
     Raises:
         FieldError: there is no such strategy, release or key.

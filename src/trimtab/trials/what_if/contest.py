@@ -36,12 +36,6 @@ def recording_of(given: Sequence[str], baseline: str | None) -> Path | None:
 def compared_by(start: Start, contest: Contest, output: Path, *, anew: bool) -> Result:
     """Return the comparison of strategies, which is written into a folder.
 
-    Args:
-        start: starts Spark; called only if something is to be run or read.
-        contest: what is compared with what.
-        output: folder to write into; made if need be.
-        anew: throw away what the folder holds of an earlier sweep.
-
     Raises:
         TrimtabError: as `run` and `what_if`.
     """

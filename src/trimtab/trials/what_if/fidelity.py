@@ -1,14 +1,23 @@
 """What the replay of the real strategy says, beside what really happened → may it be believed?
 
+And what traffic costs the brokers, on which it rests.
+
 Four rules, each a number with a bar.  Whatever else is said of a recording rests on them, so
 where one of them is not met nothing is ranked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
+
+from trimtab.lab.reconstruct.cluster import Rebuilt
+from trimtab.lab.reconstruct.cost_uncertainty import Costs, fitted_costs, missed
+from trimtab.pulsar.model import MEBIBYTE
+from trimtab.trials.rerun.comparison import finite
 
 #: Share of the rounds in which the replay must decide as the leader did, to shed or not.
 AGREED_MIN = 0.8
@@ -20,6 +29,17 @@ UNLOADS_OFF_SHARE_MAX = 0.3
 SPREAD_OFF_MAX = 7.5
 #: Points by which the costs may miss a broker's usage: what a report lets pass by default.
 USAGE_ERROR_MAX = 10.0
+
+
+#: Ends of the intervals.
+_LOW, _HIGH = 0.05, 0.95
+#: What each cost is of, its unit, and how much of that.
+_COLUMNS = (
+    ("messages, both ways", "points by 1,000 messages/s", 1000.0),
+    ("bytes in", "points by MiB/s", MEBIBYTE),
+    ("bytes out", "points by MiB/s", MEBIBYTE),
+    ("nothing", "points", 1.0),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +121,41 @@ def _usage(error_points: float) -> Check:
         return Check("usage by the costs alone", "too few windows", rule, False)
     sentence = f"misses {error_points:.1f} points (root mean square)"
     return Check("usage by the costs alone", sentence, rule, error_points <= USAGE_ERROR_MAX)
+
+
+def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
+    """Return what traffic costs the brokers.
+
+    Returns:
+        A document of plain values; what is not known is None.
+    """
+    fitted, used = fitted_costs(rebuilt), rebuilt.used
+    draws = np.array([each.cpu for each in drawn])
+    wire = np.array([each.overhead for each in drawn])
+    return {
+        "cpu": {
+            "terms": [
+                {
+                    "of": of,
+                    "unit": unit,
+                    "cost": fitted.cpu[i] * scale,
+                    "low": float(np.quantile(draws[:, i], _LOW)) * scale,
+                    "high": float(np.quantile(draws[:, i], _HIGH)) * scale,
+                }
+                for i, (of, unit, scale) in enumerate(_COLUMNS)
+            ],
+            "error_points": finite(used.cpu.error_points),
+            "r_squared": finite(used.cpu.r_squared),
+            "windows": used.cpu.n_windows,
+            "by_broker": [asdict(each) for each in missed(rebuilt)],
+        },
+        "network": {
+            "overhead": fitted.overhead,
+            "low": float(np.quantile(wire, _LOW)),
+            "high": float(np.quantile(wire, _HIGH)),
+            "error_points": finite(used.network.error_points),
+            "r_squared": finite(used.network.r_squared),
+            "windows": used.network.n_windows,
+        },
+        "draws": len(drawn),
+    }

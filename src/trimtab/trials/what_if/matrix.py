@@ -1,27 +1,30 @@
-"""Rows of a sweep over one recording → every strategy beside the real one."""
+"""Rows of a sweep over one recording → every strategy beside the real one, and what to change."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from trimtab.lab.outcomes.intervals import Interval, summary
 from trimtab.trials.compare.comparison import (
     beside,
     difference_document,
     estimate,
-    interval_document,
     number,
     strategy_document,
 )
-from trimtab.trials.sweep.task import Row, Status, StrategyKey
-from trimtab.trials.what_if.measures import MATRIX_MEASURES
+from trimtab.trials.sweep.task import Row, Status, StrategyKey, plain_numbers
+from trimtab.trials.what_if.replay import MATRIX_MEASURES
 
 #: The two measures of the picture: what balance costs, and how good it is.
 COST = "unloads_a_day"
 GAIN = "p95_spread_points"
+#: Changes that are advised at most.
+_CHANGES_MAX = 5
+
+_Strategy: TypeAlias = Mapping[str, Any]
 
 
 def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[str, Any]]:
@@ -53,6 +56,26 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
     ]
     listed = beside(documents, COST, GAIN)
     return [listed[0], *sorted(listed[1:], key=_by_spread)]
+
+
+def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
+    """Return what is worth changing.
+
+    A strategy is, whose interval of the difference lies below 0 for the spread or for the
+    unloads, and for neither of them above 0.  First comes what gains most of both, as a
+    share of what was.  Of those that came to the same, the one with the fewest keys is taken.
+
+    Properties:
+        At most five; none where the real strategy is as good as any.
+    """
+    real, *others = strategies
+    worth = [each for each in others if _is_better(each)]
+    worth.sort(key=lambda each: (_gain(each, real), len(dict(_keys(each, real)))))
+    different: list[dict[str, Any]] = []
+    for change in (_change(each, real) for each in worth):
+        if all(change["effects"] != other["effects"] for other in different):
+            different.append(change)
+    return different[:_CHANGES_MAX]
 
 
 def _alike(
@@ -104,7 +127,7 @@ def _measure(
         values_summary.median, values_summary.p10, values_summary.p90, values_summary.count
     )
     return {
-        "median": interval_document(median, _finite),
+        "median": plain_numbers(median, _finite),
         "difference": difference_document(before, after, _finite),
     }
 
@@ -115,3 +138,58 @@ def _number(row: Row, name: str) -> float:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def _is_better(strategy: _Strategy) -> bool:
+    ends = [_difference(strategy, name) for name in (GAIN, COST)]
+    is_lower = any(high is not None and high < 0 for _, high in ends)
+    is_higher = any(low is not None and low > 0 for low, _ in ends)
+    return is_lower and not is_higher
+
+
+def _difference(strategy: _Strategy, name: str) -> tuple[float | None, float | None]:
+    median = strategy["measures"][name]["difference"]["median"]
+    return median["low"], median["high"]
+
+
+def _gain(strategy: _Strategy, real: _Strategy) -> float:
+    return sum(_share(strategy, real, name) for name in (GAIN, COST))
+
+
+def _share(strategy: _Strategy, real: _Strategy, name: str) -> float:
+    """Return by which share of what was a measure changes; 0 where that is not known."""
+    change = strategy["measures"][name]["difference"]["median"]["estimate"]
+    before = real["measures"][name]["median"]["estimate"]
+    return change / before if change is not None and before else 0.0
+
+
+def _change(strategy: _Strategy, real: _Strategy) -> dict[str, Any]:
+    return {
+        "strategy": strategy["label"],
+        "set": dict(_keys(strategy, real)),
+        "effects": [
+            {
+                "measure": name,
+                "title": measure.title,
+                "unit": measure.unit,
+                "now": real["measures"][name]["median"]["estimate"],
+                "then": strategy["measures"][name]["median"]["estimate"],
+                "difference": strategy["measures"][name]["difference"]["median"],
+            }
+            for name, measure in MATRIX_MEASURES.items()
+        ],
+    }
+
+
+def _keys(strategy: _Strategy, real: _Strategy) -> Iterator[tuple[str, str]]:
+    """Return what is to be written into broker.conf."""
+    package = "org.apache.pulsar.broker.loadbalance.impl."
+    if strategy["shedder"] == "none":
+        yield "loadBalancerSheddingEnabled", "false"
+    elif strategy["shedder"] != real["shedder"]:
+        yield "loadBalancerLoadSheddingStrategy", package + strategy["shedder"]
+        if real["shedder"] == "none":
+            yield "loadBalancerSheddingEnabled", "true"
+    if strategy["placement"] != real["placement"]:
+        yield "loadBalancerLoadPlacementStrategy", package + strategy["placement"]
+    yield from strategy["settings"].items()
