@@ -22,7 +22,7 @@ from trimtab.lab.outcomes import MEASURES
 from trimtab.report.comparison import render_comparison
 from trimtab.trials.compare.compare import Contest, planned
 from trimtab.trials.compare.comparison import comparison, frontier
-from trimtab.trials.sweep.strategies import USUAL
+from trimtab.trials.sweep.grid import USUAL
 from trimtab.trials.sweep.task import Task
 from trimtab.trials.trial import run
 

@@ -18,8 +18,7 @@ from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.trial import Result
-from trimtab.trials.what_if.advice import advice
-from trimtab.trials.what_if.command import what_if
+from trimtab.trials.what_if.command import advice, what_if
 
 ROOT = Path(__file__).parent.parent
 AVG = ROOT / "recordings" / "avg"

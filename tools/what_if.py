@@ -34,11 +34,11 @@ from trimtab.spark.session import opened_spark
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.record import Options, record
 from trimtab.trials.recorded_cluster import RecordedCluster
+from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
-from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.simulate.question import Experiment, posed
 from trimtab.trials.simulate.question import Question as Simulated
-from trimtab.trials.sweep.strategies import USUAL, pair
+from trimtab.trials.sweep.grid import USUAL, pair
 from trimtab.trials.sweep.task import NOBODY, Task
 from trimtab.trials.what_if.command import what_if
 from trimtab.trials.what_if.fidelity import fidelity

@@ -146,7 +146,7 @@ def explain(
 
                 if not what_if:
                     return explained(spark, recording, folder)
-                from trimtab.trials.what_if.advice import usual_advice
+                from trimtab.trials.what_if.command import usual_advice
 
                 more = usual_advice(spark, folder / "what-if")
                 return explained(spark, recording, folder, more)
@@ -348,7 +348,7 @@ def compare(
     from trimtab.files.scratch import scratch_folder
     from trimtab.spark.session import shared_spark
     from trimtab.trials.compare.compare import Contest
-    from trimtab.trials.what_if.contest import compared, compared_by
+    from trimtab.trials.what_if.command import compared, compared_by
 
     with given.plain_errors(set="settings"):
         contest = Contest(

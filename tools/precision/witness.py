@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trimtab.pulsar.leader.view import LeaderView
+from trimtab.trials.record.lines import Shed
 from trimtab.trials.record.listener import Selection, Unloading, Write
-from trimtab.trials.record.shedder_lines import Shed
 
 
 @dataclass(frozen=True, slots=True)

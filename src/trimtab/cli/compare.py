@@ -95,7 +95,7 @@ def compare(
         --set loadBalancerBrokerThresholdShedderPercentage=20
     """
     from trimtab.trials.compare.compare import Contest
-    from trimtab.trials.what_if.contest import compared_by
+    from trimtab.trials.what_if.command import compared_by
 
     contest = Contest(
         scenarios=scenarios,

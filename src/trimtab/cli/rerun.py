@@ -63,10 +63,10 @@ def rerun(
     """
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
+    from trimtab.trials.rerun.command import Question
     from trimtab.trials.rerun.command import rerun as rerun_
     from trimtab.trials.rerun.lines import lines
     from trimtab.trials.rerun.plot import plot as drawn
-    from trimtab.trials.rerun.question import Question
 
     question = Question(from_text, to_text, n_seeds, plot)
     with (

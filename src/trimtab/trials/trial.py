@@ -108,11 +108,7 @@ def spelt(
 ) -> str:
     """Return the command line that asks the same again, on however many cores.
 
-    Args:
-        name: of the command.
-        options: with the value of each, or a tuple of values; what is None or blank is left out.
-        output: folder to write into.
-        arguments: of the command.
+    An option has a value, or a tuple of values; what is None or blank is left out.
     """
     words = ["trimtab", name, *arguments]
     for option, value in options.items():

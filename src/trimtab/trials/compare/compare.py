@@ -15,9 +15,15 @@ from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.report.comparison import render_comparison
 from trimtab.report.contenders import figure
 from trimtab.trials.compare.comparison import COST, GAIN, comparison
-from trimtab.trials.sweep.grid import TIME_LIMIT_S, Grid
+from trimtab.trials.sweep.grid import (
+    TIME_LIMIT_S,
+    Grid,
+    Strategy,
+    asked_settings,
+    strategies,
+    usual,
+)
 from trimtab.trials.sweep.simulation import plan_of, scenarios_of
-from trimtab.trials.sweep.strategies import Strategy, asked_settings, strategies, usual
 from trimtab.trials.sweep.task import NOBODY, Row, Status, StrategyKey, settings_text
 from trimtab.trials.trial import Document, Form, Trial, spelt
 

@@ -39,13 +39,9 @@ CONFIDENCE = 0.95
 def comparison(
     rows: Sequence[Row], strategies: Sequence[StrategyKey], questions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the comparison of strategies on each scenario.
+    """Return the comparison of strategies on each scenario, by its name and what it asks.
 
-    Args:
-        rows: outcomes; a strategy that another scenario's rows have may be missing in one.
-        strategies: in the order in which they are shown; of each scenario, the first that
-            it has is the baseline.
-        questions: name of each scenario → what it asks, in the order to be shown.
+    Of each scenario, the first strategy that it has is the baseline.
 
     Returns:
         What is shown, made of what JSON has: a number that is infinite is the text

@@ -23,7 +23,7 @@ from trimtab.lab.simulate.scenario_keys import (
 )
 from trimtab.trials.rate.statistics import STATISTICS, Word
 from trimtab.trials.reproduce.definition import NUMBER_NAME
-from trimtab.trials.sweep.strategies import Strategy, strategies
+from trimtab.trials.sweep.grid import Strategy, strategies
 
 _NEEDED = ("dimensions", "strategies")
 _OPTIONAL = ("cases", "said")

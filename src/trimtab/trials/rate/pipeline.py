@@ -16,8 +16,8 @@ from trimtab.report.ratings_text import ratings_text
 from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating, Statement
 from trimtab.trials.rate.statistics import STATISTICS, Rated, RunValue, Word, rated
 from trimtab.trials.reproduce.numbers import MEANINGS, numbers, value_of
+from trimtab.trials.sweep.grid import USUAL_PLACER
 from trimtab.trials.sweep.simulation import Simulation, simulation_plan
-from trimtab.trials.sweep.strategies import USUAL_PLACER
 from trimtab.trials.sweep.task import NOBODY, Row, Status, Task, plain_numbers, settings_text
 from trimtab.trials.trial import Document, Form, Trial
 

@@ -10,10 +10,9 @@ from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import ClusterLoad, Decision, Ints, LostRoundError, Placement
-from trimtab.trials.record.clock import LeaderClock
-from trimtab.trials.record.leader import ClockedTimetable, RecordedLeader
+from trimtab.trials.record.leader import ClockedTimetable, LeaderClock, RecordedLeader
+from trimtab.trials.record.lines import Shed
 from trimtab.trials.record.listener import Listener, Selection
-from trimtab.trials.record.shedder_lines import Shed
 
 
 class ReportingStrategies(Strategies):

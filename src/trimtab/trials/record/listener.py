@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from trimtab.pulsar.leader.view import LeaderView, Report
-from trimtab.trials.record.shedder_lines import Shed
+from trimtab.trials.record.lines import Shed
 
 
 @dataclass(frozen=True, slots=True)

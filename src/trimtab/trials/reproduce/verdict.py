@@ -146,9 +146,6 @@ def verdict(arms: Sequence[Arm]) -> Verdict:
 def typical(values: Sequence[Sequence[float]]) -> int:
     """Return the run that lies nearest to the medians of all numbers, by ranks.
 
-    Args:
-        values: of each number, one value a run; NaN lies farthest.
-
     Returns:
         Position of the run, the first of several.
     """

@@ -17,7 +17,7 @@ from trimtab.pulsar.place import placer
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.pulsar.settings import SettingError, setting
 from trimtab.pulsar.shed import shedder
-from trimtab.trials.sweep.strategies import (
+from trimtab.trials.sweep.grid import (
     PLACER_NAMES,
     SHEDDER_NAMES,
     class_name,

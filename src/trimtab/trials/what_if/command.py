@@ -1,33 +1,43 @@
-"""A recording and strategies → fidelity first, then a sweep over the recorded load, then a page."""
+"""A recording and strategies → fidelity first, then a sweep over the recorded load, then a page.
+
+`compared_by` takes scenarios as well, as `trimtab compare` does.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pyspark import SparkContext
 
+from trimtab.files.fields import FieldError
 from trimtab.files.version import __version__
-from trimtab.ingest import Recording
+from trimtab.ingest import Recording, open_recording
+from trimtab.ingest.archives import ARCHIVES
+from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
+from trimtab.trials.compare import compare
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.compare.comparison import CONFIDENCE
-from trimtab.trials.recorded_cluster import RecordedCluster
+from trimtab.trials.compare.contenders import Compared, contenders
+from trimtab.trials.recorded_cluster import RecordedCluster, recorded
+from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
-from trimtab.trials.rerun.question import Question as Rerun
-from trimtab.trials.sweep.pipeline import Plan, sweep
+from trimtab.trials.sweep.pipeline import Plan, Start, sweep
 from trimtab.trials.sweep.task import StrategyKey, Task
-from trimtab.trials.trial import Document, Form, Result, written
+from trimtab.trials.trial import Document, Form, Result, run, written
 from trimtab.trials.what_if.fidelity import cost_document, fidelity
 from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import changes, matrix
 from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest
-from trimtab.trials.what_if.variants import NOT_COVERED, real, variants
+from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
 
 # Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
 _DRAWS = 200
@@ -130,3 +140,88 @@ def _balancer(cluster: RecordedCluster) -> Balancer:
 def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, contest: Contest) -> Plan:
     tasks = frozenset(Task(name, *key, seed) for key in keys for seed in range(contest.n_seeds))
     return Plan(tasks, replay, {"recording": digest(replay)}, contest.time_limit_s)
+
+
+def usual_advice(
+    spark: SparkContext, folder: Path
+) -> Callable[[Path, Mapping[str, Any]], dict[str, Any]]:
+    """Return what adds to findings what the strategies that are usually tried would have done."""
+    return partial(advice, spark, folder, Contest())
+
+
+def advice(
+    spark: SparkContext, folder: Path, contest: Contest, tables: Path, findings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a replay of an explained recording advises to change.
+
+    Returns:
+        The key `what_if`, as docs/findings.schema.json has it.  Of a recording that cannot
+        be replayed it says why.
+
+    Raises:
+        SweepError: the folder cannot be used.
+        SparkError: Spark failed.
+    """
+    try:
+        replays = planned(recorded(tables, findings), findings, contest)
+    except NothingToSimulateError as error:
+        nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
+        return {"what_if": nothing}
+    answer = ranked(spark, replays, folder, anew=True)
+    fidelity = answer["fidelity"]
+    failed = [check["name"] for check in fidelity["checks"] if check["is_met"] is False]
+    reason = f"the replay does not reproduce what really happened ({', '.join(failed)})"
+    strategies = answer["strategies"]
+    what_if = {
+        "is_trusted": fidelity["is_trusted"],
+        "why_not": "" if fidelity["is_trusted"] else reason,
+        "checks": fidelity["checks"],
+        "seeds": answer["seeds"],
+        "confidence": answer["confidence"],
+        "tried": sum(1 + len(each["alike"]) for each in strategies) - 1 if strategies else 0,
+        "changes": answer["changes"],
+    }
+    return {"what_if": what_if}
+
+
+def recording_of(given: Sequence[str], baseline: str | None) -> Path | None:
+    """Return the recording that is meant; None if it is scenarios.
+
+    Raises:
+        FieldError: a recording stands beside something else, or a baseline is named for it.
+    """
+    recordings = [each for each in given if Path(each).is_dir() or each.endswith(ARCHIVES)]
+    if not recordings:
+        return None
+    if len(given) > 1:
+        raise FieldError("SCENARIO...", ", ".join(given), "scenarios, or one recording")
+    if baseline:
+        raise FieldError("--baseline", baseline, "none: it is what really steered")
+    return Path(given[0])
+
+
+def compared_by(start: Start, contest: Contest, output: Path, *, anew: bool) -> Result:
+    """Return the comparison of strategies, which is written into a folder.
+
+    Raises:
+        TrimtabError: as `run` and `what_if`.
+    """
+    recording = recording_of(contest.scenarios, contest.baseline)
+    if recording is None:
+        trial = compare.planned(contest, contest.command(output))
+        return run(start, trial, output, anew=anew)
+    # Before the time for all else is spent.
+    refuse_unknown(contest.pairs, contest.settings)
+    with open_recording(recording) as opened, start() as spark:
+        return what_if(spark, opened, contest, output, anew=anew)
+
+
+def compared(result: Result) -> Compared:
+    """Return what a comparison says, as plain values."""
+    document = result.document
+    if result.form is WHAT_IF:
+        listed = contenders(document["recording"], document["strategies"])
+        is_trusted = bool(document["fidelity"]["is_trusted"])
+        return Compared(listed, is_trusted, result.page, document)
+    each = (contenders(it["name"], it["strategies"]) for it in document["scenarios"])
+    return Compared(tuple(chain.from_iterable(each)), None, result.page, document)

@@ -59,11 +59,6 @@ def fidelity(
 ) -> dict[str, Any]:
     """Return the judgement of a replay.
 
-    Args:
-        again: what `trimtab rerun` says of the recording.
-        usage_error_points: root mean square of what the costs alone miss; NaN if unknown.
-        is_shedding: shedding was switched on.
-
     Returns:
         `checks`, and `is_trusted`.
 

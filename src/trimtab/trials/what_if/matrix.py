@@ -30,10 +30,6 @@ _Strategy: TypeAlias = Mapping[str, Any]
 def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[str, Any]]:
     """Return the runs of each strategy, summed up and held against the real one's.
 
-    Args:
-        rows: outcomes of the sweep, with the numbers of `MATRIX_MEASURES`.
-        strategies: the real one first.
-
     Returns:
         The real one, and behind it the others from the smallest spread on; a number that
         could not be taken is None.  `median` goes from the 10th to the 90th percentile of
