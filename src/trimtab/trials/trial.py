@@ -21,11 +21,6 @@ from trimtab.trials.sweep.task import Row
 Document: TypeAlias = Mapping[str, Any]
 
 
-def _no_pictures(document: Document) -> Mapping[str, str]:
-    del document
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """How the document of one kind of trial is shown."""
@@ -41,7 +36,7 @@ class Form:
     #: Document and today's date → the measured part of its page of the docs.
     measured: Callable[[Document, str], str] | None = None
     #: Document → name and text of each SVG file beside that page.
-    pictures: Callable[[Document], Mapping[str, str]] = _no_pictures
+    pictures: Callable[[Document], Mapping[str, str]] = lambda _: {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,11 +53,10 @@ class ReportingPlacing(Placing):
     leader: RecordedLeader
     strategies: ReportingStrategies
 
-    def listen(self) -> None:
-        """Begin to note what is asked."""
-        #: Bundles of this round that are on their way already: whoever asks is a client.
-        self.draws: list[tuple[int, bool]] = []
-        self.scores: dict[str, float] = {}
+    #: Of the placer's draws for a bundle: among how many, and whether these were all.
+    draws: list[tuple[int, bool]]
+    #: Broker → score of the last of these draws.
+    scores: dict[str, float]
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
         """Return the broker that is chosen for a bundle."""
@@ -111,6 +110,5 @@ def listened(
         simulation.placing.weights,
         simulation.placing.random,
     )
-    placing.listen()
     simulation.leader, simulation.strategies, simulation.placing = leader, strategies, placing
     return simulation

@@ -34,7 +34,7 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
     # A limit that is not known counts as nothing used.
     shares = (u / m for u, m in zip(usage, limit, strict=True) if m > 0)
     most = max(shares, default=0.0)
-    bundles = '","'.join(report.bundles)
+    bundles = ",".join(f'"{name}"' for name in report.bundles)
     host = report.broker.rpartition(":")[0]
     return (
         f'{{"webServiceUrl":"http://{report.broker}","pulsarServiceUrl":"pulsar://{host}:6650",'
@@ -42,16 +42,12 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
         f'"msgThroughputIn":{bytes_in!r},"msgThroughputOut":{bytes_out!r},"msgRateIn":{into!r},'
         f'"msgRateOut":{out!r},"lastUpdate":{updated_ms},"lastStats":{{{stats}}},'
         f'"numTopics":{topics},"numBundles":{len(report.bundles)},"numConsumers":{topics},'
-        f'"numProducers":{topics},"bundles":[{_quoted(bundles)}],"lastBundleGains":[],'
+        f'"numProducers":{topics},"bundles":[{bundles}],"lastBundleGains":[],'
         f'"lastBundleLosses":[],"brokerVersionString":"{release}","protocols":{{}},'
         f'"advertisedListeners":{{}},"loadManagerClassName":"{_MANAGER}",'
         f'"startTimestamp":{started_ms},"maxResourceUsage":{most!r},'
         '"loadReportType":"LocalBrokerData"}'
     )
-
-
-def _quoted(joined: str) -> str:
-    return f'"{joined}"' if joined else ""
 
 
 def leader(time_ms: int, broker: str) -> str:

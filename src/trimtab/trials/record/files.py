@@ -102,16 +102,10 @@ class Logs:
                 texts = [text for _, text in lines] + texts
                 times, texts = times[order], [texts[i] for i in order.tolist()]
             name = f"logs/{self.folders[broker]}/pulsar-broker.log"
-            self.files.append(name, _printed(times, texts))
+            self.files.append(name, printed(times, texts))
 
 
-def log_time(time_ms: int) -> str:
-    """Return a time as log4j2 prints it in Pulsar's layout, in UTC."""
-    second, millisecond = divmod(time_ms, 1000)
-    return f"{_second(second)}{_MILLISECONDS[millisecond]}"
-
-
-def _printed(times: Ints, texts: Sequence[str]) -> str:
+def printed(times: Ints, texts: Sequence[str]) -> str:
     """Return lines of a log as text; a large night has hundreds of millions."""
     seconds, milliseconds = np.divmod(times, 1000)
     parts = [" "] * (5 * len(texts))

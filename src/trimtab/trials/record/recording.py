@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -33,18 +32,10 @@ _ACTIONS: Mapping[Kind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """What was written."""
-
-    root: Path
-    run: Run
-
-
 def record(
     world: World, balancer: Balancer, parameters: Parameters, root: Path, options: Options
-) -> Recorded:
-    """Return a recording of a simulated cluster, which is written as the simulation goes on.
+) -> Run:
+    """Return the run of a simulated cluster, whose recording is written as it goes on.
 
     Raises:
         FileExistsError: the folder is there and has something in it.
@@ -76,8 +67,8 @@ def record(
 
 def _recorded(
     world: World, balancer: Balancer, parameters: Parameters, root: Path, options: Options
-) -> Recorded:
-    """Return a recording, written into a folder that is there and empty."""
+) -> Run:
+    """Return the run whose recording is written into a folder that is there and empty."""
     files = Files(root, options.is_packed)
     simulation = Simulation(world, balancer, parameters)
     start_ms = round(START.timestamp() * 1000.0)
@@ -87,7 +78,7 @@ def _recorded(
     scribe.close(world.duration_s)
     _write_settings(scribe, files)
     write_truth(scribe, run, files)
-    return Recorded(root, run)
+    return run
 
 
 def _passed(simulation: Simulation, scribe: Scribe) -> Run:

@@ -73,21 +73,19 @@ class Strategy:
         Raises:
             FieldError: it has no such strategy, or no such key.
         """
-        if self.shedder != NOBODY and shedder(self.shedder, release) is None:
-            raise self._lacks(release, self.shedder)
-        if placer(self.placement, release) is None:
-            raise self._lacks(release, self.placement)
-        for name in self.settings:
-            if KEYS[name].default(release) is None:
-                raise self._lacks(release, name)
+        has = [
+            (self.shedder, _can_shed(self.shedder, release)),
+            (self.placement, placer(self.placement, release) is not None),
+            *((name, KEYS[name].default(release) is not None) for name in self.settings),
+        ]
+        for name, is_there in has:
+            if not is_there:
+                raise FieldError(self.where.path, name, f"something that Pulsar {release} has")
 
     def key(self, release: str) -> StrategyKey:
         """Return it as rows know it, in a release if it has none of its own."""
         settings = settings_text(self.settings)
         return StrategyKey(self.shedder, self.placement, self.release or release, settings)
-
-    def _lacks(self, release: str, name: str) -> FieldError:
-        return FieldError(self.where.path, name, f"something that Pulsar {release} has")
 
 
 def usual(releases: Iterable[str]) -> tuple[str, ...]:
@@ -196,8 +194,11 @@ def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
 
 def _has(release: str, name: str) -> bool:
     sheds, places = pair(Field(name))
-    can_shed = sheds == NOBODY or shedder(sheds, release) is not None
-    return can_shed and placer(places, release) is not None
+    return _can_shed(sheds, release) and placer(places, release) is not None
+
+
+def _can_shed(sheds: str, release: str) -> bool:
+    return sheds == NOBODY or shedder(sheds, release) is not None
 
 
 def _pair_of(table: Mapping[str, Field]) -> tuple[str, str]:

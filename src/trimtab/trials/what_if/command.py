@@ -92,12 +92,13 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
         FieldError: there is no such strategy, release or key.
         NothingToSimulateError: who led is not known.
     """
-    balancer = _balancer(cluster)
-    steered = real(balancer)
+    ran, rebuilt = cluster.balancer, cluster.rebuilt
+    # Where shedding was switched off, it was nobody.
+    shedder = ran.shedder if cluster.is_shedding else None
+    balancer = Balancer(shedder, ran.placer, ran.release, ran.conf)
     chosen = variants(balancer, contest.pairs, contest.settings, contest.release)
     again = simulated_again(cluster, document, Rerun(n_seeds=contest.n_seeds)).document
-    costs = drawn_costs(cluster.rebuilt, max(_DRAWS, contest.n_seeds))
-    rebuilt = cluster.rebuilt
+    costs = drawn_costs(rebuilt, max(_DRAWS, contest.n_seeds))
     head = {
         "recording": document["recording"],
         "release": balancer.release,
@@ -115,8 +116,11 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
         "measures": [{"name": name, **asdict(each)} for name, each in MATRIX_MEASURES.items()],
     }
     replay = Replay(rebuilt, balancer.conf, costs[: contest.n_seeds])
-    keys = tuple(each.key(balancer.release) for each in (steered, *chosen))
-    return Replays(head, keys, _plan(str(document["recording"]), keys, replay, contest))
+    keys = tuple(each.key(balancer.release) for each in (real(balancer), *chosen))
+    name, seeds = str(document["recording"]), range(contest.n_seeds)
+    tasks = frozenset(Task(name, *key, seed) for key in keys for seed in seeds)
+    basis = {"recording": digest(replay)}
+    return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s))
 
 
 def ranked(
@@ -128,18 +132,6 @@ def ranked(
     swept = sweep(lambda: nullcontext(spark), replays.plan, output, anew=anew)
     strategies = matrix(swept.outcomes.to_pylist(), replays.strategies)
     return {**replays.head, "strategies": strategies, "changes": changes(strategies)}
-
-
-def _balancer(cluster: RecordedCluster) -> Balancer:
-    """Return what really steered: nobody, where shedding was switched off."""
-    ran = cluster.balancer
-    shedder = ran.shedder if cluster.is_shedding else None
-    return Balancer(shedder, ran.placer, ran.release, ran.conf)
-
-
-def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, contest: Contest) -> Plan:
-    tasks = frozenset(Task(name, *key, seed) for key in keys for seed in range(contest.n_seeds))
-    return Plan(tasks, replay, {"recording": digest(replay)}, contest.time_limit_s)
 
 
 def usual_advice(

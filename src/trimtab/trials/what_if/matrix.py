@@ -137,26 +137,20 @@ def _finite(value: float) -> float | None:
 
 
 def _is_better(strategy: _Strategy) -> bool:
-    ends = [_difference(strategy, name) for name in (GAIN, COST)]
-    is_lower = any(high is not None and high < 0 for _, high in ends)
-    is_higher = any(low is not None and low > 0 for low, _ in ends)
+    ends = [strategy["measures"][name]["difference"]["median"] for name in (GAIN, COST)]
+    is_lower = any(end["high"] is not None and end["high"] < 0 for end in ends)
+    is_higher = any(end["low"] is not None and end["low"] > 0 for end in ends)
     return is_lower and not is_higher
 
 
-def _difference(strategy: _Strategy, name: str) -> tuple[float | None, float | None]:
-    median = strategy["measures"][name]["difference"]["median"]
-    return median["low"], median["high"]
-
-
 def _gain(strategy: _Strategy, real: _Strategy) -> float:
-    return sum(_share(strategy, real, name) for name in (GAIN, COST))
-
-
-def _share(strategy: _Strategy, real: _Strategy, name: str) -> float:
-    """Return by which share of what was a measure changes; 0 where that is not known."""
-    change = strategy["measures"][name]["difference"]["median"]["estimate"]
-    before = real["measures"][name]["median"]["estimate"]
-    return change / before if change is not None and before else 0.0
+    """Return by which shares of what was the measures change; 0 where that is not known."""
+    gain = 0.0
+    for name in (GAIN, COST):
+        change = strategy["measures"][name]["difference"]["median"]["estimate"]
+        before = real["measures"][name]["median"]["estimate"]
+        gain += change / before if change is not None and before else 0.0
+    return gain
 
 
 def _change(strategy: _Strategy, real: _Strategy) -> dict[str, Any]:
