@@ -18,7 +18,6 @@ from trimtab.trials.compare.comparison import COST, GAIN, comparison
 from trimtab.trials.sweep.grid import (
     TIME_LIMIT_S,
     Grid,
-    Strategy,
     asked_settings,
     strategies,
     usual,
@@ -96,7 +95,9 @@ def planned(contest: Contest, command: str) -> Trial:
     scenarios = scenarios_of(contest.scenarios, Path())
     releases = {name: scenario.run.release for name, scenario in scenarios.items()}
     grid = contest.grid(frozenset(releases.values()))
-    strategies = _keys(grid.strategies, releases)
+    # A strategy without a release has several.
+    keys = (each.key(release) for each in grid.strategies for release in releases.values())
+    strategies = tuple(dict.fromkeys(keys))
     return Trial(
         plan=plan_of(grid, scenarios),
         command=command,
@@ -111,7 +112,9 @@ def lines(document: Document) -> Iterator[str]:
         if scenario["strategies"]:
             yield f"{scenario['name']}: median minutes to balance, unloads"
         for each in scenario["strategies"]:
-            minutes, unloads = (_median(each, measure) for measure in (GAIN, COST))
+            minutes, unloads = (
+                figure(each["measures"][measure]["median"]["estimate"]) for measure in (GAIN, COST)
+            )
             conf = "".join(f" {key}={value}" for key, value in each["settings"].items())
             mark = "*" if each["is_on_frontier"] else " "
             failed = f", {len(each['failures'])} runs failed" if each["failures"] else ""
@@ -138,12 +141,6 @@ def _document(
     for each in document["scenarios"]:
         _judge(scenarios[each["name"]], each, rows)
     return document
-
-
-def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[StrategyKey, ...]:
-    """Return strategies as rows know them, in their order; one without a release has several."""
-    keys = (each.key(release) for each in chosen for release in releases.values())
-    return tuple(dict.fromkeys(keys))
 
 
 def _judge(scenario: Scenario, document: dict[str, Any], rows: Sequence[Row]) -> None:
@@ -177,7 +174,3 @@ def _judge(scenario: Scenario, document: dict[str, Any], rows: Sequence[Row]) ->
 
 def _failed(strategy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in strategy["expectations"] if not each["is_met"] and not each["known"]]
-
-
-def _median(strategy: Mapping[str, Any], measure: str) -> str:
-    return figure(strategy["measures"][measure]["median"]["estimate"])

@@ -161,18 +161,13 @@ def _scenario(
 
 
 def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
-    return {
-        name: _measure(*([number(row[name]) for row in rows] for rows in (runs, before, after)))
-        for name in MEASURES
-    }
-
-
-def _measure(
-    values: Sequence[float], before: Sequence[float], after: Sequence[float]
-) -> dict[str, Any]:
-    """Return one measure, summed up; `before` and `after` are the baseline's and ours, by seed."""
-    return {
-        "median": plain_numbers(interval(values, confidence=CONFIDENCE)),
-        "never": sum(map(math.isinf, values)),
-        "difference": difference_document(before, after),
-    }
+    """Return each measure, summed up; of the baseline's runs and ours, seed by seed, as well."""
+    measures = {}
+    for name in MEASURES:
+        values, was, is_ = ([number(row[name]) for row in rows] for rows in (runs, before, after))
+        measures[name] = {
+            "median": plain_numbers(interval(values, confidence=CONFIDENCE)),
+            "never": sum(map(math.isinf, values)),
+            "difference": difference_document(was, is_),
+        }
+    return measures

@@ -149,7 +149,7 @@ class RecordedLeader:
         """Take what brokers measured and wrote in a stretch."""
         del was_behind
         fresh = self._counted(counted)
-        tick_s = self._tick_s
+        tick_s = self.simulation.parameters.measuring.tick_s
         ends = (writes.tick + 1) * tick_s
         early = np.array(self.early_ms)[writes.broker]
         for i in np.argsort(ends * 1000.0 - early, kind="stable").tolist():
@@ -265,10 +265,6 @@ class RecordedLeader:
     def selecting(self) -> int:
         """Return the stamp of a selection."""
         return self.clock.happens(self.acts_s)
-
-    @property
-    def _tick_s(self) -> float:
-        return self.simulation.parameters.measuring.tick_s
 
     @property
     def _timetable(self) -> ClockedTimetable:

@@ -96,7 +96,9 @@ def _moves(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
             "target": brokers[target],
             "told": None if named is None else brokers[named],
             "reason": scribe.reasons.get(number, {}).get(brokers[source], "Lookup"),
-            "usage_percent": [_finite(float(column[i])) for column in usage],
+            "usage_percent": [
+                None if np.isnan(column[i]) else round(float(column[i]), 6) for column in usage
+            ],
             "outage_s": round(float(moves.outage_s[i]), 3),
             "traffic_share": float(moves.traffic_share[i]),
             "is_fallback": bool(moves.is_fallback[i]),
@@ -118,7 +120,3 @@ def _traffic(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:
             "served_bytes": served,
             "lost_bytes": lost,
         }
-
-
-def _finite(value: float) -> float | None:
-    return None if np.isnan(value) else round(value, 6)

@@ -83,7 +83,8 @@ def chart(answer: Result) -> dict[str, Any]:
         "events": [{"minute": time_s / 60} for time_s, _ in happenings(answer)],
         "labels": _labels(answer),
     }
-    spec["title"] = {"text": _title(answer), "subtitle": _subtitle(answer)}
+    title = f"{answer.experiment.question.scenario}: {answer.experiment.name}"
+    spec["title"] = {"text": title, "subtitle": _subtitle(answer)}
     _fit(spec, float(minutes[-1]))
     return spec
 
@@ -101,11 +102,6 @@ def _fit(spec: dict[str, Any], minutes: float) -> None:
     y = views[2]["encoding"]["y"]
     y["scale"], y["axis"]["values"] = {"domain": [0, most]}, [0, most]
     spec["vconcat"] = views if data["labels"] else views[1:]
-
-
-def _title(answer: Result) -> str:
-    experiment = answer.experiment
-    return f"{experiment.question.scenario}: {experiment.name}"
 
 
 def _subtitle(answer: Result) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.outcomes.minimum_moves import Minimum
-from trimtab.lab.simulate.verdicts import Verdict
 from trimtab.trials.simulate.history import history
 from trimtab.trials.simulate.result import Result, document
 
@@ -144,8 +143,10 @@ def _outcome_lines(answer: Result) -> Iterator[str]:
 def _expectation_lines(answer: Result) -> Iterator[str]:
     """Return of each expectation whether it is met, and of one that is not, why it was expected."""
     for verdict in answer.verdicts:
-        yield f"  {_sign(answer, verdict)} {verdict.expected}: {verdict.found}"
-        if not verdict.is_met and answer.is_judged(verdict):
+        is_judged = answer.is_judged(verdict)
+        sign = ("✓" if verdict.is_met else "✗") if is_judged else "·"
+        yield f"  {sign} {verdict.expected}: {verdict.found}"
+        if not verdict.is_met and is_judged:
             yield f"      expected because: {verdict.expectation.because}"
         if verdict.expectation.known:
             yield f"      known not always to hold: {verdict.expectation.known}"
@@ -171,9 +172,3 @@ def rounded(value: float) -> str:
     if value == round(value):
         return f"{value:.0f}"
     return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
-
-
-def _sign(answer: Result, verdict: Verdict) -> str:
-    if not answer.is_judged(verdict):
-        return "·"
-    return "✓" if verdict.is_met else "✗"

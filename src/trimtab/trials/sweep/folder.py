@@ -106,7 +106,9 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
     with lock:
         _take(lock.fileno(), folder)
         if anew:
-            _clear(folder)
+            shutil.rmtree(folder / _PARTS, ignore_errors=True)
+            for name in (MARKER, *(f"{table}.parquet" for table in SWEPT)):
+                (folder / name).unlink(missing_ok=True)
         _mark(folder, basis)
         (folder / _PARTS).mkdir(exist_ok=True)
         yield SweepFolder(folder)
@@ -124,13 +126,6 @@ def _take(lock: int, folder: Path) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         raise SweepError(f"{folder}: another sweep is writing there") from None
-
-
-def _clear(folder: Path) -> None:
-    """Remove what a sweep has written."""
-    shutil.rmtree(folder / _PARTS, ignore_errors=True)
-    for name in (MARKER, *(f"{table}.parquet" for table in SWEPT)):
-        (folder / name).unlink(missing_ok=True)
 
 
 def _mark(folder: Path, basis: Mapping[str, str]) -> None:

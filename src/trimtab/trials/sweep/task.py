@@ -151,8 +151,8 @@ def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
     Properties:
         The order is the same for the same tasks, however they were ordered.
     """
-    return tuple(sorted(tasks, key=_hash))
 
+    def digest(task: Task) -> bytes:
+        return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
 
-def _hash(task: Task) -> bytes:
-    return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
+    return tuple(sorted(tasks, key=digest))

@@ -51,7 +51,7 @@ def matrix(rows: Sequence[Row], strategies: Sequence[StrategyKey]) -> list[dict[
         for key, same in alike.items()
     ]
     listed = beside(documents, COST, GAIN)
-    return [listed[0], *sorted(listed[1:], key=_by_spread)]
+    return [listed[0], *sorted(listed[1:], key=_spread_and_cost)]
 
 
 def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
@@ -102,30 +102,23 @@ def _numbers(row: Row) -> list[float]:
     return [_number(row, name) for name in MATRIX_MEASURES]
 
 
-def _by_spread(strategy: Mapping[str, Any]) -> tuple[float, float]:
-    spread, cost = estimate(strategy, GAIN), estimate(strategy, COST)
-    return (math.inf if math.isnan(spread) else spread, cost)
+def _spread_and_cost(strategy: _Strategy) -> tuple[float, float]:
+    spread = estimate(strategy, GAIN)
+    return math.inf if math.isnan(spread) else spread, estimate(strategy, COST)
 
 
 def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
-    return {
-        name: _measure(*([_number(row, name) for row in rows] for rows in (runs, before, after)))
-        for name in MATRIX_MEASURES
-    }
-
-
-def _measure(
-    values: Sequence[float], before: Sequence[float], after: Sequence[float]
-) -> dict[str, Any]:
-    """Return one measure; `before` and `after` are the real strategy's and ours, seed by seed."""
-    values_summary = summary(values)
-    median = Interval(
-        values_summary.median, values_summary.p10, values_summary.p90, values_summary.count
-    )
-    return {
-        "median": plain_numbers(median, _finite),
-        "difference": difference_document(before, after, _finite),
-    }
+    """Return each measure; of the real strategy's runs and ours, seed by seed, as well."""
+    measures = {}
+    for name in MATRIX_MEASURES:
+        values, was, is_ = ([_number(row, name) for row in rows] for rows in (runs, before, after))
+        middle = summary(values)
+        median = Interval(middle.median, middle.p10, middle.p90, middle.count)
+        measures[name] = {
+            "median": plain_numbers(median, _finite),
+            "difference": difference_document(was, is_, _finite),
+        }
+    return measures
 
 
 def _number(row: Row, name: str) -> float:
