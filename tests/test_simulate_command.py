@@ -15,9 +15,11 @@ from trimtab import __version__
 from trimtab.cli import main
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.scenarios import built_in
-from trimtab.trials.simulate import Question, posed, simulate, tell
+from trimtab.trials.simulate.command import simulate
 from trimtab.trials.simulate.history import short_brokers, short_bundles
 from trimtab.trials.simulate.plot import chart
+from trimtab.trials.simulate.question import Question, posed
+from trimtab.trials.simulate.simulation import tell
 
 #: Two brokers, of which one holds all: something has to move, in seconds.
 SCENARIO = """\

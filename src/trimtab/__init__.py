@@ -289,8 +289,9 @@ def simulate(
         TrimtabError: there is no such scenario, class, release or setting.
     """
     from trimtab.files import parameters as given
-    from trimtab.trials.simulate import Question, posed, result
     from trimtab.trials.simulate.command import run
+    from trimtab.trials.simulate.question import Question, posed
+    from trimtab.trials.simulate.result import result
     from trimtab.trials.simulate.simulation import simulation
 
     with given.plain_errors(set="settings"):

@@ -63,8 +63,7 @@ def rerun(
     """
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
-    from trimtab.trials.rerun.command import Question
-    from trimtab.trials.rerun.command import rerun as rerun_
+    from trimtab.trials.rerun.command import Question, reconstructed, simulated_again
     from trimtab.trials.rerun.lines import lines
     from trimtab.trials.rerun.plot import plot as drawn
 
@@ -73,7 +72,7 @@ def rerun(
         open_recording(recording) as opened,
         opened_spark("trimtab", cores=cores, master=master) as spark,
     ):
-        comparison = rerun_(spark, opened, question)
+        comparison = simulated_again(*reconstructed(spark, opened), question)
     if plot is not None:
         drawn(comparison, plot)
     if as_json:

@@ -232,15 +232,11 @@ def _arm(of: Arm, rows: Sequence[Row], against: ArmVerdict) -> dict[str, Any]:
         "runs": against.n_runs,
         "at_once": against.n_at_once,
         "failures": failures(rows),
-        "numbers": [_number(each) for each in against.numbers],
-    }
-
-
-def _number(number: NumberVerdict) -> dict[str, Any]:
-    return {
-        **plain_numbers(number.summary),
-        "within": number.n_within,
-        "agreement": str(number.agreement),
+        "numbers": [
+            plain_numbers(each.summary)
+            | {"within": each.n_within, "agreement": str(each.agreement)}
+            for each in against.numbers
+        ],
     }
 
 

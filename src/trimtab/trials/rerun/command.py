@@ -72,18 +72,6 @@ class Rerun:
     free: tuple[FreeRun, ...]
 
 
-def rerun(spark: SparkContext, recording: Recording, question: Question) -> Rerun:
-    """Return a recorded cluster, simulated again, beside what happened.
-
-    Raises:
-        NothingToSimulateError: the recording does not tell enough.
-        QuestionError: what is asked about is not in it.
-        IngestError: tables cannot be written.
-        SparkError: Spark failed.
-    """
-    return simulated_again(*reconstructed(spark, recording), question)
-
-
 def reconstructed(
     spark: SparkContext, recording: Recording
 ) -> tuple[RecordedCluster, Mapping[str, Any]]:

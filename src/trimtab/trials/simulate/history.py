@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -40,13 +40,8 @@ _HAPPENED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Quiet:
-    """Rounds in a row of which there is the same to say."""
-
-    first: int
-    last: int
-    what: str
+#: The first and the last of rounds in a row of which there is the same to say, and what.
+_Quiet: TypeAlias = tuple[int, int, str]
 
 
 class History:
@@ -78,13 +73,13 @@ class History:
         for number, time_s in enumerate(run.rounds.time_s.tolist()):
             what = self._nothing(number)
             is_due = bool(happened) and happened[0][0] <= time_s
-            if quiet and (is_due or what != quiet.what):
+            if quiet and (is_due or what != quiet[2]):
                 yield self._folded(quiet)
                 quiet = None
             while happened and happened[0][0] <= time_s:
                 yield self._at(happened[0][0]) + happened.pop(0)[1]
             if what:
-                quiet = _Quiet(quiet.first if quiet else number, number, what)
+                quiet = (quiet[0] if quiet else number, number, what)
             else:
                 yield from self._round(number)
         if quiet:
@@ -118,14 +113,13 @@ class History:
         return "nothing to do"
 
     def _folded(self, quiet: _Quiet) -> str:
-        times = self.run.rounds.time_s
-        first_s, last_s = float(times[quiet.first]), float(times[quiet.last])
+        first, last, what = quiet
+        first_s, last_s = self.run.rounds.time_s[[first, last]].tolist()
         before, after = self._spread_at(first_s), self._spread_at(last_s)
-        if quiet.first == quiet.last:
-            return f"{self._at(first_s)}1 round, {quiet.what}; spread {before:.0f}"
-        count = quiet.last - quiet.first + 1
+        if first == last:
+            return f"{self._at(first_s)}1 round, {what}; spread {before:.0f}"
         return (
-            f"{self._at(first_s)}to min {last_s / 60:.1f}: {count} rounds, {quiet.what};"
+            f"{self._at(first_s)}to min {last_s / 60:.1f}: {last - first + 1} rounds, {what};"
             f" spread {before:.0f} → {after:.0f}"
         )
 

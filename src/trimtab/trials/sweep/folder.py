@@ -104,7 +104,11 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
     except OSError as error:
         raise SweepError(f"{folder}: cannot be written: {error.strerror}") from None
     with lock:
-        _take(lock.fileno(), folder)
+        try:
+            # The lock ends with the process that holds it, however that ends.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SweepError(f"{folder}: another sweep is writing there") from None
         if anew:
             shutil.rmtree(folder / _PARTS, ignore_errors=True)
             for name in (MARKER, *(f"{table}.parquet" for table in SWEPT)):
@@ -118,14 +122,6 @@ def _foreign(folder: Path) -> bool:
     """Return whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
     ours = {_LOCK, _draft(folder / MARKER).name}
     return any(path.name not in ours for path in folder.iterdir())
-
-
-def _take(lock: int, folder: Path) -> None:
-    """Take the lock, which ends with the process that holds it, however that ends."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise SweepError(f"{folder}: another sweep is writing there") from None
 
 
 def _mark(folder: Path, basis: Mapping[str, str]) -> None:
