@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -48,17 +48,6 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
         f'"startTimestamp":{started_ms},"maxResourceUsage":{most!r},'
         '"loadReportType":"LocalBrokerData"}'
     )
-
-
-def leader(time_ms: int, broker: str) -> str:
-    """Return a line of store/leader.jsonl."""
-    named = {"brokerId": broker, "serviceUrl": f"http://{broker}"}
-    return _line({"time": iso(time_ms), "version": 0, "mtime": time_ms, "leader": named})
-
-
-def ownership(time_ms: int, owners: Mapping[str, str | None], is_full: bool) -> str:
-    """Return a line of store/ownership.jsonl."""
-    return _line({"time": iso(time_ms), "full": is_full, "change": dict(owners)})
 
 
 def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
@@ -120,10 +109,6 @@ def _measures(numbers: Sequence[float]) -> str:
     return ",".join(f'"{n}":{value!r}' for n, value in zip(_METRICS, numbers, strict=True))
 
 
-def _line(document: Mapping[str, object]) -> str:
-    return json.dumps(document, separators=(",", ":")) + "\n"
-
-
-def lines(documents: Iterable[Mapping[str, object]]) -> str:
+def lines(*documents: Mapping[str, object]) -> str:
     """Return JSON Lines."""
-    return "".join(_line(document) for document in documents)
+    return "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in documents)

@@ -120,7 +120,7 @@ def _write_settings(scribe: Scribe, files: Files) -> None:
     for folder in scribe.folders:
         files.write(f"conf/{folder}.conf", text)
     actions = [_action(scribe, event, i) for event in world.events for i in event.subjects]
-    files.append("actions.jsonl", lines(action for action in actions if action))
+    files.append("actions.jsonl", lines(*filter(None, actions)))
 
 
 def _action(scribe: Scribe, event: Event, subject: int) -> Mapping[str, object]:

@@ -114,8 +114,8 @@ class Scribe:
             self._start(broker, self.ms(STARTED_S))
         owner = self.simulation.cluster.owner.tolist()
         owners = {b: names[o] for b, o in zip(world.bundles.names, owner, strict=True) if o >= 0}
-        text = documents.ownership(self.ms(_READY_S), owners, is_full=True)
-        self.files.hold("store/ownership.jsonl", text)
+        row = {"time": iso(self.ms(_READY_S)), "full": True, "change": owners}
+        self.files.hold("store/ownership.jsonl", documents.lines(row))
 
     def ms(self, time_s: float) -> int:
         """Return s of the simulation as epoch milliseconds."""
@@ -140,13 +140,15 @@ class Scribe:
         """Write down that a broker's node is gone."""
         self._last.pop(broker, None)
         row = {"time": iso(time_ms), "broker": self._brokers[broker], "report": None}
-        self.files.hold("store/brokers.jsonl", documents.lines([row]))
+        self.files.hold("store/brokers.jsonl", documents.lines(row))
 
     def elected(self, time_ms: int, broker: int) -> None:
         """Write down who leads."""
         self._leader, name = broker, self._brokers[broker]
         self.logs.say(broker, time_ms, log_lines("elected", broker=name))
-        self.files.hold("store/leader.jsonl", documents.leader(time_ms, name))
+        leader = {"brokerId": name, "serviceUrl": f"http://{name}"}
+        row = {"time": iso(time_ms), "version": 0, "mtime": time_ms, "leader": leader}
+        self.files.hold("store/leader.jsonl", documents.lines(row))
 
     def flushed(self, time_ms: int, view: LeaderView) -> None:
         """Write down what the leader stores."""
@@ -218,8 +220,8 @@ class Scribe:
         del source
         name = self._bundles[bundle]
         owner = self._brokers[target] if target >= 0 else None
-        text = documents.ownership(time_ms, {name: owner}, is_full=False)
-        self.files.hold("store/ownership.jsonl", text)
+        row = {"time": iso(time_ms), "full": False, "change": {name: owner}}
+        self.files.hold("store/ownership.jsonl", documents.lines(row))
         if target >= 0:
             self.logs.say(target, time_ms, log_lines("taken", bundle=name))
 

@@ -23,9 +23,9 @@ def write_truth(scribe: Scribe, run: Run, files: Files) -> None:
     for row in _rows(scribe, run):
         rows.append(row)
         if len(rows) == _ROWS:
-            files.append("lab/truth.jsonl", lines(rows))
+            files.append("lab/truth.jsonl", lines(*rows))
             rows.clear()
-    files.append("lab/truth.jsonl", lines(rows))
+    files.append("lab/truth.jsonl", lines(*rows))
 
 
 def _rows(scribe: Scribe, run: Run) -> Iterator[Mapping[str, Any]]:

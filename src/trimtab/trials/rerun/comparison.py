@@ -196,8 +196,9 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
     if not pairs:
         return None
     means = np.array([pair.mean(axis=1) for pair in pairs])
-    related = [_correlation(*pair) for pair in pairs]
-    correlations = [value for value in related if not math.isnan(value)]
+    # A spread that never changes goes with no other.
+    changing = [pair for pair in pairs if pair.shape[1] > 1 and np.ptp(pair, axis=1).all()]
+    correlations = [float(np.corrcoef(*pair)[0, 1]) for pair in changing]
     return {
         # What is known of the real one is the same whatever the seed, but for brokers that
         # are down in one of them.
@@ -205,10 +206,3 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
         **_quantiles(means[:, 1].tolist()),
         "correlation": _quantiles(correlations) if correlations else None,
     }
-
-
-def _correlation(ours: Floats, theirs: Floats) -> float:
-    """Return the correlation of two spreads; NaN if one of them never changes."""
-    if ours.size < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
-        return math.nan
-    return float(np.corrcoef(ours, theirs)[0, 1])

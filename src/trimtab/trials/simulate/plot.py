@@ -65,7 +65,7 @@ def chart(answer: Result) -> dict[str, Any]:
     minutes = (np.arange(len(trajectory.usage)) + 1) * trajectory.step_s / 60
     usage, at = trajectory.usage[drawn], minutes[drawn]
     if usage.shape[1] > _LINES_MAX:
-        spec["datasets"] |= {"bands": _bands(usage, at), "median": _median(usage, at)}
+        spec["datasets"] |= _bands(usage, at)
     else:
         names = short_brokers(trajectory.brokers)
         spec["datasets"]["lines"] = broker_lines(at, names, usage, "usage")
@@ -122,21 +122,19 @@ def _series(at: Floats, columns: dict[str, NDArray[Any]]) -> list[DataRow]:
     ]
 
 
-def _bands(usage: NDArray[np.float32], at: Floats) -> list[DataRow]:
+def _bands(usage: NDArray[np.float32], at: Floats) -> dict[str, list[DataRow]]:
+    """Return the bands and the median of all brokers, where one is known."""
     shares = {"all brokers": (0, 100), "nine in ten": (5, 95), "every other": (25, 75)}
     known = ~np.isnan(usage).all(axis=1)
-    return [
+    usage, at = usage[known], at[known]
+    bands = [
         {"minute": minute, "brokers": name, "low": visible_value(low), "high": visible_value(high)}
         for name, ends in shares.items()
         for minute, low, high in zip(
-            at[known].tolist(), *np.nanpercentile(usage[known], ends, axis=1).tolist(), strict=True
+            at.tolist(), *np.nanpercentile(usage, ends, axis=1).tolist(), strict=True
         )
     ]
-
-
-def _median(usage: NDArray[np.float32], at: Floats) -> list[DataRow]:
-    known = ~np.isnan(usage).all(axis=1)
-    return _series(at[known], {"usage": np.nanmedian(usage[known], axis=1)})
+    return {"bands": bands, "median": _series(at, {"usage": np.nanmedian(usage, axis=1)})}
 
 
 def _moves(answer: Result) -> list[DataRow]:

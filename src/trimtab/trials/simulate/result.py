@@ -189,10 +189,7 @@ def _owners_at_event(run: Run) -> Ints:
     owner = run.world.bundles.owner.copy()
     before = run.moves.time_s < run.world.event_s
     # In order of time, so that the last move of a bundle stays.
-    for bundle, target in zip(
-        run.moves.bundle[before].tolist(), run.moves.target[before].tolist(), strict=True
-    ):
-        owner[bundle] = target
+    owner[run.moves.bundle[before]] = run.moves.target[before]
     return owner
 
 

@@ -90,7 +90,12 @@ class Strategy:
 
 def usual(releases: Iterable[str]) -> tuple[str, ...]:
     """Return the pairs of `USUAL` that every one of some releases has."""
-    return tuple(name for name in USUAL if all(_has(release, name) for release in releases))
+    return tuple(
+        name
+        for name in USUAL
+        for sheds, places in (pair(Field(name)),)
+        if all(_can_shed(sheds, each) and placer(places, each) is not None for each in releases)
+    )
 
 
 def pair(field: Field) -> tuple[str, str]:
@@ -190,11 +195,6 @@ def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
     """Return every choice of one value for each key."""
     for chosen in itertools.product(*values.values()):
         yield dict(zip(values, chosen, strict=True))
-
-
-def _has(release: str, name: str) -> bool:
-    sheds, places = pair(Field(name))
-    return _can_shed(sheds, release) and placer(places, release) is not None
 
 
 def _can_shed(sheds: str, release: str) -> bool:
