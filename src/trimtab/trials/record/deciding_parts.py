@@ -94,8 +94,11 @@ def listened(
     start_ms: int,
     listeners: tuple[Listener, ...],
     reported: Callable[[int, float, Report], Report],
-) -> Simulation:
-    """Return a simulation of which no time has passed, with listeners to all its leader does."""
+) -> RecordedLeader:
+    """Return the leader that a simulation has now; of its time none has passed.
+
+    Listeners hear of all that it does; `reported` gives what becomes of a broker's report.
+    """
     clock = LeaderClock(start_ms, start_ms - 120_000)
     timetable = ClockedTimetable()
     timetable.clock = clock
@@ -103,12 +106,7 @@ def listened(
     leader = RecordedLeader(simulation, clock, listeners, reported)
     strategies = ReportingStrategies(simulation.balancer)
     strategies.leader = leader
-    placing = ReportingPlacing(
-        leader,
-        strategies,
-        simulation.settings,
-        simulation.placing.weights,
-        simulation.placing.random,
-    )
+    weights, random = simulation.placing.weights, simulation.placing.random
+    placing = ReportingPlacing(leader, strategies, simulation.settings, weights, random)
     simulation.leader, simulation.strategies, simulation.placing = leader, strategies, placing
-    return simulation
+    return leader

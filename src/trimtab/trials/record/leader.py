@@ -27,6 +27,8 @@ from trimtab.trials.record.listener import Listener, Unloading, Write
 # What a broker reports of memory it has, MiB, and of its CPU, percent of a core.
 _MEMORY_MIB, _DIRECT_MIB, _CPU_PERCENT = 4096.0, 8192.0, 800.0
 _KBIT = 8.0 / 1000.0
+# Bundles, messages/s in and out of a broker that has counted none yet.
+_NO_STATS = (np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
 # Writes keep clear of a round that comes, by as much as its time may be in doubt for a reader.
@@ -127,13 +129,11 @@ class RecordedLeader:
         cluster = self.cluster = self.simulation.cluster
         random = np.random.default_rng((self.simulation.world.seed, 7))
         self.early_ms = random.integers(20, 980, cluster.nobody).tolist()
-        none = np.empty(0, np.int64), np.empty(0), np.empty(0)
-        self.stats = dict.fromkeys(range(cluster.nobody), none)
+        self.stats = dict.fromkeys(range(cluster.nobody), _NO_STATS)
         nic = cluster.machines.nic * _KBIT
         ones = np.ones(cluster.nobody)
-        self.limits = np.stack(
-            (_CPU_PERCENT * ones, _MEMORY_MIB * ones, _DIRECT_MIB * ones, nic, nic), axis=1
-        )
+        fixed = (limit * ones for limit in (_CPU_PERCENT, _MEMORY_MIB, _DIRECT_MIB))
+        self.limits = np.stack((*fixed, nic, nic), axis=1)
         self.names = np.array(cluster.bundles.names, np.object_)
         brokers = cluster.machines.names
         position = {name: i for i, name in enumerate(brokers)}
@@ -164,7 +164,7 @@ class RecordedLeader:
     def join(self, broker: int) -> None:
         """Meet a broker."""
         self._keys.put(self.cluster.machines.names[broker])
-        self.stats[broker] = np.empty(0, np.int64), np.empty(0), np.empty(0)
+        self.stats[broker] = _NO_STATS
         self._write(broker, self._timetable.now_s, np.zeros(3), np.zeros(4))
         self._follow()
 
@@ -278,8 +278,9 @@ class RecordedLeader:
         server = self.cluster.server[counted.bundles[listed]]
         listed = listed[np.argsort(server, kind="stable")]
         closing = np.flatnonzero(counted.tick >= 0)
-        ends = np.searchsorted(np.sort(server), closing, side="right").tolist()
-        starts = np.searchsorted(np.sort(server), closing, side="left").tolist()
+        server = np.sort(server)
+        ends = np.searchsorted(server, closing, side="right").tolist()
+        starts = np.searchsorted(server, closing, side="left").tolist()
         columns = counted.bundles[listed], counted.rate_in[listed], counted.rate_out[listed]
         return {
             broker: (columns[0][a:b], columns[1][a:b], columns[2][a:b])
@@ -304,16 +305,8 @@ class RecordedLeader:
         """
         bundles, rate_in, rate_out = self.stats[broker]
         size = self.cluster.bundles.message_bytes[bundles]
-        samples = np.stack(
-            (
-                rate_in,
-                rate_out,
-                rate_in * size,
-                rate_out * size,
-                self.cluster.bundles.topics[bundles],
-            ),
-            axis=1,
-        )
+        topics = self.cluster.bundles.topics[bundles]
+        columns = (rate_in, rate_out, rate_in * size, rate_out * size, topics)
         measuring = self.simulation.parameters.measuring
         percent = np.array(
             [usage[0], measuring.memory_percent, measuring.direct_memory_percent, *usage[1:]]
@@ -326,7 +319,7 @@ class RecordedLeader:
             totals=totals.copy(),
             bundles=names,
             measured=names,
-            samples=samples,
+            samples=np.stack(columns, axis=1),
         )
 
     def _follow(self) -> None:

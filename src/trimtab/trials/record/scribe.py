@@ -12,12 +12,11 @@ from trimtab.lab.simulate.simulation import Simulation
 from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import Floats, Reason
 from trimtab.trials.record import documents
-from trimtab.trials.record.files import Files, Logs, iso
+from trimtab.trials.record.files import Files, Logs, Noise, iso
 from trimtab.trials.record.leader import RecordedLeader
 from trimtab.trials.record.lines import SHEDDING, Shed, log_lines, shedder_lines
 from trimtab.trials.record.listener import Listener, Selection, Unloading, Write
 from trimtab.trials.record.metrics import Exports, Scraped, Scrapes, broker_metrics
-from trimtab.trials.record.noise import Noise
 
 # Lines are held back for so long, and then written in order.
 _WINDOW_MS = 300_000

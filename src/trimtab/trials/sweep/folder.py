@@ -93,7 +93,10 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
     marker = folder / MARKER
     if folder.exists() and not folder.is_dir():
         raise SweepError(f"{folder}: it is a file; name a folder")
-    if folder.is_dir() and not marker.is_file() and _foreign(folder):
+    # Who dies early leaves a lock and a draft.
+    ours = {_LOCK, _draft(marker).name}
+    is_new = not folder.is_dir() or all(path.name in ours for path in folder.iterdir())
+    if not marker.is_file() and not is_new:
         raise SweepError(
             f"{folder}: not written: it holds something that is not a sweep; "
             "name a folder that does not exist, or one that an earlier sweep wrote"
@@ -116,12 +119,6 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
         _mark(folder, basis)
         (folder / _PARTS).mkdir(exist_ok=True)
         yield SweepFolder(folder)
-
-
-def _foreign(folder: Path) -> bool:
-    """Return whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
-    ours = {_LOCK, _draft(folder / MARKER).name}
-    return any(path.name not in ours for path in folder.iterdir())
 
 
 def _mark(folder: Path, basis: Mapping[str, str]) -> None:

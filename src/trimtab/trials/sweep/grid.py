@@ -306,7 +306,11 @@ def _grid(field: Field, origin: str) -> Grid:
     chosen = [each for item in tables["strategies"].items() for each in strategies(item, *common)]
     if not chosen:
         raise tables["strategies"].wrong("at least one strategy")
-    limit_s = _limit(tables["time_limit_s"]) if "time_limit_s" in tables else TIME_LIMIT_S
+    limit_s = TIME_LIMIT_S
+    if "time_limit_s" in tables:
+        limit_s = tables["time_limit_s"].number()
+        if not (limit_s > 0 and math.isfinite(limit_s)):
+            raise tables["time_limit_s"].wrong("seconds, more than none")
     return Grid(scenarios, tuple(chosen), seeds(tables["seeds"]), limit_s, origin)
 
 
@@ -315,10 +319,3 @@ def _whole(field: Field, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise field.wrong(f"a whole number from {least} to {most}")
     return value
-
-
-def _limit(field: Field) -> float:
-    limit_s = field.number()
-    if not (limit_s > 0 and math.isfinite(limit_s)):
-        raise field.wrong("seconds, more than none")
-    return limit_s
