@@ -146,9 +146,10 @@ def explain(
 
                 if not what_if:
                     return explained(spark, recording, folder)
-                from trimtab.trials.what_if.command import usual_advice
+                from trimtab.trials.compare.compare import Contest
+                from trimtab.trials.what_if.command import advice
 
-                more = usual_advice(spark, folder / "what-if")
+                more = partial(advice, spark, folder / "what-if", Contest())
                 return explained(spark, recording, folder, more)
 
 

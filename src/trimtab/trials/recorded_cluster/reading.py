@@ -93,8 +93,7 @@ def _is_logged(tables: Path, leaders: Set[str]) -> bool:
 
 def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return the rows of a small table, whole or some of its columns."""
-    names = None if columns is None else list(columns)
-    listed: list[dict[str, Any]] = _table(tables, name, names).to_pylist()
+    listed: list[dict[str, Any]] = _table(tables, name, columns).to_pylist()
     return listed
 
 
@@ -103,10 +102,10 @@ def is_empty(tables: Path, name: str) -> bool:
     return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
 
 
-def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Table:
+def _table(tables: Path, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """Return a table by file and line, where it has them; it lies day by day."""
     stored = ds.dataset(tables / name, format="parquet")
-    names = stored.schema.names if columns is None else columns
+    names = stored.schema.names if columns is None else list(columns)
     places = [place for place in ("file", "line") if place in stored.schema.names]
     table = stored.to_table(columns=list(dict.fromkeys([*names, *places])))
     if places:
@@ -211,13 +210,9 @@ def _owners(
     bundles: Names,
 ) -> Owners:
     """Return changes of owners, each at the time of its unload if somebody wrote that down."""
-    changes = sorted(_changes(owned, unloads, brokers, bundles), key=lambda change: change[0])
-    return Owners(
-        time_s=np.array([change[0] for change in changes], np.float64),
-        bundle=np.array([change[1] for change in changes], np.int64),
-        broker=np.array([change[2] for change in changes], np.int64),
-        is_shed=np.array([change[3] for change in changes], np.bool_),
-    )
+    changes = sorted(_changes(owned, unloads, brokers, bundles), key=itemgetter(0))
+    table = np.array(changes, "f8, i8, i8, ?")
+    return Owners(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
 
 
 def _changes(

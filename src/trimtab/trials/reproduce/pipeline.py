@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.lab.outcomes import trajectory
-from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats
 from trimtab.report.contenders import figure
 from trimtab.report.reproduction_picture import picture_alone
@@ -281,8 +280,8 @@ def picture(arm: Arm, seed: int, published: Iterable[PublishedNumber]) -> dict[s
         that were published; minutes are since the event.
     """
     run = Simulation({arm.scenario_name: arm.scenario}).run(arm.task(seed))
-    usage = trajectory(run)
-    minutes = (np.arange(len(usage.usage)) + 1) * usage.step_s / 60 - run.world.event_s / 60
+    usage, rounds, event_s = trajectory(run), run.rounds, run.world.event_s
+    minutes = (np.arange(len(usage.usage)) + 1) * usage.step_s / 60 - event_s / 60
     shown = np.flatnonzero(minutes >= -_BEFORE_MIN)
     shown = shown[:: max(1, math.ceil(len(shown) / _SAMPLES_MAX))]
     return {
@@ -293,7 +292,11 @@ def picture(arm: Arm, seed: int, published: Iterable[PublishedNumber]) -> dict[s
             {"name": name, "usage": [visible_value(value) for value in values.tolist()]}
             for name, values in _series(usage.brokers, usage.usage[shown])
         ],
-        "unloads": _unloads(run),
+        "unloads": [
+            {"minute": round((time_s - event_s) / 60, 2), "count": int(moved)}
+            for time_s, moved in zip(rounds.time_s.tolist(), rounds.moved.tolist(), strict=True)
+            if moved and time_s >= event_s
+        ],
         "published": [
             {"title": MEANINGS[each.number].title, "minute": each.value[0]}
             for each in published
@@ -308,13 +311,3 @@ def _series(
     if len(brokers) <= _LINES_MAX:
         return [(name.partition(":")[0], usage[:, i]) for i, name in enumerate(brokers)]
     return [(name, np.nanquantile(usage, share, axis=1)) for name, share in _QUANTILES.items()]
-
-
-def _unloads(run: Run) -> list[dict[str, Any]]:
-    """Return the count of unloads of each round since the event."""
-    rounds, event_s = run.rounds, run.world.event_s
-    return [
-        {"minute": round((time_s - event_s) / 60, 2), "count": int(moved)}
-        for time_s, moved in zip(rounds.time_s.tolist(), rounds.moved.tolist(), strict=True)
-        if moved and time_s >= event_s
-    ]

@@ -37,12 +37,10 @@ def chart(comparison: Rerun) -> dict[str, Any]:
     run, document = typical(comparison.free), comparison.document
     is_rate = document["strategies"]["shedding"] in _BY_RATE
     what = "messages/s" if is_rate else "usage, %"
-    real: Floats | NDArray[np.float32] = (
-        real_rate(comparison.rebuilt, comparison.free)
-        if is_rate
-        else real_usage(comparison.rebuilt)
-    )
-    simulated: Floats | NDArray[np.float32] = run.rate if is_rate else run.usage
+    real: Floats | NDArray[np.float32] = real_usage(comparison.rebuilt)
+    simulated: Floats | NDArray[np.float32] = run.usage
+    if is_rate:
+        real, simulated = real_rate(comparison.rebuilt, comparison.free), run.rate
     from_s = comparison.rebuilt.grid.from_s
     spec["datasets"] = {
         "real": _lines(comparison, real),
@@ -66,7 +64,9 @@ def chart(comparison: Rerun) -> dict[str, Any]:
     last = comparison.rebuilt.world.duration_s / 60
     for view in spec["vconcat"]:
         view["encoding"]["x"]["scale"]["domain"] = [0, last]
-    spec["title"] = {"text": _title(document), "subtitle": _subtitle(document["free"])}
+    both = dict.fromkeys(document["strategies"][name] for name in ("shedding", "placement"))
+    title = f"{document['recording']}: {' + '.join(both)}, real and simulated"
+    spec["title"] = {"text": title, "subtitle": _subtitle(document["free"])}
     return spec
 
 
@@ -75,12 +75,6 @@ def typical(free: tuple[FreeRun, ...]) -> FreeRun:
     unloads = [int(each.moved.sum()) for each in free]
     middle = sorted(unloads)[(len(unloads) - 1) // 2]
     return free[unloads.index(middle)]
-
-
-def _title(document: Mapping[str, Any]) -> str:
-    strategies = document["strategies"]
-    both = dict.fromkeys((strategies["shedding"], strategies["placement"]))
-    return f"{document['recording']}: {' + '.join(both)}, real and simulated"
 
 
 def _subtitle(free: Mapping[str, Any]) -> str:

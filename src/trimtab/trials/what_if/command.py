@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -134,13 +133,6 @@ def ranked(
     return {**replays.head, "strategies": strategies, "changes": changes(strategies)}
 
 
-def usual_advice(
-    spark: SparkContext, folder: Path
-) -> Callable[[Path, Mapping[str, Any]], dict[str, Any]]:
-    """Return what adds to findings what the strategies that are usually tried would have done."""
-    return partial(advice, spark, folder, Contest())
-
-
 def advice(
     spark: SparkContext, folder: Path, contest: Contest, tables: Path, findings: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -176,36 +168,24 @@ def advice(
     return {"what_if": what_if}
 
 
-def recording_of(given: Sequence[str], baseline: str | None) -> Path | None:
-    """Return the recording that is meant; None if it is scenarios.
-
-    Raises:
-        FieldError: a recording stands beside something else, or a baseline is named for it.
-    """
-    recordings = [each for each in given if Path(each).is_dir() or each.endswith(ARCHIVES)]
-    if not recordings:
-        return None
-    if len(given) > 1:
-        raise FieldError("SCENARIO...", ", ".join(given), "scenarios, or one recording")
-    if baseline:
-        raise FieldError("--baseline", baseline, "none: it is what really steered")
-    return Path(given[0])
-
-
 def compared_by(start: Start, contest: Contest, output: Path, *, anew: bool) -> Result:
     """Return the comparison of strategies, which is written into a folder.
 
     Raises:
         TrimtabError: as `run` and `what_if`.
     """
-    recording = recording_of(contest.scenarios, contest.baseline)
-    if recording is None:
+    given = contest.scenarios
+    if not any(Path(each).is_dir() or each.endswith(ARCHIVES) for each in given):
         trial = compare.planned(contest, contest.command(output))
         return run(start, trial, output, anew=anew)
+    if len(given) > 1:
+        raise FieldError("SCENARIO...", ", ".join(given), "scenarios, or one recording")
+    if contest.baseline:
+        raise FieldError("--baseline", contest.baseline, "none: it is what really steered")
     # Before the time for all else is spent.
     refuse_unknown(contest.pairs, contest.settings)
-    with open_recording(recording) as opened, start() as spark:
-        return what_if(spark, opened, contest, output, anew=anew)
+    with open_recording(Path(given[0])) as recording, start() as spark:
+        return what_if(spark, recording, contest, output, anew=anew)
 
 
 def compared(result: Result) -> Compared:
