@@ -16,8 +16,9 @@ from trimtab.cli import main
 from trimtab.files.fields import FieldError
 from trimtab.report.marks import BEGINS, ENDS
 from trimtab.report.ratings import render_ratings
-from trimtab.trials.rate.definition import STATISTICS, RunValue, built_in_rating, rated, rating
+from trimtab.trials.rate.definition import built_in_rating, rating
 from trimtab.trials.rate.pipeline import RATINGS, Basis, document, planned, rates_of
+from trimtab.trials.rate.statistics import STATISTICS, RunValue, rated
 from trimtab.trials.trial import run, write_docs
 
 SMALL = """

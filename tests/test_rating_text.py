@@ -8,7 +8,8 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.trials.rate.definition import STATISTICS, RatingError, RunValue, rated, rating
+from trimtab.trials.rate.definition import RatingError, rating
+from trimtab.trials.rate.statistics import STATISTICS, RunValue, rated
 
 TESTDATA = Path(__file__).parent / "testdata" / "rating"
 FILES = sorted(TESTDATA.glob("*.txt"))

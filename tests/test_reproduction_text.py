@@ -16,8 +16,9 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.datadriven import run
 from tests.trajectory_text import STEP_S, trajectory_of
 from trimtab.lab.outcomes.aftermath import aftermath
-from trimtab.trials.reproduce.definition import DefinitionError, arms, definition, tolerated
+from trimtab.trials.reproduce.definition import DefinitionError, arms, definition
 from trimtab.trials.reproduce.numbers import NUMBERS, Picture, numbers, value_of
+from trimtab.trials.reproduce.published_number import tolerated
 from trimtab.trials.reproduce.verdict import Arm, arm, typical, verdict
 
 TESTDATA = Path(__file__).parent / "testdata" / "reproduction"

@@ -6,17 +6,12 @@ import inspect
 
 from tools.catalogue import code, first_line, table
 from trimtab.lab.simulate.scenario_keys import NEEDED, described
-from trimtab.trials.rate.definition import (
-    STATISTICS,
-    Case,
-    Contender,
-    Dimension,
-    Statement,
-    built_in_rating,
-)
+from trimtab.trials.rate.definition import Case, Contender, Dimension, Statement, built_in_rating
+from trimtab.trials.rate.statistics import STATISTICS
 from trimtab.trials.reproduce import verdict
-from trimtab.trials.reproduce.definition import RULES, Definition, chosen
+from trimtab.trials.reproduce.definition import Definition, chosen
 from trimtab.trials.reproduce.numbers import MEANINGS, NUMBERS
+from trimtab.trials.reproduce.published_number import RULES
 
 
 def experiments() -> str:

@@ -13,18 +13,8 @@ from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.report.contenders import figure
 from trimtab.report.ratings import render_ratings
 from trimtab.report.ratings_text import ratings_text
-from trimtab.trials.rate.definition import (
-    STATISTICS,
-    Case,
-    Contender,
-    Dimension,
-    Rated,
-    Rating,
-    RunValue,
-    Statement,
-    Word,
-    rated,
-)
+from trimtab.trials.rate.definition import Case, Contender, Dimension, Rating, Statement
+from trimtab.trials.rate.statistics import STATISTICS, Rated, RunValue, Word, rated
 from trimtab.trials.reproduce.numbers import MEANINGS, numbers, value_of
 from trimtab.trials.sweep.grid import USUAL_PLACER
 from trimtab.trials.sweep.simulation import Simulation, simulation_plan

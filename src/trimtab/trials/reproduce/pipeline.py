@@ -19,15 +19,9 @@ from trimtab.report.reproduction_picture import picture_alone
 from trimtab.report.reproductions import render_reproductions
 from trimtab.report.reproductions_text import reproductions_text
 from trimtab.trials.charts import visible_value
-from trimtab.trials.reproduce.definition import (
-    RULES,
-    Arm,
-    Definition,
-    PublishedNumber,
-    arms,
-    scenarios_of,
-)
+from trimtab.trials.reproduce.definition import Arm, Definition, arms, scenarios_of
 from trimtab.trials.reproduce.numbers import MEANINGS, numbers, value_of
+from trimtab.trials.reproduce.published_number import RULES, PublishedNumber
 from trimtab.trials.reproduce.verdict import (
     Agreement,
     NumberVerdict,
