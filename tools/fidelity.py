@@ -18,10 +18,9 @@ from tools.catalogue import code, table
 from trimtab.cli.rerun import rerun
 from trimtab.ingest import open_recording
 from trimtab.spark.session import opened_spark
-from trimtab.trials.rerun.command import Rerun, reconstructed, simulated_again
+from trimtab.trials.rerun.command import Question, Rerun, reconstructed, simulated_again
 from trimtab.trials.rerun.lines import lines
 from trimtab.trials.rerun.plot import plot
-from trimtab.trials.rerun.question import Question
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "fidelity.md"

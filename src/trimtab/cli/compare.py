@@ -92,15 +92,16 @@ def compare(
         --set loadBalancerBrokerThresholdShedderPercentage=10 \\
         --set loadBalancerBrokerThresholdShedderPercentage=20
     """
-    from trimtab.trials.what_if.contest import Contest, contest
+    from trimtab.trials.compare.compare import Contest
+    from trimtab.trials.what_if.command import compared_by
 
-    question = Contest(
+    contest = Contest(
         scenarios=scenarios,
         strategies=strategies,
         baseline=baseline,
         settings=settings,
         release=release,
-        seeds=seeds,
-        time_limit=time_limit,
+        n_seeds=seeds,
+        time_limit_s=time_limit,
     )
-    tell(contest(sparked(cores, master), question, output, anew=anew), as_json=as_json)
+    tell(compared_by(sparked(cores, master), contest, output, anew=anew), as_json=as_json)

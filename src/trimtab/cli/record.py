@@ -83,7 +83,7 @@ def record(
     try:
         experiment = posed(question)
         parameters = experiment.scenario.parameters
-        run = recorded(experiment.world, experiment.balancer, parameters, output, options).run
+        run = recorded(experiment.world, experiment.balancer, parameters, output, options)
     except OSError as error:
         complain(f"trimtab: {error}")
         sys.exit(2)

@@ -50,7 +50,7 @@ def reproduce(
       trimtab reproduce --only avg-scale-up --seeds 40 -o scale-up
       trimtab reproduce --list
     """
-    from trimtab.trials.reproduce.catalogue import chosen
+    from trimtab.trials.reproduce.definition import chosen
     from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, planned
     from trimtab.trials.trial import run, spelt, write_docs
 

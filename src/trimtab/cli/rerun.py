@@ -55,17 +55,16 @@ def rerun(
     """
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
-    from trimtab.trials.rerun.command import rerun as rerun_
+    from trimtab.trials.rerun.command import Question, reconstructed, simulated_again
     from trimtab.trials.rerun.lines import lines
     from trimtab.trials.rerun.plot import plot as drawn
-    from trimtab.trials.rerun.question import Question
 
     question = Question(from_text, to_text, seeds, plot)
     with (
         open_recording(recording) as opened,
         opened_spark(cores=cores, master=master) as spark,
     ):
-        comparison = rerun_(spark, opened, question)
+        comparison = simulated_again(*reconstructed(spark, opened), question)
     if plot is not None:
         drawn(comparison, plot)
     if as_json:

@@ -65,8 +65,9 @@ def simulate(
       trimtab simulate mine.toml --strategy UniformLoadShedder --release 3.0 \\
         --set loadBalancerMsgRateDifferenceShedderThreshold=30 --json | jq .outcomes
     """
-    from trimtab.trials.simulate import Question, tell
-    from trimtab.trials.simulate import simulate as simulated
+    from trimtab.trials.simulate.command import simulate as simulated
+    from trimtab.trials.simulate.question import Question
+    from trimtab.trials.simulate.simulation import tell
 
     try:
         question = Question(scenario, strategy, placement, release, settings, seed, minutes)
