@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from datetime import datetime
 from typing import TypeVar
 
 from trimtab.diagnose.night import Event, Night
@@ -61,7 +62,12 @@ def grouped(events: Iterable[Event], key: Callable[[Event], Key]) -> dict[Key, l
     return groups
 
 
-def round_at(night: Night, event: Event) -> int:
-    """Return the number of the last round that had begun when a line was logged, else 0."""
-    before = [logged.number for logged in night.rounds if logged.time <= event.time]
+def by_log(night: Night, *kinds: str) -> dict[str, list[Event]]:
+    """Return the watched lines of some kinds by log, each log's in order of time."""
+    return grouped(other_events(night, *kinds), lambda event: event.log_broker)
+
+
+def round_at(night: Night, time: datetime) -> int:
+    """Return the number of the last round that had begun at a time, 0 before the first."""
+    before = [logged.number for logged in night.rounds if logged.time <= time]
     return before[-1] if before else 0

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reports import BrokerReports
 from trimtab.pulsar.model import RESOURCES, Flags
@@ -20,7 +19,6 @@ _WINDOW, _WRITES = timedelta(minutes=10), 30
 #: A report that is so long after the last one is written for its age.
 _AGE = timedelta(seconds=45)
 _SETTING = "loadBalancerReportUpdateThresholdPercentage"
-_WEIGHTS = {"memory": "loadBalancerMemoryResourceWeight"}
 _WORDS = {"cpu": "CPU", "memory": "heap", "direct_memory": "direct memory"}
 
 
@@ -87,28 +85,11 @@ def _densest(times: Sequence[datetime]) -> _Window:
 def _finding(broker: str, reports: BrokerReports, idle: Flags, window: _Window) -> Finding:
     moved = np.nanmedian(np.abs(np.diff(reports.shares(), axis=0))[idle], axis=0)
     resource = RESOURCES[int(np.argmax(moved))]
-    word = _WORDS.get(resource, "network")
-    weight = _WEIGHTS.get(resource)
     return Finding(
-        code="chatty-reports",
-        severity="medium",
-        time=window.first or reports.times[0],
-        round=0,
-        title=f"{broker} wrote {window.reports} reports in ten minutes though its traffic stayed",
-        text=(
-            f"From one to the next messages, bytes and bundles were the same; its {word} moved most"
-            f", by {100 * float(moved.max()):.1f} points. Each report makes the leader feed its "
-            f"averages again: {int(idle.sum())} times in all."
-        ),
-        better="a report when the load changes",
-        advice=(
-            (
-                f"Set {weight} = 0, or upgrade to 4.0, which weighs before it compares"
-                if weight
-                else f"Raise {_SETTING}, or find out what makes it go up and down"
-            )
-            + "; averages over long times then mean what they say."
-        ),
+        "chatty-reports.heap" if resource == "memory" else "chatty-reports",
+        "medium",
+        window.first or reports.times[0],
+        0,
         brokers=(broker,),
         numbers={
             "reports": window.reports,
@@ -116,12 +97,5 @@ def _finding(broker: str, reports: BrokerReports, idle: Flags, window: _Window) 
             "resource": resource,
             "points": 100 * float(moved.max()),
         },
+        values={"word": _WORDS.get(resource, "network"), "setting": _SETTING},
     )
-
-
-ENTRY = FindingEntry(
-    rule=chatty_reports,
-    rank=27,
-    needs=(Need.BROKER_REPORTS,),
-    words=None,
-)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.diagnose.broker_loads import percent
-from trimtab.diagnose.cure import Change, Cure, many, place
-from trimtab.diagnose.entry import FindingEntry, Need, Words
+from trimtab.diagnose.cure import Proposal
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night
 
 
@@ -39,54 +38,25 @@ def _finding(night: Night, broker: str, bundle: str, warnings: list[tuple[int, E
     ]
     scored = attempts[0].numbers.get("usage_percent") if attempts else None
     usage = None if scored is None else scored / 100
-    stands = (
-        f" Its score was {percent(usage)} when the first warning came." if usage is not None else ""
-    )
     return Finding(
-        code="sole-bundle",
-        severity="high" if len(warnings) > 2 else "medium",
-        time=first.time,
-        round=number,
-        title=f"{broker} is hot with one bundle, which nothing moves",
-        text=f"The shedder warned of {bundle} in {len(warnings)} round(s) and did nothing.{stands}",
-        better="split the bundle, so that half of it can move",
-        advice=(
-            f"pulsar-admin namespaces split-bundle --bundle {bundle.rpartition('/')[2]} "
-            f"{bundle.rpartition('/')[0]}; more bundles per namespace from the start "
-            "(defaultNumberOfNamespaceBundles)."
-        ),
+        "sole-bundle" if usage is None else "sole-bundle.scored",
+        "high" if len(warnings) > 2 else "medium",
+        first.time,
+        number,
         brokers=(broker,),
         bundles=(bundle,),
-        evidence=tuple(event for _, event in warnings[:5]),
+        evidence=tuple(event for _, event in warnings[:SHOWN]),
         numbers={"warnings": len(warnings), "score": usage},
     )
 
 
-def _split(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
-    stuck = [f for f in findings if f.code == "sole-bundle"]
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
+    """Return the proposal to split what nothing moves."""
+    del night
+    stuck = findings["sole-bundle"]
     if not stuck:
         return None
-    setting = "defaultNumberOfNamespaceBundles"
-    bundles = [finding.bundles[0] for finding in stuck]
-    more = f" and {len(bundles) - 1} more" if len(bundles) > 1 else ""
-    return sum(finding.numbers["warnings"] for finding in stuck), Change(
-        title=f"Split {bundles[0]}{more}",
-        why=f"{many(len(stuck), 'broker')} stayed hot with a single bundle.",
-        effect="The shedder could move half of it.",
-        evidence=place(places, setting),
-        confidence="the shedder says so itself in the log",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=sole_bundle,
-    rank=7,
-    needs=(Need.LEADER_LOGS,),
-    words=Words(
-        "one bundle, nothing to shed",
-        "A broker over the bar owned a single bundle, and the last one is never taken.",
-    ),
-    cure=Cure(4, _split),
-)
+    first, *others = (finding.bundles[0] for finding in stuck)
+    more = f" and {len(others)} more" if others else ""
+    warnings = sum(finding.numbers["warnings"] for finding in stuck)
+    return Proposal(warnings, {"first": first, "more": more, "brokers": len(stuck)})

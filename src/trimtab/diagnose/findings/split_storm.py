@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import of_lines
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import grouped, other_events, round_at
+from trimtab.diagnose.other_events import grouped, other_events
 from trimtab.pulsar.bundles import namespace
 
 #: So many splits of one namespace within the window are a storm.
@@ -49,26 +49,10 @@ def _densest(lines: Sequence[Event]) -> Sequence[Event]:
 def _finding(night: Night, name: str, storm: Sequence[Event]) -> Finding:
     minutes = (storm[-1].time - storm[0].time).total_seconds() / 60
     return Finding(
-        code="split-storm",
-        severity="medium",
-        time=storm[0].time,
-        round=round_at(night, storm[0]),
-        title=f"{name} was split {len(storm)} times within the hour",
-        text=f"Between the first of these splits and the last were {minutes:.0f} min.",
-        better="enough bundles from the start",
-        advice=(
-            "Give the namespace more bundles (defaultNumberOfNamespaceBundles), or raise the "
-            "limits loadBalancerNamespaceBundleMax… that the bundles keep passing."
-        ),
+        "split-storm",
+        "medium",
         bundles=tuple(dict.fromkeys(event.bundle for event in storm if event.bundle)),
-        evidence=tuple(storm[:5]),
         numbers={"splits": len(storm), "minutes": minutes},
+        values={"name": name},
+        **of_lines(night, storm),
     )
-
-
-ENTRY = FindingEntry(
-    rule=split_storm,
-    rank=37,
-    needs=(Need.LEADER_LOGS,),
-    words=None,
-)
