@@ -11,12 +11,12 @@ from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import USELESS, Verdict
-from trimtab.diagnose.wording import ROWS, many, worded, wording
+from trimtab.diagnose.wording import many, rows, worded, wording
 
 _CHANGES_MAX = 5
 _CURES = sorted(
     ((code, entry.cure) for code, entry in FINDINGS.items() if entry.cure is not None),
-    key=lambda cure: ROWS[cure[0]]["cure"]["rank"],
+    key=lambda cure: rows()[cure[0]]["cure"]["rank"],
 )
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
 

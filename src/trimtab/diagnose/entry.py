@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from trimtab.diagnose.cure import Cure
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.wording import ROWS
+from trimtab.diagnose.wording import rows
 
 
 class Need(Enum):
@@ -94,7 +94,7 @@ def entry(rule: Callable[[Night], list[Finding]], cure: Cure | None) -> FindingE
     Raises:
         KeyError: the file has no row of it, or the row no rank or needs.
     """
-    row = ROWS[rule.__name__.replace("_", "-")]
+    row = rows()[rule.__name__.replace("_", "-")]
     useless = row.get("useless")
     return FindingEntry(
         rule=rule,

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from functools import lru_cache
+from pathlib import Path
 from string import Formatter
 from typing import Any
 
-#: Code of a finding → all that there is to say of its kind.
-ROWS: Mapping[str, dict[str, Any]] = tomllib.loads(
-    files("trimtab.diagnose").joinpath("findings.toml").read_text("utf-8")
-)
+
+@lru_cache
+def rows() -> Mapping[str, dict[str, Any]]:
+    """Return findings.toml: code of a finding → all that there is to say of its kind."""
+    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8"))
 
 
 def wording(name: str) -> dict[str, Any]:
@@ -21,9 +23,9 @@ def wording(name: str) -> dict[str, Any]:
         name: the code, and behind dots the variants: `throughput-floor.logged`.
     """
     code, *variants = name.split(".")
-    texts = dict(ROWS[code])
+    texts = dict(rows()[code])
     for variant in variants:
-        texts |= ROWS[code][variant]
+        texts |= rows()[code][variant]
     return texts
 
 

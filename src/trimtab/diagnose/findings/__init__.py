@@ -7,7 +7,7 @@ from importlib import import_module
 
 from trimtab.diagnose.entry import FindingEntry, entry
 from trimtab.diagnose.night import Finding, Night
-from trimtab.diagnose.wording import ROWS
+from trimtab.diagnose.wording import rows
 
 
 def _entry(code: str) -> FindingEntry:
@@ -18,7 +18,7 @@ def _entry(code: str) -> FindingEntry:
 
 #: In the order in which findings of one time are listed.
 FINDINGS: Mapping[str, FindingEntry] = {
-    code: _entry(code) for code in sorted(ROWS, key=lambda code: (ROWS[code]["rank"], code))
+    code: _entry(code) for code in sorted(rows(), key=lambda code: (rows()[code]["rank"], code))
 }
 
 
