@@ -69,13 +69,7 @@ def _luck(night: Night, verdicts: Mapping[str, Verdict]) -> str:
 
 
 def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]) -> list[Change]:
-    """Return at most five changes, most moves concerned first.
-
-    Args:
-        night: what happened.
-        findings: the causes found.
-        places: setting → file:line where it is written.
-    """
+    """Return at most five changes, most moves concerned first; `places`: setting → file:line."""
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_code[finding.code].append(finding)

@@ -47,11 +47,7 @@ def clock_warnings(
 
 
 def backward_warnings(events: Iterable[Event]) -> list[str]:
-    """Return a warning for each log whose times go back by more than threads mix lines.
-
-    Args:
-        events: lines of the logs, in any order.
-    """
+    """Return a warning for each log whose times go back by more than threads mix lines."""
     by_file: dict[str, list[Event]] = {}
     for event in events:
         by_file.setdefault(event.file, []).append(event)

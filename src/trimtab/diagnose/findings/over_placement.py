@@ -82,16 +82,9 @@ def _finding(
 def _signs(
     night: Night, logged: Round, target: str, reported: tuple[_Usage, _Usage]
 ) -> tuple[list[str], dict[str, float], bool]:
-    """Return what shows that a destination was overfilled.
+    """Return what shows that a destination was overfilled: words, numbers, and whether it was hot.
 
-    Args:
-        night: the night.
-        logged: the round.
-        target: the destination.
-        reported: usage before the round, and when its moves had settled.
-
-    Returns:
-        The signs in words, their numbers, and whether it was, or became, hot.
+    `reported` is usage before the round, and when its moves had settled.
     """
     signs: list[str] = []
     numbers: dict[str, float] = {}
