@@ -22,11 +22,7 @@ def clock_warnings(
     """Return a warning for each log whose times lie quarters of an hour off those of the reports.
 
     Such a log was written in another zone than the recording says, and none of its
-    rounds would meet the reports that it was decided on.
-
-    Args:
-        spans: log file → first and last time in it.
-        usages: of the brokers, in order of time.
+    rounds would meet the reports that it was decided on.  Usages are in order of time.
     """
     if not usages:
         return []

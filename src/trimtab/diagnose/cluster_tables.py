@@ -121,13 +121,7 @@ def log_spans(tables: ClusterTables) -> tuple[dict[str, tuple[datetime, datetime
 
 
 def clocks_of(tables: ClusterTables, names: Mapping[str, str], reports: pa.Table) -> Clocks:
-    """Return the brokers' clocks beside one another.
-
-    Args:
-        tables: the tables.
-        names: log folder → broker id.
-        reports: rows of `load_reports`.
-    """
+    """Return the brokers' clocks beside one another."""
     columns = ("time", "log_broker", "kind", "bundle", "broker")
     lines = tables.table("log_events", columns, among("kind", KINDS))
     exact = tables.rows("ownership", pc.starts_with(ds.field("file"), ZOOKEEPER))

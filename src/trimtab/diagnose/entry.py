@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import NamedTuple
 
 from trimtab.diagnose.cure import Cure
@@ -17,32 +17,11 @@ from trimtab.diagnose.wording import rows
 
 
 class Need(Enum):
-    """What a recording must hold before a kind of finding can be looked for."""
+    """What a recording must hold before a kind of finding is looked for; see findings.toml."""
 
-    #: What a leader logs of its rounds and of its elections.
-    LEADER_LOGS = auto()
-    #: Logs of the brokers that never led.
-    OTHER_LOGS = auto()
-    #: What was set; without it rounds are decided again by the defaults.
-    SETTINGS = auto()
-    #: Who owned a bundle before and after.
-    OWNERS = auto()
-    #: Who took a bundle, by the store or by a line of its new owner.
-    TAKERS = auto()
-    #: What brokers reported of the bundles that were moved.
-    BUNDLE_REPORTS = auto()
-    #: What brokers reported of themselves.
-    BROKER_REPORTS = auto()
-    #: Usage of any broker, whoever tells it.
-    USAGE = auto()
-    #: Rounds that were decided again.
-    ROUNDS_DECIDED_AGAIN = auto()
-    #: When which broker was elected.
-    ELECTIONS = auto()
-    #: Reported usage in the very round.
-    USAGE_IN_THE_ROUND = auto()
-    #: How far the candidates for a bundle were from the bar.
-    PLACER_SCORES = auto()
+    LEADER_LOGS, OTHER_LOGS, SETTINGS, OWNERS, TAKERS, BUNDLE_REPORTS = range(6)
+    BROKER_REPORTS, USAGE, ROUNDS_DECIDED_AGAIN, ELECTIONS = range(6, 10)
+    USAGE_IN_THE_ROUND, PLACER_SCORES = range(10, 12)
 
 
 class Words(NamedTuple):
