@@ -57,7 +57,8 @@ class ClusterTables:
         """
         schema = INGESTED[name]
         # The files alone decide, and not the cores.
-        shares = batches(part_files(self.folder, name, self.cluster), _bytes, _SHARE_BYTES)
+        parts = part_files(self.folder, name, self.cluster)
+        shares = batches(parts, lambda file: file.stat().st_size, _SHARE_BYTES)
 
         def answer(files: Sequence[Path]) -> pa.Table:
             return ask(ds.dataset(list(map(str, files)), schema=schema, format="parquet"))
@@ -95,10 +96,6 @@ class ClusterTables:
 def among(column: str, names: Iterable[str]) -> ds.Expression:
     """Return the condition that a column has one of some names; of none, no row meets it."""
     return ds.field(column).isin(pa.array(sorted(names), pa.string()))
-
-
-def _bytes(file: Path) -> int:
-    return file.stat().st_size
 
 
 def log_events(tables: ClusterTables, condition: ds.Expression) -> list[Event]:

@@ -48,11 +48,7 @@ def findings_document(
     brokers = dict.fromkeys(usage.broker for usage in night.usages)
     brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
     brokers |= dict.fromkeys(
-        broker
-        for logged in night.rounds
-        for move in logged.moves
-        for broker in (move.source, move.target)
-        if broker
+        broker for move in night.moves() for broker in (move.source, move.target) if broker
     )
     document = {
         "trimtab": __version__,
@@ -179,11 +175,13 @@ def _round(logged: Round) -> dict[str, Any]:
 
 def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
     move = logged.moves[i]
+    # In a large cluster without most brokers' scores.
+    numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
     return {
         **_fields(move, "id", "time", "round", "bundle", "source", "target", "strategy"),
         "throughput": move.throughput,
         "evidence": _evidence(move.evidence),
-        "recomputed": _fields(_shortened(move), *_RECOMPUTED),
+        "recomputed": _fields(replace(move.recomputed, numbers=numbers), *_RECOMPUTED),
         "verdict": verdict.code,
         "useless": verdict.is_useless,
         "better": (
@@ -191,12 +189,6 @@ def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
         ),
         "findings": [f"f{i + 1}" for i in verdict.findings],
     }
-
-
-def _shortened(move: Move) -> Recomputed:
-    """Return what was recomputed of a move, in a large cluster without most brokers' scores."""
-    numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
-    return replace(move.recomputed, numbers=numbers)
 
 
 def _fewer(numbers: Mapping[str, Any], concerned: Sequence[str | None]) -> dict[str, Any]:

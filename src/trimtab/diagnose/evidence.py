@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from trimtab.diagnose.night import Event, Move, Night
@@ -38,3 +39,15 @@ def of_lines(night: Night, lines: Sequence[Event]) -> dict[str, Any]:
     """Return the fields of a finding that some lines of no round give, in order of time."""
     time = lines[0].time
     return {"time": time, "round": round_at(night, time), "evidence": tuple(lines[:SHOWN])}
+
+
+def densest(times: Sequence[datetime], window: timedelta) -> slice:
+    """Return where most of some times, in their order, fall into one window: the first such."""
+    best = slice(0, 0)
+    start = 0
+    for end, time in enumerate(times, start=1):
+        while time - times[start] > window:
+            start += 1
+        if end - start > best.stop - best.start:
+            best = slice(start, end)
+    return best

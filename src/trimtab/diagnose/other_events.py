@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from trimtab.diagnose.night import Event, Night
 
+Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
 #: Their kinds.  None is printed at every report or every lookup: these are read to the driver.
@@ -54,11 +55,11 @@ def events_in_rounds(night: Night, *kinds: str) -> list[tuple[int, Event]]:
     ]
 
 
-def grouped(events: Iterable[Event], key: Callable[[Event], Key]) -> dict[Key, list[Event]]:
-    """Return events by key, each key's in their order."""
-    groups: dict[Key, list[Event]] = {}
-    for event in events:
-        groups.setdefault(key(event), []).append(event)
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return items by key, each key's in their order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups
 
 

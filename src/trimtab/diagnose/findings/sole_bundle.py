@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.other_events import events_in_rounds, grouped
 
 
 def sole_bundle(night: Night) -> list[Finding]:
@@ -18,14 +19,9 @@ def sole_bundle(night: Night) -> list[Finding]:
     Source:
         impl/ThresholdShedder.java, impl/OverloadShedder.java findBundlesForUnloading, 4.0.8
     """
-    warned: dict[tuple[str, str], list[tuple[int, Event]]] = {}
-    for logged in night.rounds:
-        for event in logged.events:
-            if event.kind == "sole-bundle" and event.broker and event.bundle:
-                warned.setdefault((event.broker, event.bundle), []).append((logged.number, event))
-    return [
-        _finding(night, broker, bundle, warnings) for (broker, bundle), warnings in warned.items()
-    ]
+    lines = [(n, e) for n, e in events_in_rounds(night, "sole-bundle") if e.broker and e.bundle]
+    warned = grouped(lines, lambda line: (line[1].broker or "", line[1].bundle or ""))
+    return [_finding(night, *key, warnings) for key, warnings in warned.items()]
 
 
 def _finding(night: Night, broker: str, bundle: str, warnings: list[tuple[int, Event]]) -> Finding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from trimtab.diagnose.evidence import of_lines
+from trimtab.diagnose.evidence import densest, of_lines
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.other_events import grouped, other_events
 from trimtab.pulsar.bundles import namespace
@@ -28,22 +28,10 @@ def split_storm(night: Night) -> list[Finding]:
     splits = [event for event in other_events(night, "split") if event.bundle]
     findings = []
     for name, lines in grouped(splits, lambda event: namespace(event.bundle or "")).items():
-        storm = _densest(lines)
+        storm = lines[densest([event.time for event in lines], _WINDOW)]
         if len(storm) >= _SPLITS:
             findings.append(_finding(night, name, storm))
     return findings
-
-
-def _densest(lines: Sequence[Event]) -> Sequence[Event]:
-    """Return the most lines that fall into one window, the first such."""
-    best: Sequence[Event] = ()
-    start = 0
-    for end, event in enumerate(lines):
-        while event.time - lines[start].time > _WINDOW:
-            start += 1
-        if end + 1 - start > len(best):
-            best = lines[start : end + 1]
-    return best
 
 
 def _finding(night: Night, name: str, storm: Sequence[Event]) -> Finding:

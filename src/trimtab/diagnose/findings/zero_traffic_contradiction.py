@@ -7,8 +7,8 @@ from datetime import datetime
 import numpy as np
 
 from trimtab.diagnose.evidence import SHOWN
-from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import events_in_rounds
+from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.other_events import events_in_rounds, grouped
 
 #: Reports in a row, and the span that they must cover: windows of statistics are 60 s.
 _REPORTS, _SPAN_S = 3, 120.0
@@ -32,10 +32,9 @@ def zero_traffic_contradiction(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8: "overloaded despite having
         no bundles"
     """
-    warned: dict[str, list[tuple[int, Event]]] = {}
-    for number, event in events_in_rounds(night, "overloaded-without-bundles"):
-        if event.broker:
-            warned.setdefault(event.broker, []).append((number, event))
+    lines_in_rounds = events_in_rounds(night, "overloaded-without-bundles")
+    warnings = [(number, event) for number, event in lines_in_rounds if event.broker]
+    warned = grouped(warnings, lambda each: each[1].broker or "")
     findings = [
         Finding(
             "zero-traffic-contradiction.warned",
