@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
+from pkgutil import get_data
 from typing import TypeAlias
 
 from trimtab.pulsar.releases import release_order
@@ -79,7 +79,8 @@ def _value(kind: Kind, text: str) -> Value:
     return float(text) if kind is Kind.FLOAT else text
 
 
-_LINES = Path(__file__).with_name("keys.txt").read_text("utf-8").splitlines()
+# A part of the package, which is loaded as its code is.
+_LINES = (get_data("trimtab.pulsar", "keys.txt") or b"").decode("utf-8").splitlines()
 #: Key → what is known of it, in the order of the settings page.
 KEYS: Mapping[str, Key] = {
     key.name: key for key in (_key(line) for line in _LINES if line and not line.startswith("#"))
