@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.pulsar.keys import KEYS, Kind, Value
@@ -122,7 +123,13 @@ def settings_of(kind: type[Settings], conf: Mapping[str, str], release: str) -> 
         SettingError: a value cannot be read.
     """
     read = Reader(conf, release)
-    return kind(**{each.name: each.metadata["read"](read) for each in fields(kind)})
+    readings = _readings(kind)
+    return kind(**{name: value(read) for name, value in readings})
+
+
+@cache
+def _readings(kind: type[DataclassInstance]) -> tuple[tuple[str, Callable[[Reader], Any]], ...]:
+    return tuple((each.name, each.metadata["read"]) for each in fields(kind))
 
 
 def by(read: Callable[[Reader], Reading]) -> Reading:
