@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from trimtab.diagnose.cure import Change, many
+from trimtab.diagnose.cure import Change
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import USELESS, Verdict
+from trimtab.diagnose.wording import many, rows, worded, wording
 
 _CHANGES_MAX = 5
 _CURES = sorted(
-    (entry.cure for entry in FINDINGS.values() if entry.cure is not None),
-    key=lambda cure: cure.rank,
+    ((code, entry.cure) for code, entry in FINDINGS.items() if entry.cure is not None),
+    key=lambda cure: rows()[cure[0]]["cure"]["rank"],
 )
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
 
 
 def headline(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
     """Return two sentences: what the balancer did, and what it was worth."""
-    moves = [move for logged in night.rounds for move in logged.moves]
+    moves = night.moves()
     if not moves:
         return _nothing(night)
     active = sum(bool(logged.moves) for logged in night.rounds)
@@ -58,8 +60,7 @@ def _luck(night: Night, verdicts: Mapping[str, Verdict]) -> str:
         and move.draw.is_fallback
         and (move.draw.count or 2) > 1
         and not verdicts[move.id].is_useless
-        for logged in night.rounds
-        for move in logged.moves
+        for move in night.moves()
     )
     if not lucky:
         return ""
@@ -68,17 +69,22 @@ def _luck(night: Night, verdicts: Mapping[str, Verdict]) -> str:
 
 
 def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]) -> list[Change]:
-    """Return at most five changes, most moves concerned first.
-
-    Args:
-        night: what happened.
-        findings: the causes found.
-        places: setting → file:line where it is written.
-    """
+    """Return at most five changes, most moves concerned first; `places`: setting → file:line."""
+    by_code: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_code[finding.code].append(finding)
     proposed = [
-        proposal
-        for cure in _CURES
-        if (proposal := cure.propose(night, findings, places)) is not None
+        (proposal.concerned, _change(f"{code}.{proposal.variant}", proposal.values, places))
+        for code, cure in _CURES
+        if (proposal := cure(night, by_code)) is not None
     ]
     proposed.sort(key=lambda entry: -entry[0])
     return [change for _, change in proposed[:_CHANGES_MAX]]
+
+
+def _change(name: str, values: Mapping[str, Any], places: Mapping[str, str]) -> Change:
+    texts = wording(name)
+    known = {"setting": texts.get("setting", ""), **values}
+    title, why, effect = (worded(texts, each, known) for each in ("title", "why", "effect"))
+    place = places.get(known["setting"], "not set: the default")
+    return Change(title, why, effect, texts.get("evidence", place), texts["confidence"])

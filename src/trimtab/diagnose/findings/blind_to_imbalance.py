@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trimtab.diagnose.broker_loads import percent, points
-from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Decisions, Finding, Night
 from trimtab.pulsar.model import Reason
 
@@ -18,6 +16,9 @@ _WIDE = 0.25
 _ROUNDS = 10
 #: Reasons that come after all others: the broker was to be relieved, and nothing could go.
 _LAST = (Reason.LOW_THROUGHPUT, Reason.SOLE_BUNDLE, Reason.NO_BUNDLES)
+
+#: Shedders of which it is said what they compare.
+_COMPARED = frozenset({"ThresholdShedder", "UniformLoadShedder", "OverloadShedder", "AvgShedder"})
 
 
 def blind_to_imbalance(night: Night) -> list[Finding]:
@@ -70,22 +71,20 @@ def _finding(night: Night, first: int, end: int) -> Finding:
     start, stop = int(decisions.offsets[widest]), int(decisions.offsets[widest + 1])
     hot, cool = (start + int(pick(decisions.usage[start:stop])) for pick in (np.argmax, np.argmin))
     is_weak = bool(decisions.throughput[hot] < decisions.throughput[cool])
-    why, advice = _why(night, _decisive(reasons), decisions.scores[hot], widest, is_weak)
     usage, spread = float(decisions.usage[hot]), _spread(decisions, widest)
     return Finding(
-        code="blind-to-imbalance",
-        severity="medium" if usage >= 0.5 else "low",
-        time=decisions.times[first],
-        round=max(decisions.numbers[: first + 1]),
-        title=f"{points(spread)} between brokers, and nothing moved for {end - first} rounds",
-        text=(
-            f"At the widest {decisions.brokers[hot]} stood at {percent(usage)} and "
-            f"{decisions.brokers[cool]} at {percent(float(decisions.usage[cool]))}. {why}"
-        ),
-        better=f"move load from {decisions.brokers[hot]} to {decisions.brokers[cool]}",
-        advice=advice,
+        f"blind-to-imbalance.{_why(night, _decisive(reasons), is_weak)}",
+        "medium" if usage >= 0.5 else "low",
+        decisions.times[first],
+        max(decisions.numbers[: first + 1]),
         brokers=(decisions.brokers[hot], decisions.brokers[cool]),
         numbers={"rounds": end - first, "spread": spread, "reasons": dict(reasons)},
+        values={
+            "usage": usage,
+            "least": float(decisions.usage[cool]),
+            "score": float(decisions.scores[hot]),
+            "bar": (decisions.averages[widest] or 0.0) + night.threshold,
+        },
     )
 
 
@@ -95,48 +94,12 @@ def _decisive(reasons: Counter[str]) -> str:
     return (last or reasons).most_common(1)[0][0]
 
 
-def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) -> tuple[str, str]:
-    """Return why the hottest broker was left alone, and what to change."""
+def _why(night: Night, reason: str, is_weak: bool) -> str:
+    """Return the wording of why the hottest broker was left alone, and of what to change."""
     if reason == Reason.HIT_COUNT:
-        return (
-            "The pairs were far enough apart, but not for enough rounds in a row.",
-            "Lower loadBalancerAvgShedderHitCountLowThreshold or …HitCountHighThreshold.",
-        )
-    if reason == Reason.LOW_THROUGHPUT and is_weak:
-        return (
-            "It carries less than the coolest, so there is less than nothing to move.",
-            "Look at heterogeneous-brokers and zero-traffic-contradiction: the host is weak, or "
-            "something else loads it.",
-        )
+        return "hit-count"
     if reason == Reason.LOW_THROUGHPUT:
-        return (
-            "It carries too little: what would have moved was below the floor.",
-            "Lower loadBalancerBundleUnloadMinThroughputThreshold (ThresholdShedder), or "
-            "minUnloadMessage and minUnloadMessageThroughput.",
-        )
+        return "weak" if is_weak else "low-throughput"
     if reason in (Reason.SOLE_BUNDLE, Reason.NO_BUNDLES):
-        return "It had no bundle that could go.", "Split its bundles."
-    if night.shedder == "ThresholdShedder":
-        bar = night.decisions.averages[widest] + night.threshold
-        return (
-            f"Its score was {percent(float(score))} and the bar {percent(bar)}: nobody passed it.",
-            "Set lowerBoundarySheddingEnabled = true for brokers that stay idle, or lower "
-            "loadBalancerBrokerThresholdShedderPercentage.",
-        )
-    settings = {
-        "UniformLoadShedder": "It compares traffic, and traffic was even enough.",
-        "OverloadShedder": "Nobody passed loadBalancerBrokerOverloadedThresholdPercentage.",
-        "AvgShedder": "The pairs were closer than loadBalancerAvgShedderLowThreshold.",
-    }
-    return (
-        settings.get(night.shedder, "The strategy saw nobody to relieve."),
-        "Lower the threshold, or use a strategy that compares usage (AvgShedder).",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=blind_to_imbalance,
-    rank=10,
-    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
-    words=None,
-)
+        return "no-bundles"
+    return night.shedder if night.shedder in _COMPARED else "other"
