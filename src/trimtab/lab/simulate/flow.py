@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,23 +32,21 @@ class Flow:
     work: Floats
 
 
-@dataclass(slots=True)
 class Flows:
     """Puts the traffic on its brokers."""
 
-    cluster: Cluster
-    traffic: Wanted
-    background: Others
-    parameters: Parameters
-    #: Ticks a step of traffic.
-    step_ticks: int = field(init=False)
-    _bins: Ints = field(default_factory=lambda: np.empty((0, 0), np.int64))
-    _version: int = -1
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, cluster: Cluster, traffic: Wanted, background: Others, parameters: Parameters
+    ) -> None:
         """Divide steps into ticks."""
-        ticks = self.parameters.physics.traffic_step_s / self.parameters.measuring.tick_s
-        self.step_ticks = max(1, round(ticks))
+        self.cluster, self.traffic = cluster, traffic
+        self.background, self.parameters = background, parameters
+        #: Ticks a step of traffic.
+        self.step_ticks = max(
+            1, round(parameters.physics.traffic_step_s / parameters.measuring.tick_s)
+        )
+        self._bins: Ints = np.empty((0, 0), np.int64)
+        self._version = -1
 
     def rows(self, first: int, last: int, back: int) -> Rows:
         """Return the traffic of the ticks from `first` up to `last`, and of some before."""

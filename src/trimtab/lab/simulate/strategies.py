@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any
 
 from trimtab.lab.simulate.balancer import Balancer
@@ -20,7 +19,6 @@ from trimtab.pulsar.place import PlacerEntry, placer
 from trimtab.pulsar.shed import ShedderEntry, shedder
 
 
-@dataclass(slots=True)
 class Strategies:
     """A shedder and a placer; a class that is both has one memory.
 
@@ -29,18 +27,10 @@ class Strategies:
         SettingError: a setting cannot be read.
     """
 
-    balancer: Balancer
-    shedder: ShedderEntry[Any, Any] | None = field(init=False)
-    placer: PlacerEntry[Any, Any] = field(init=False)
-    _shedder_settings: Any = field(init=False)
-    _placer_settings: Any = field(init=False)
-    _shedder_memory: Any = field(init=False)
-    _placer_memory: Any = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, balancer: Balancer) -> None:
         """Make the strategy objects."""
-        balancer = self.balancer
-        self.shedder = None
+        self.balancer = balancer
+        self.shedder: ShedderEntry[Any, Any] | None = None
         if balancer.shedder is not None:
             self.shedder = shedder(balancer.shedder, balancer.release)
             if self.shedder is None:
@@ -49,24 +39,18 @@ class Strategies:
         entry = placer(balancer.placer, balancer.release)
         if entry is None:
             raise LookupError(f"{balancer.placer} is not in {balancer.release}")
-        self.placer = entry
+        self.placer: PlacerEntry[Any, Any] = entry
         self._placer_settings = entry.settings(balancer.conf, balancer.release)
+        #: Shedder and placer are one class, and so one object.
+        self.is_one = balancer.shedder == balancer.placer
+        #: One of them asks for the averages of all bundles.
+        self.needs_averages = "AvgShedder" in (balancer.shedder, balancer.placer)
         self.reset()
-
-    @property
-    def is_one(self) -> bool:
-        """Return whether shedder and placer are one class, and so one object."""
-        return self.balancer.shedder == self.balancer.placer
-
-    @property
-    def needs_averages(self) -> bool:
-        """Return whether one of them asks for the averages of all bundles."""
-        return "AvgShedder" in (self.balancer.shedder, self.balancer.placer)
 
     def reset(self) -> None:
         """Remember nothing, as in a broker that has just become leader."""
-        self._placer_memory = self.placer.memory
-        self._shedder_memory = None if self.shedder is None else self.shedder.memory
+        self._placer_memory: Any = self.placer.memory
+        self._shedder_memory: Any = None if self.shedder is None else self.shedder.memory
 
     def forget(self, active: Collection[str]) -> None:
         """Hear which brokers are there."""
