@@ -20,7 +20,7 @@ from trimtab.lab.reconstruct.splits import cut, splits
 from trimtab.lab.reconstruct.usage import Carried, Used, used, work_of
 from trimtab.lab.simulate.course import Course, Moved
 from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Physics
-from trimtab.lab.simulate.recorded_surroundings import (
+from trimtab.lab.simulate.surroundings import (
     Begin,
     RecordedOthers,
     RecordedSurroundings,

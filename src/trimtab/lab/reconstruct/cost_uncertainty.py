@@ -17,7 +17,7 @@ from trimtab.lab.reconstruct.costs import BLOCK_WINDOWS, WINDOWS_MIN, solved
 from trimtab.lab.reconstruct.host_windows import by_broker
 from trimtab.lab.reconstruct.usage import Carried, left_over, work_of
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.recorded_surroundings import RecordedOthers, RecordedSurroundings
+from trimtab.lab.simulate.surroundings import RecordedOthers, RecordedSurroundings
 from trimtab.pulsar.model import Floats, Ints
 
 
