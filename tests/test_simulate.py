@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Load reports → when each broker's windows close."""
+"""Load reports → when each broker's windows close; and the ticks of what is rebuilt."""
 
 from __future__ import annotations
 
@@ -13,6 +13,25 @@ from trimtab.pulsar.model import Flags, Floats
 _STEP_S = 0.5
 # Times are stored to a microsecond, and phases are computed from them, s.
 _ROUNDING_S = 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Ticks of one length, from a moment on."""
+
+    #: s from 1970.
+    from_s: float
+    tick_s: float
+    n_ticks: int
+
+    @property
+    def end_s(self) -> Floats:
+        """Return when each tick ends, (n_ticks,) s from 1970."""
+        return self.from_s + self.tick_s * np.arange(1, self.n_ticks + 1, dtype=np.float64)
+
+    def ended(self, time_s: float) -> int:
+        """Return how many ticks have ended about some time; below 0 before the beginning."""
+        return round((time_s - self.from_s) / self.tick_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,9 @@ import numpy as np
 
 from trimtab.files.errors import TrimtabError
 from trimtab.lab.reconstruct.assumptions import Inference, untold
-from trimtab.lab.reconstruct.clocks import Life, lives
+from trimtab.lab.reconstruct.clocks import Grid, Life, lives
 from trimtab.lab.reconstruct.events import events, session_s
 from trimtab.lab.reconstruct.evidence import Evidence, Reports
-from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits

@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trimtab.lab.reconstruct.clocks import Life
+from trimtab.lab.reconstruct.clocks import Grid, Life
 from trimtab.lab.reconstruct.costs import Fit, fitted
-from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.host_windows import HostWindows
 from trimtab.pulsar.model import Floats
 

@@ -7,8 +7,8 @@ from itertools import islice
 
 import numpy as np
 
+from trimtab.lab.simulate.scenario_checks import member_changes
 from trimtab.lab.simulate.scenario_keys import every_of
-from trimtab.lab.simulate.scenario_members import member_changes
 from trimtab.lab.simulate.scenario_tables import (
     Background,
     Capacity,

@@ -6,8 +6,7 @@ import numpy as np
 
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.cluster import Cluster
-from trimtab.lab.simulate.flow import Flows
-from trimtab.lab.simulate.forecast import Forecast
+from trimtab.lab.simulate.flow import Flows, Forecast
 from trimtab.lab.simulate.leader import Leader
 from trimtab.lab.simulate.leader_protocol import LeaderProtocol
 from trimtab.lab.simulate.noise import generator
