@@ -48,13 +48,7 @@ class Life:
 
 
 def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
-    """Return the lives of all brokers, with the phases of the windows in each.
-
-    Args:
-        reports: of all brokers.
-        host_s: length of a host's window.
-        stats_s: length of a window of bundles.
-    """
+    """Return the lives of all brokers, with the phases of the windows in each."""
     parts = []
     for broker in np.unique(reports.broker).tolist():
         mine = reports.broker == broker

@@ -76,10 +76,7 @@ class Rebuilt:
 def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
     """Return the cluster rebuilt, from the first window of bundles up to the last report.
 
-    Args:
-        evidence: by a recording.
-        measured: how brokers measure.
-        seed: of what chance brings when it is simulated; nothing told depends on it.
+    The seed is of what chance brings when it is simulated; nothing told depends on it.
 
     Raises:
         NothingToSimulateError: there are no reports of bundles.

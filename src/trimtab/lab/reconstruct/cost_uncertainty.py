@@ -54,11 +54,6 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
 
     Blocks of a broker's windows are drawn with replacement, and fitted as the whole was.
 
-    Args:
-        rebuilt: the recorded cluster.
-        count: how many.
-        seed: of what is drawn.
-
     Properties:
         The same arguments give the same costs; more of them begin with the same ones.
         Where there are too few windows for a fit, all are the fitted costs.

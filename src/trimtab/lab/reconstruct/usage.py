@@ -64,12 +64,6 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
     What the traffic of a window does not explain was used by something else in that
     window, and will be whoever owns the bundles: a broker that carries what it carried
     uses what it used.
-
-    Args:
-        windows: of hosts, with what they used.
-        carried: by the brokers.
-        lives: of the brokers.
-        grid: ticks.
     """
     is_inside = (windows.from_s >= grid.from_s) & (windows.to_s <= grid.end_s[-1])
     rows = np.flatnonzero(is_inside).tolist()

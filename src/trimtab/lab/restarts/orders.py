@@ -92,14 +92,7 @@ def foretold(
     balancer: Balancer,
     seeds: Sequence[int],
 ) -> RestartForecast:
-    """Return what a simulation of a rolling restart comes to.
-
-    Args:
-        now: the cluster as it stands.
-        order: in which brokers are restarted.
-        timing: how they are restarted.
-        balancer: who sheds and who places meanwhile.
-        seeds: of the noise around the traffic; at least one.
+    """Return what a simulation of a rolling restart comes to, over at least one seed.
 
     Raises:
         LookupError: a strategy is not in the release.

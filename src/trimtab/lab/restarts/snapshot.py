@@ -46,13 +46,9 @@ class ClusterNow:
 
 
 def standing_world(now: ClusterNow, events: tuple[Event, ...], end_s: float, seed: int) -> World:
-    """Return a world in which a cluster goes on as it stands.
+    """Return a world in which a cluster goes on as it stands, but for events.
 
-    Args:
-        now: the cluster.
-        events: what happens to it; brokers are positions in the order of their ids.
-        end_s: how long it is simulated.
-        seed: of the noise that traffic has around what it is now.
+    Brokers are positions in the order of their ids; the seed is of noise around the traffic.
 
     Properties:
         Without noise each broker stands where it stood: what its bundles cost is scaled to

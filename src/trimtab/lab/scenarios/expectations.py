@@ -46,11 +46,6 @@ def measure(trajectory: Trajectory) -> Measure:
 def expected_numbers(scenario: Scenario, balancer: Balancer, run: Run) -> dict[str, float]:
     """Return the numbers by which a run can be judged later.
 
-    Args:
-        scenario: what expects.
-        balancer: whose strategies they are.
-        run: of this scenario, under this balancer.
-
     Returns:
         The outcomes that expectations name, each between its two times, and the rounds of
         shedding there; empty if nothing is expected of these strategies.
@@ -80,14 +75,7 @@ def judged(
 ) -> tuple[Verdict, ...]:
     """Return verdicts on what a scenario expects of two strategies, by their runs' numbers.
 
-    Args:
-        scenario: what expects.
-        shedder: simple name of Pulsar's class, or None.
-        placer: simple name of Pulsar's class.
-        runs: `expected_numbers` of each seed; None of a run that failed or was cut.
-
-    Returns:
-        A verdict on each expectation that is about these strategies, in order.
+    There are `expected_numbers` of each seed; None of a run that failed or was cut.
 
     Properties:
         The same verdicts as those on the runs themselves.

@@ -33,11 +33,7 @@ class Ahead:
     def put(self, bundle: int, broker: int, place: int, rates: tuple[float, float]) -> None:
         """Give a bundle to a broker; one that is on its way already goes there instead.
 
-        Args:
-            bundle: its position.
-            broker: its position in the cluster.
-            place: its position among those that the leader knows.
-            rates: long-term averages of the bundle, messages/s in and out.
+        Its place is the position among the brokers that the leader knows.
         """
         count = len(self._at)
         at = self._at.setdefault(bundle, count)

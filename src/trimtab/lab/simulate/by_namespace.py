@@ -44,12 +44,7 @@ class ByNamespace:
         self._counts = {}
 
     def take_out(self, bundle: int, owner: int) -> None:
-        """Leave a bundle out, of which something is about to change.
-
-        Args:
-            bundle: its position.
-            owner: who owns it as far as its report is concerned.
-        """
+        """Leave a bundle out, of which something is about to change; its report is its owner's."""
         self._add(bundle, owner, -1)
 
     def put_in(self, bundle: int, owner: int) -> None:

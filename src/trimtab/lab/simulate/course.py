@@ -58,12 +58,7 @@ def rounds_of_course(simulation: Simulation, course: Course, until_s: float) -> 
     """Yield, at each round of a recorded course, what the leader would have done.
 
     The leader decides and remembers, but nothing is unloaded; who is looked up gets the
-    owner that he got.
-
-    Args:
-        simulation: of which no time has passed yet.
-        course: what happened.
-        until_s: when the simulation is let go; `run.going_on` may take over then.
+    owner that he got.  At `until_s` the simulation is let go; `run.going_on` may take over.
     """
     begin(simulation, course.elected_s, course.leader)
     entries = heapq.merge(

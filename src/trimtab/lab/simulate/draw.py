@@ -29,10 +29,6 @@ def drawn(scenario: Scenario, seed: int) -> World:
     Machines, bundles, owners and what happens are drawn from streams of their own, so a
     change of one table of a scenario leaves what is drawn for the others as it was.
 
-    Args:
-        scenario: checked.
-        seed: 0 and up.
-
     Returns:
         The world; bundles in the order of the file.  `[traffic]` and `[start]` hold for
         the traffic as it is on average, without noise, waves and events.

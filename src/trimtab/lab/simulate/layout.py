@@ -23,11 +23,7 @@ class Layout:
     def add(self, name: str, row: int, number: int, values: Floats) -> None:
         """Add the averages of a bundle that has been met; the load must have averages.
 
-        Args:
-            name: of the bundle.
-            row: of its averages, where those of a bundle stand that nobody knows.
-            number: which object it is.
-            values: (11,) what is in it.
+        Its row is where those of a bundle stand that nobody knows.
         """
         averages = self.load.bundle_data
         assert averages is not None

@@ -195,11 +195,7 @@ class Leader:
         return tuple(self.cluster.machines.names[i] for i in self.order.tolist())
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
-        """Return what it knows.
-
-        Args:
-            unloaded_before_s: bundles unloaded at this time or later are left alone.
-        """
+        """Return what it knows; bundles unloaded at this time or later are left alone."""
         can_go = self.bundles.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
         load = self.load_for_placement()
         return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))

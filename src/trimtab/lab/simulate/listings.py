@@ -170,11 +170,7 @@ class Listings:
 def first_writes(writes: Writes, clock: int, is_fresh: bool, n_brokers: int) -> Ints:
     """Return in which recomputation each broker's first write of a kind counts, 0 for none.
 
-    Args:
-        writes: in order of time; each is one recomputation.
-        clock: recomputations before them.
-        is_fresh: the writes with bundle stats of this stretch, or those before.
-        n_brokers: number of brokers.
+    Each write is a recomputation; fresh are those with bundle stats of this stretch.
 
     Returns:
         (n_brokers + 1,), the last stands for nobody.

@@ -24,13 +24,7 @@ class Noise:
     """
 
     def __init__(self, random: np.random.Generator, size: int, kept: float) -> None:
-        """Begin in the long run's state.
-
-        Args:
-            random: what is drawn from.
-            size: values a row.
-            kept: what is left of a value after one row.
-        """
+        """Begin in the long run's state; of each value of a row `kept` is left in the next."""
         self.random, self.size, self.kept = random, size, kept
         #: The last row.
         self._now: NDArray[np.float32] = random.standard_normal(size, dtype=np.float32)

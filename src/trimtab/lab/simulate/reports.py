@@ -122,13 +122,7 @@ class Reports:
         self._write(who, np.array([tick - 1]))
 
     def stretch(self, measured: Measured, reports: Flags, end: int) -> Writes:
-        """Take what was measured in a stretch, and write where it is time.
-
-        Args:
-            measured: by the brokers.
-            reports: (n_brokers,) whether each measures and writes.
-            end: the tick after the last.
-        """
+        """Take what was measured in a stretch up to tick `end`, and write where it is time."""
         sampled, counted = measured.sampled, measured.counted
         late = self.written + self.gate.ticks_max + 1
         due = np.full((3, reports.size), _NEVER)

@@ -64,10 +64,7 @@ def passing(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]:
 def begin(simulation: Simulation, elected_s: float, leader: int = -1) -> None:
     """Enter what is due from the beginning.
 
-    Args:
-        simulation: of which no time has passed yet.
-        elected_s: s at which the leader is taken to be elected; may be below 0.
-        leader: who leads; -1 for the first broker that is there.
+    The leader, -1 for the first broker that is there, may have been elected before 0 s.
     """
     world = simulation.world
     for event in simulation.world.events:

@@ -45,10 +45,6 @@ class ScenarioError(TrimtabError, ValueError):
 def scenario(source: str | Mapping[str, Any], origin: str) -> Scenario:
     """Return the scenario that a text or a table describes.
 
-    Args:
-        source: the text of a file in TOML, or what was made of it.
-        origin: its name, for errors.
-
     Raises:
         ScenarioError: it is not TOML; a key is missing, misspelt or takes something else;
             or what it says cannot be, such as a broker that leaves and is not there.

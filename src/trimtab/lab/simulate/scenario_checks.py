@@ -31,10 +31,6 @@ NONE = "none"
 def checked(scenario: Scenario, document: Field) -> Scenario:
     """Return a scenario that can be.
 
-    Args:
-        scenario: what was read.
-        document: the whole of it, for the paths of errors.
-
     Raises:
         FieldError: something that is named does not exist, or a time does not fit.
     """

@@ -50,19 +50,10 @@ class Verdict:
 def verdicts(
     scenario: Scenario, shedder: str | None, placer: str, runs: Sequence[Measure]
 ) -> tuple[Verdict, ...]:
-    """Return verdicts on what a scenario expects of two strategies.
+    """Return verdicts, in order, on what a scenario expects of two strategies.
 
     Nothing holds for want of cases: an expectation is not met without runs, without rounds
     in its time, by a run that was cut short, or by an outcome that is not a number.
-
-    Args:
-        scenario: what expects.
-        shedder: simple name of Pulsar's class, or None.
-        placer: simple name of Pulsar's class.
-        runs: one of each seed.
-
-    Returns:
-        A verdict on each expectation that is about these strategies, in order.
     """
     return tuple(
         _verdict(scenario, expectation, shedder, runs)
