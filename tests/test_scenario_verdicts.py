@@ -11,13 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimtab.lab.outcomes import outcomes, trajectory
-from trimtab.lab.scenarios.expectations import expected_numbers, judged, measure
+from trimtab.lab.scenarios.expectations import (
+    Measure,
+    Measured,
+    Verdict,
+    expected_numbers,
+    judged,
+    measure,
+    verdicts,
+)
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.scenario import scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
-from trimtab.lab.simulate.verdicts import Measure, Measured, Verdict, verdicts
 from trimtab.lab.simulate.world import Run
 
 BASE = {

@@ -9,8 +9,7 @@ from typing import Any
 from trimtab.files.version import __version__
 from trimtab.lab.outcomes import Trajectory, measured, trajectory
 from trimtab.lab.outcomes.minimum_moves import Minimum
-from trimtab.lab.scenarios.expectations import measure
-from trimtab.lab.simulate.verdicts import Verdict, verdicts
+from trimtab.lab.scenarios.expectations import Verdict, measure, verdicts
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.fewest_unloads import fewest_unloads
 from trimtab.trials.simulate.question import Experiment

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.lab.simulate.verdicts import Verdict
+from trimtab.lab.scenarios.expectations import Verdict
 from trimtab.trials.simulate.command import tell
 from trimtab.trials.simulate.result import Result, document
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.outcomes.minimum_moves import Minimum
-from trimtab.lab.simulate.verdicts import Verdict
+from trimtab.lab.scenarios.expectations import Verdict
 from trimtab.trials.simulate.result import Result
 
 
