@@ -126,12 +126,6 @@ def test_where_nothing_sheds_no_rounds_are_needed() -> None:
     assert verdict(asked, found(0, n_rounds=0), shedder=None).is_met
 
 
-def test_a_failure_is_what_nobody_knew() -> None:
-    assert verdict({"at_most": 5}, found(9)).is_failure
-    assert not verdict({"at_most": 5, "known": "it is so"}, found(9)).is_failure
-    assert not verdict({"at_most": 5, "known": "it is so"}, found(3)).is_failure
-
-
 # ------------------------------------------------------------------ whom it is about
 
 

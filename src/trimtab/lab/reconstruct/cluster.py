@@ -231,29 +231,24 @@ def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
 def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begin, ...]:
     """Return each life's phases in ticks: a window closes with the tick that ends about then."""
 
-    def phase(time_s: float, length_s: float) -> int:
-        if np.isnan(time_s):
+    def phase(phase_s: float, length_s: float) -> int:
+        if np.isnan(phase_s):
             return -1
+        # A time of that phase soon after the beginning.
+        time_s = grid.from_s + (phase_s - grid.from_s) % length_s
         return (grid.ended(time_s) - 1) % max(1, round(length_s / grid.tick_s))
 
     return tuple(
         Begin(
             broker=life.broker,
             tick=grid.ended(life.from_s),
-            host_phase=phase(
-                _near(life.host_phase_s, grid.from_s, measured.host_s), measured.host_s
-            ),
-            stats_phase=phase(
-                _near(life.stats_phase_s, grid.from_s, measured.stats_s), measured.stats_s
+            phases=(
+                phase(life.host_phase_s, measured.host_s),
+                phase(life.stats_phase_s, measured.stats_s),
             ),
         )
         for life in lives
     )
-
-
-def _near(phase_s: float, from_s: float, length_s: float) -> float:
-    """Return a time of that phase soon after the beginning."""
-    return from_s + (phase_s - from_s) % length_s
 
 
 def _parameters(

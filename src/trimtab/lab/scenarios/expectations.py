@@ -53,11 +53,6 @@ class Verdict:
     expected: str
     found: str
 
-    @property
-    def is_failure(self) -> bool:
-        """Return whether it is not met, and the scenario does not know why."""
-        return not self.is_met and not self.expectation.known
-
 
 def verdicts(
     scenario: Scenario, shedder: str | None, placer: str, runs: Sequence[Measure]

@@ -114,9 +114,13 @@ class Begin:
 
     broker: int
     tick: int
-    #: Ticks above a multiple of the window's length; -1 where it is not known.
-    host_phase: int
-    stats_phase: int
+    #: Ticks above a multiple of the windows' lengths, hosts' and bundles'; -1 if not known.
+    phases: tuple[int, int]
+
+    def phases_beside(self, drawn: Ints) -> Ints:
+        """Return both phases, (2,) ticks, drawn ones where they are not known."""
+        known = np.array(self.phases)
+        return np.where(known >= 0, known, drawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +136,7 @@ class RecordedPhases:
         phases = self.drawn.at_begin(lengths)
         for begin in self.begins:
             if begin.tick <= 0:
-                pair = np.array([begin.host_phase, begin.stats_phase])
-                phases[:, begin.broker] = np.where(pair >= 0, pair, phases[:, begin.broker])
+                phases[:, begin.broker] = begin.phases_beside(phases[:, begin.broker])
         return phases
 
     def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
@@ -142,9 +145,7 @@ class RecordedPhases:
         mine = [begin for begin in self.begins if begin.broker == broker]
         if not mine:
             return drawn
-        nearest = min(mine, key=lambda begin: abs(begin.tick - tick))
-        pair = np.array([nearest.host_phase, nearest.stats_phase])
-        return np.where(pair >= 0, pair, drawn)
+        return min(mine, key=lambda begin: abs(begin.tick - tick)).phases_beside(drawn)
 
 
 #: What clients want of each bundle over time.  Steps before the first that was asked for are
