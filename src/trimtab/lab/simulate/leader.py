@@ -127,18 +127,18 @@ class Leader:
         if bundle in self.listings.formers:
             # Two reports list it, perhaps, and are walked in another order from now on.
             self._layout = self._shown = None
-        self.by_namespace.take_out(bundle, source)
+        self.by_namespace.add(bundle, source, -1)
         self.listings.move(bundle, source, target)
-        self.by_namespace.put_in(bundle, target)
+        self.by_namespace.add(bundle, target, 1)
 
     def preallocate(self, bundle: int, broker: int) -> None:
         """Give a bundle to a broker that does not report it yet."""
         self.meet(bundle)
         owner, long = int(self.cluster.owner[bundle]), self.averages.long
         rates = float(long.rate_in[bundle]), float(long.rate_out[bundle])
-        self.by_namespace.take_out(bundle, owner)
+        self.by_namespace.add(bundle, owner, -1)
         self.ahead.put(bundle, broker, int(self._place[broker]), rates)
-        self.by_namespace.put_in(bundle, owner)
+        self.by_namespace.add(bundle, owner, 1)
         self._shown = None
 
     def meet(self, bundle: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from trimtab.files.fields import Field, FieldError, expected_name, shown
 from trimtab.lab.simulate.scenario_keys import every_of
@@ -297,18 +298,7 @@ def _check_expectation(scenario: Scenario, expectation: Expectation, where: Fiel
 
 def _ranges(positions: Iterable[int]) -> str:
     """Return positions written shortly: 0 to 4, 7."""
-    return ", ".join(
-        f"{first} to {last}" if first < last else f"{first}" for first, last in _runs(positions)
-    )
-
-
-def _runs(positions: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = -2
-    for position in sorted(positions):
-        if position != last + 1:
-            if first >= 0:
-                yield first, last
-            first = position
-        last = position
-    if first >= 0:
-        yield first, last
+    # Within a range, a position less its number among all is the same.
+    ranges = groupby(enumerate(sorted(positions)), key=lambda pair: pair[1] - pair[0])
+    ends = ([position for _, position in pairs] for _, pairs in ranges)
+    return ", ".join(f"{r[0]} to {r[-1]}" if len(r) > 1 else f"{r[0]}" for r in ends)

@@ -17,8 +17,8 @@ from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.surroundings import Lengths, Meet, drawn_surroundings
-from trimtab.lab.simulate.timetable import Round, Timetable
-from trimtab.lab.simulate.truth import LastMinute, last_minute
+from trimtab.lab.simulate.timetable import Timetable
+from trimtab.lab.simulate.truth import LastMinute
 from trimtab.lab.simulate.windows import Counted, Windows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.leader import load_data
@@ -113,10 +113,6 @@ class Simulation:
         while self.tick < until:
             self._stretch(min(until, self.tick + longest))
 
-    def is_round(self, due: Round) -> bool:
-        """Return whether a round is to be: of the leader that there is now."""
-        return due.term == self.term
-
     def truth(self) -> LastMinute:
         """Return the last minute, with bundles where they are now or are on their way to."""
         if self._truth is None:
@@ -128,7 +124,7 @@ class Simulation:
             weights = np.bincount(step, minlength=len(rows.work)) / ticks.size
             background = self._background[-count:].mean(axis=0)
             physics = self.parameters.physics
-            self._truth = last_minute(self.cluster, rows, weights, background, physics)
+            self._truth = LastMinute(self.cluster, rows, weights, background, physics)
         return self._truth
 
     def _stretch(self, end: int) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from trimtab.lab.simulate.machines import Background
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.traffic import Rows, Splits, Traffic
+from trimtab.lab.simulate.traffic import Rows, Splits, Traffic, traffic_rows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.model import Floats, Ints
 
@@ -74,11 +74,8 @@ class RecordedTraffic:
     def rows(self, first: int, last: int) -> Rows:
         """Return the steps from `first` up to `last`, which is not among them."""
         steps = slice(first, last)
-        rate_in, rate_out, work = self.rate_in[steps], self.rate_out[steps], self.work[steps]
-        size = self.message_bytes[steps]
-        into, out = rate_in * size, rate_out * size
-        everything = into.sum(axis=1) + out.sum(axis=1)
-        return Rows(first, rate_in, rate_out, into, out, work, everything, work.sum(axis=1))
+        arrays = (self.rate_in, self.rate_out, self.work, self.message_bytes)
+        return traffic_rows(first, *(array[steps] for array in arrays))
 
     def sizes(self, step: int, usual: Floats) -> Floats:
         """Return bytes a message in a step, (n_bundles,)."""

@@ -49,6 +49,13 @@ class Rows:
         return Rows(first, *(array[at] for array in self.arrays()))
 
 
+def traffic_rows(first: int, rate_in: Floats, rate_out: Floats, work: Floats, size: Floats) -> Rows:
+    """Return steps of traffic by rates, work and bytes a message."""
+    into, out = rate_in * size, rate_out * size
+    everything = into.sum(axis=1) + out.sum(axis=1)
+    return Rows(first, rate_in, rate_out, into, out, work, everything, work.sum(axis=1))
+
+
 @dataclass(frozen=True, slots=True)
 class Splits:
     """Which bundles are parts of others, and from when on."""
@@ -148,10 +155,7 @@ class Traffic:
         for change in self.world.changes:
             _apply(change, time_s, rate_in, rate_out)
         done = work(self._costs, rate_in, rate_out)
-        size = bundles.message_bytes
-        into, out = rate_in * size, rate_out * size
-        everything = into.sum(axis=1) + out.sum(axis=1)
-        return Rows(first, rate_in, rate_out, into, out, done, everything, done.sum(axis=1))
+        return traffic_rows(first, rate_in, rate_out, done, bundles.message_bytes)
 
     def _wave(self, time_s: Floats) -> Floats:
         """Return what the time of day makes of each rate."""
@@ -190,13 +194,6 @@ def _divided(rows: Rows, splits: Splits) -> Rows:
     """Return steps in which each bundle has its part of what the bundle that it came from has."""
     step = (rows.first + np.arange(len(rows.work)))[:, None]
     share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
-    return Rows(
-        first=rows.first,
-        rate_in=rows.rate_in[:, splits.origin] * share,
-        rate_out=rows.rate_out[:, splits.origin] * share,
-        bytes_in=rows.bytes_in[:, splits.origin] * share,
-        bytes_out=rows.bytes_out[:, splits.origin] * share,
-        work=rows.work[:, splits.origin] * share,
-        all_bytes=rows.all_bytes,
-        all_work=rows.all_work,
-    )
+    *of_bundles, all_bytes, all_work = rows.arrays()
+    parts = [array[:, splits.origin] * share for array in of_bundles]
+    return Rows(rows.first, *(*parts, all_bytes, all_work))
