@@ -29,7 +29,7 @@ class ReportingStrategies(Strategies):
 
     def shed(self, load: ClusterLoad) -> Decision:
         """Return the decision of one round."""
-        before = self._shedder_memory
+        before = self._memory[self.balancer.shedder]
         self.leader.is_round = True
         try:
             decision = super().shed(load)

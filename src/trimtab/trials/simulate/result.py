@@ -12,10 +12,9 @@ from trimtab.files.version import __version__
 from trimtab.lab.outcomes import Trajectory, measured, trajectory
 from trimtab.lab.outcomes.balance import BAR_POINTS
 from trimtab.lab.outcomes.minimum_moves import Minimum, Placement, minimum_moves
-from trimtab.lab.scenarios.expectations import measure
+from trimtab.lab.scenarios.expectations import Verdict, measure, verdicts
 from trimtab.lab.simulate.parameters import Physics
 from trimtab.lab.simulate.traffic import Traffic
-from trimtab.lab.simulate.verdicts import Verdict, verdicts
 from trimtab.lab.simulate.world import Kind, Run
 from trimtab.pulsar.model import Floats, Ints
 from trimtab.trials.simulate.question import Experiment
