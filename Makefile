@@ -92,6 +92,10 @@ fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says no
 precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how often it is found (ten minutes)
 	@$(RUN) tools.precision
 
+.PHONY: threads
+threads: $(READY) ## rewrite docs/threads.md: what is provable in users' threads, beside what trimtab says
+	@$(RUN) tools.threads
+
 .PHONY: what-if
 what-if: $(READY) ## rewrite docs/what-if.md: recordings and known nights replayed under every strategy
 	@$(RUN) tools.what_if
