@@ -209,7 +209,7 @@ def test_damaged_lines_are_the_same_in_blocks_and_singly(
         path.write_bytes(content)
         by_blocks.append(parsed(path, source))
     monkeypatch.delitem(SIEVES, source, raising=False)
-    monkeypatch.setattr(Waiting, "tell", lambda *_: False)
+    monkeypatch.setattr(Waiting, "add_load", lambda *_: False)
     for content, (account, tables) in zip(contents, by_blocks, strict=True):
         path.write_bytes(content)
         expected_account, expected = parsed(path, source)

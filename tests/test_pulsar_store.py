@@ -99,7 +99,7 @@ def test_every_write_that_is_waited_for_is_recorded(
     assert [line.get("version") for line in written] == [*range(1, 50), None, 0]
     numbers = [line["report"] and line["report"]["number"] for line in written]
     assert numbers == [*range(1, 50), None, 100]
-    assert (kept.reports, kept.brokers, kept.missed_reports) == (50, 1, 0)
+    assert (kept.reports, kept.brokers, kept.changes.reports_missed) == (50, 1, 0)
 
 
 def test_what_comes_too_fast_is_counted(
@@ -114,8 +114,8 @@ def test_what_comes_too_fast_is_counted(
     kept = watched.close()
 
     # 5 as they stood, and 400 writes of each.
-    assert kept.reports + kept.missed_reports == 5 + 5 * 400
-    assert kept.missed_reports > 0
+    assert kept.reports + kept.changes.reports_missed == 5 + 5 * 400
+    assert kept.changes.reports_missed > 0
     for path in brokers:
         name = path.removeprefix(f"{REPORTS}/")
         versions = [
@@ -147,7 +147,7 @@ def test_owners_are_recorded_and_their_changes_counted(
     kept = watched.close()
 
     # 20 moved, which is to lose an owner and to get one, 21 got their first.
-    assert kept.owner_changes + kept.missed_owner_changes == 20 * 2 + 21
+    assert kept.changes.owners_seen + kept.changes.owners_missed == 20 * 2 + 21
     full, *changes = lines(folder, "store/ownership.jsonl")
     assert full["full"] is True
     owners = dict(full["change"])
@@ -199,7 +199,7 @@ def test_a_server_that_comes_again_is_watched_again(
     wait_for_last(folder, "version", 2)
     kept = watched.close()
 
-    assert (kept.reports, kept.missed_reports) == (3, 0)
+    assert (kept.reports, kept.changes.reports_missed) == (3, 0)
     states = [
         it["said"] for it in lines(folder, "gather.jsonl") if it["event"] == "store connection"
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
+from importlib.resources import files
 from string import Formatter
 from typing import Any
 
@@ -13,7 +13,7 @@ from typing import Any
 @lru_cache
 def rows() -> Mapping[str, dict[str, Any]]:
     """Return findings.toml: code of a finding → all that there is to say of its kind."""
-    return tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8"))
+    return tomllib.loads(files("trimtab.diagnose").joinpath("findings.toml").read_text("utf-8"))
 
 
 def wording(name: str) -> dict[str, Any]:

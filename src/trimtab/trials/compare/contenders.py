@@ -69,15 +69,14 @@ def contenders(scenario: str, strategies: Iterable[Mapping[str, Any]]) -> tuple[
     return tuple(
         Contender(
             scenario=scenario,
-            measures={name: _estimate(**of["median"]) for name, of in each["measures"].items()},
+            measures={name: _estimate(of["median"]) for name, of in each["measures"].items()},
             **{name: each[name] for name in names},
         )
         for each in strategies
     )
 
 
-def _estimate(estimate: Any, low: Any, high: Any, count: int) -> Estimate:  # noqa: ANN401
+def _estimate(document: Mapping[str, float | str | None]) -> Estimate:
     """Return an interval of a document, in which an infinite number is text."""
-    del count
-    numbers = (None if value is None else float(value) for value in (estimate, low, high))
-    return Estimate(*numbers)
+    numbers = (document[name] for name in ("estimate", "low", "high"))
+    return Estimate(*(None if number is None else float(number) for number in numbers))
