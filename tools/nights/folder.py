@@ -79,6 +79,8 @@ def _toml(night: Night) -> str:
 def _logs(night: Night, folder: Path) -> None:
     by_broker: defaultdict[str, list[Line]] = defaultdict(list)
     for line in night.cluster.log.lines:
+        if not night.keeps_elections and "lead" in line.text.lower():
+            continue
         if night.from_ms <= line.time_ms <= night.to_ms and line.density <= night.density:
             by_broker[line.broker].append(line)
     leaders = {night.cluster.brokers[term.leader].name for term in night.terms}

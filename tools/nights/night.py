@@ -152,7 +152,10 @@ class Night:
         """Make the cluster, and give every bundle its first owner."""
         self.conf = {**self._base_conf(), **self.conf}
         names = [name for i in range(self.namespaces) for name in self._ranges(i)]
+        count = len(names)
+        names += self._cascade(names[self.split_row])
         traffic = drawn_traffic(self.rng, names, self.spread)
+        traffic.rate[count:] = 0.0
         cluster_brokers = self._brokers()
         traffic.rate *= self.bytes_each * len(cluster_brokers) / len(names)
         traffic.rate /= traffic.size * (1 + traffic.fan_out)
@@ -182,6 +185,23 @@ class Night:
             f"{tenant}/ns-{namespace}/0x{low:08x}_0x{high:08x}"
             for low, high in zip(edges, edges[1:], strict=False)
         ]
+
+    def _cascade(self, first: str) -> list[str]:
+        """Return the halves that a cascade of splits will make, and note who is split."""
+        waiting = [first]
+        for _ in range(self.splits):
+            parent = waiting.pop(0)
+            namespace, _, ends = parent.rpartition("/")
+            low, high = (int(end, 16) for end in ends.split("_"))
+            middle = (low + high) // 2
+            halves = (
+                f"{namespace}/0x{low:08x}_0x{middle:08x}",
+                f"{namespace}/0x{middle:08x}_0x{high:08x}",
+            )
+            self.parents.append(parent)
+            self.halves.append(halves)
+            waiting += halves
+        return [name for halves in self.halves for name in halves]
 
     def _brokers(self) -> dict[str, Broker]:
         style = int(self.rng.integers(3))
@@ -219,9 +239,10 @@ class Night:
         traffic.cost = np.full(len(traffic.names), capacity.sum() / traffic.rate.sum())
         room = capacity.copy()
         count = np.zeros(len(there))
-        most = -(-len(traffic.names) // len(there))
-        self.first: dict[str, list[int]] = {broker.id: [] for broker in there}
-        for i in np.argsort(-traffic.rate, kind="stable").tolist():
+        owned = np.flatnonzero(traffic.rate > 0)
+        most = -(-owned.size // len(there))
+        self.first = {broker.id: [] for broker in there}
+        for i in owned[np.argsort(-traffic.rate[owned], kind="stable")].tolist():
             free = np.where(count < most, room, -np.inf)
             taker = int(np.argmax(free))
             room[taker] -= traffic.cost[i] * traffic.rate[i]
@@ -263,6 +284,13 @@ class Night:
 
     #: Number of the broker that leads first.
     leader: int = 0
+    #: The lines of elections were kept.
+    keeps_elections: bool = True
+    #: Splits of a cascade that begins with one bundle: who is split, and into what.
+    splits: int = 0
+    split_row: int = 0
+    parents: list[str] = field(default_factory=list)
+    halves: list[tuple[str, str]] = field(default_factory=list)
 
     @property
     def leader_id(self) -> str:
