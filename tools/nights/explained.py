@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import trimtab
 from tools.nights.families import FAMILIES, played
@@ -33,7 +35,9 @@ def one(family: str, seed: int, keep: Path | None = None) -> Result:
 def _judged(night: Night, folder: Path) -> Result:
     write_night(night, folder / "recording")
     explained = trimtab.explain(folder / "recording", output=folder / "explained")
-    findings = [_finding(it, night) for it in explained.document["findings"]]
+    moments = {it["id"]: _ms(it["time"]) for it in explained.document["unloads"]}
+    moments |= {it["round"]: _ms(it["end"]) for it in explained.document["round_list"]}
+    findings = [_finding(it, night, moments) for it in explained.document["findings"]]
     by_code, notes = verdicts(night.truths, findings, night.from_ms)
     headline = str(explained.headline)
     said = re.search(r"(\d+|one|no|a) bundles? (?:was|were) moved", headline, re.IGNORECASE)
@@ -56,20 +60,21 @@ def _count(word: str) -> int:
     return {"one": 1, "a": 1, "no": 0}[word.lower()] if not word.isdigit() else int(word)
 
 
-def _finding(row: dict[str, object], night: Night) -> Finding:
-    begin = _ms(str(row["time"]))
-    end = begin
-    brokers = frozenset(map(str, row["brokers"]))  # type: ignore[call-overload]
-    bundles = frozenset(map(str, row["bundles"]))  # type: ignore[call-overload]
+def _finding(row: dict[str, Any], night: Night, moments: Mapping[str | int, int]) -> Finding:
+    """Return a finding, with the time of all moves and rounds that it names."""
+    begin = _ms(row["time"])
+    rounds = row["numbers"].get("rounds", [])
+    inside = [*row["unloads"], *(rounds if isinstance(rounds, list) else [])]
+    end = max([begin, *(moments[it] for it in inside if it in moments)])
     names = {broker.name: broker.id for broker in night.cluster.brokers.values()}
     return Finding(
-        code=str(row["code"]),
-        severity=str(row["severity"]),
-        brokers=frozenset(names.get(b, b) for b in brokers),
-        bundles=bundles,
+        code=row["code"],
+        severity=row["severity"],
+        brokers=frozenset(names.get(b, b) for b in row["brokers"]),
+        bundles=frozenset(row["bundles"]),
         begin_ms=begin,
         end_ms=end,
-        title=str(row["title"]),
+        title=row["title"],
     )
 
 

@@ -16,7 +16,21 @@ from tools.nights.truth import Truth
 #: A finding is right if it names a broker or a bundle of a truth within three minutes of it.
 _NEAR_MS = 180_000
 _Z = 1.959963984540054
-#: Pages of the same thing under two names.
+#: A finding of these is about a move, and must name its bundle.
+_OF_MOVES = frozenset(
+    {
+        "random-placement",
+        "ping-pong",
+        "even-distribution-override",
+        "same-broker",
+        "lost-destination",
+        "empty-bundle-moved",
+        "jitter-chasing",
+        "vanished-bundle",
+        "unload-failed",
+    }
+)
+#: A finding of these may name the namespace alone.
 _NO_PLACE = frozenset({"split-storm", "split-refused"})
 
 #: Words of a page's title by which a headline would name its cause.
@@ -161,6 +175,8 @@ def _is_about(finding: Finding, truth: Truth) -> bool:
     is_near = (
         finding.begin_ms <= truth.end_ms + _NEAR_MS and finding.end_ms >= truth.begin_ms - _NEAR_MS
     )
+    if finding.code in _OF_MOVES and not finding.bundles & truth.bundles:
+        return False
     names = finding.brokers | finding.bundles
     meant = truth.brokers | truth.bundles
     is_there = bool(names & meant) or not meant or not names

@@ -184,7 +184,7 @@ class Term:
             self.place_memory = self.shed_memory
         for level, text in round_lines(self, played, before):
             write = cluster.log.warn if level == "WARN" else cluster.log.balancer
-            write(now + 1, self.name, self.shedder_name, text)
+            write(now, self.name, self.shedder_name, text)
         by_source: dict[str, list[str]] = {}
         for unload in decision.unloads:
             by_source.setdefault(unload.source, []).append(unload.bundle)

@@ -268,10 +268,10 @@ class Night:
                 lambda broker=broker: cluster.start(broker),  # type: ignore[misc]
             )
         self.elect(self.leader_id, 1.2 + self.leader * 0.7)
-        for broker in starting:
-            self._take_all(broker, 4 + len(starting) * 0.8)
         for plan in self.plans:
             plan()
+        for broker in starting:
+            self._take_all(broker, 4 + len(starting) * 0.8)
         cluster.run(self.minute(self.minutes))
 
     def _take_all(self, broker: str, second: float) -> None:

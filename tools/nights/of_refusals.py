@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -59,6 +59,7 @@ def grace_starvation(night: Night) -> Iterator[Truth]:
             elif move.taker is not None:
                 earlier.add(move.taker)
     grace = night.cluster.setting("loadBalancerSheddingGracePeriodMinutes", 30) * _MINUTE_MS
+    starved: defaultdict[str, list[tuple[int, bool]]] = defaultdict(list)
     for played in rounds_of(night):
         for i, reason in enumerate(played.decision.reasons if played.decision else ()):
             broker = played.load.brokers[i]
@@ -66,12 +67,18 @@ def grace_starvation(night: Night) -> Iterator[Truth]:
                 continue
             lately = [t for t in arrivals[broker] if 0 <= played.time_ms - t <= grace]
             if lately or broker in earlier:
-                yield at(
-                    "grace-starvation",
-                    (played.time_ms, played.time_ms),
-                    broker,
-                    is_open=not lately or not night.has_store,
-                )
+                starved[broker].append((played.time_ms, bool(lately) and night.has_store))
+    yield from _one_each("grace-starvation", starved)
+
+
+def _one_each(
+    code: str, rounds: Mapping[str, list[tuple[int, bool]]], bundles: Iterable[str] = ()
+) -> Iterator[Truth]:
+    """Yield a broker's rounds as one truth, which is certain if one of them is."""
+    for broker, times in rounds.items():
+        certain = [time_ms for time_ms, is_certain in times if is_certain]
+        span = (times[0][0], times[-1][0])
+        yield at(code, span, broker, bundles, is_open=not certain)
 
 
 def stale_report(night: Night) -> Iterator[Truth]:
@@ -97,6 +104,7 @@ def memory_as_load(night: Night) -> Iterator[Truth]:
     """
     if night.shedder not in {THRESHOLD, OVERLOAD}:
         return
+    shed: defaultdict[str, list[tuple[int, bool]]] = defaultdict(list)
     weights = night.cluster.weights if night.shedder == THRESHOLD else night.cluster.gate
     for played in rounds_of(night):
         for i, reason in enumerate(played.decision.reasons if played.decision else ()):
@@ -105,26 +113,19 @@ def memory_as_load(night: Night) -> Iterator[Truth]:
             if reason is Reason.OVERLOADED and report is not None:
                 weighed = report.percent() * weights
                 if int(np.argmax(weighed)) in {1, 2}:
-                    yield at(
-                        "memory-as-load",
-                        (played.time_ms, played.time_ms),
-                        broker,
-                        is_open=not night.prints_resources or night.form == REPORTS,
-                    )
+                    is_known = night.prints_resources and night.form != REPORTS
+                    shed[broker].append((played.time_ms, is_known))
+    yield from _one_each("memory-as-load", shed)
 
 
 def skipped_bundles(night: Night) -> Iterator[Truth]:
-    """Yield each round in which chosen bundles were skipped, with a line that says so."""
+    """Yield each broker of which chosen bundles were skipped, with a line that says so."""
+    skipped: defaultdict[str, list[tuple[int, bool]]] = defaultdict(list)
     for played in rounds_of(night):
         for move in played.moves:
             if move.refusal in {"none", "same"}:
-                yield at(
-                    "skipped-bundles",
-                    (move.time_ms, move.time_ms),
-                    move.source,
-                    move.bundle,
-                    is_open=night.form == REPORTS,
-                )
+                skipped[move.source].append((move.time_ms, night.form != REPORTS))
+    yield from _one_each("skipped-bundles", skipped)
 
 
 def unload_failed(night: Night) -> Iterator[Truth]:

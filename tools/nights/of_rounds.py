@@ -233,13 +233,17 @@ def sole_bundle(night: Night) -> Iterator[Truth]:
     """Yield each broker with the warning that its only bundle overloads it."""
     if night.shedder not in {THRESHOLD, OVERLOAD} or night.form == REPORTS:
         return
+    warned: dict[str, tuple[int, int, list[str]]] = {}
     for played in rounds_of(night):
         for i, reason in enumerate(played.decision.reasons if played.decision else ()):
             if reason is Reason.SOLE_BUNDLE:
                 broker = played.load.brokers[i]
                 rows = np.flatnonzero(played.load.bundle_broker == i)
                 names = [played.load.bundles[row] for row in rows.tolist()]
-                yield at("sole-bundle", (played.time_ms, played.time_ms), broker, names)
+                first = warned.get(broker, (played.time_ms, 0, []))[0]
+                warned[broker] = (first, played.time_ms, names)
+    for broker, (begin, end, names) in warned.items():
+        yield at("sole-bundle", (begin, end), broker, names)
 
 
 def even_distribution_override(night: Night) -> Iterator[Truth]:

@@ -61,7 +61,8 @@ def over_unloading(night: Night) -> None:
     night.setting(loadBalancerBrokerThresholdShedderPercentage=8)
     night.level = float(night.rng.uniform(22, 30))
     begin = float(night.rng.uniform(3, 6))
-    lasts = float(night.rng.uniform(5, 8))
+    lasts = float(night.rng.uniform(6, 9))
+    night.brokers = max(night.brokers, 4)
     steps(night, [(begin, float(night.rng.uniform(2.6, 3.2))), (begin + lasts, 1.0)], of_broker(night, 1))
 
 
@@ -117,12 +118,13 @@ def ping_pong(night: Night) -> None:
 
 
 def heavy(night: Night, number: int, share: float) -> None:
-    """Let the first bundle of a broker carry a share of what a broker carries on the mean."""
+    """Let the first bundle of a broker carry so many times a broker's even share."""
 
     def plan() -> None:
         traffic = night.cluster.traffic
         row = night.first[night.ids[number]][0]
-        traffic.rate[row] = share * traffic.rate.sum() / len(night.ids)
+        rest = float(traffic.rate.sum() - traffic.rate[row])
+        traffic.rate[row] = share * rest / (len(night.ids) - share)
         traffic.topics[row] = 6
 
     night.plans.append(plan)
@@ -311,12 +313,21 @@ def wrong_extreme(night: Night) -> None:
     night.brokers = max(night.brokers, 6)
     night.bytes_each = 100e6
 
+    night.level = 22.0
+
     def plan() -> None:
         traffic = night.cluster.traffic
+        begin = night.minute(float(night.rng.uniform(4, 8)))
+        grown = np.ones(len(traffic.names))
         for i, broker in enumerate(night.ids):
             rows = night.first[broker]
-            traffic.size[rows] *= (0.25, 1.0, 3.0)[i % 3]
-            traffic.rate[rows] *= (2.6, 1.3, 0.5)[i % 3] * float(night.rng.uniform(0.7, 1.5))
+            traffic.size[rows] *= (0.9, 1.0, 1.15)[i % 3]
+            grown[rows] = (3.0, 1.4, 1.0)[i % 3] * float(night.rng.uniform(0.9, 1.1))
+
+        def shape(second: float, rate: Floats) -> Floats:
+            return rate * grown if second >= begin else rate
+
+        traffic.shapes.append(shape)
 
     night.plans.append(plan)
 

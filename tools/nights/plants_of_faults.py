@@ -262,9 +262,12 @@ def zero_traffic_contradiction(night: Night) -> None:
 
 def bad_nic_limit(night: Night) -> None:
     """Plant a network card that reports a tenth of what it can do, or nothing."""
-    threshold_pair(night)
-    limit = 0.0 if night.seed % 3 == 0 else 1e5
+    if night.seed % 3:
+        night.pair(UNIFORM)
+    else:
+        threshold_pair(night)
     night.bytes_each = float(night.rng.uniform(60e6, 250e6))
+    limit = night.bytes_each * 8 / 1000 * 0.5 if night.seed % 3 else 0.0
 
     def plan() -> None:
         bad = night.ids[1]
