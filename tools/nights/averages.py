@@ -91,7 +91,9 @@ class Maps:
             bundle_count=np.array([len(report.names) for report in reports], np.int64),
             bundles=tuple(name for name, _ in pairs),
             bundle_broker=np.array([broker for _, broker in pairs], np.int64),
-            bundle_traffic=lambda: BundleTraffic(short[:, 0], short[:, 1], short[:, 2], short[:, 3]),
+            bundle_traffic=lambda: BundleTraffic(
+                short[:, 0], short[:, 1], short[:, 2], short[:, 3]
+            ),
             bundle_is_sheddable=np.array([name not in recent for name, _ in pairs], np.bool_),
             long_rate_in=long_in,
             long_rate_out=long_out,

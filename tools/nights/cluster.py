@@ -175,7 +175,12 @@ class Cluster:
         return freed
 
     def _every(
-        self, broker: Broker, period_s: float, born: int, first_s: float, act: Callable[[Broker], None]
+        self,
+        broker: Broker,
+        period_s: float,
+        born: int,
+        first_s: float,
+        act: Callable[[Broker], None],
     ) -> None:
         def again() -> None:
             if not broker.is_up or broker.started_ms != born:
@@ -204,7 +209,10 @@ class Cluster:
         """Let a broker become the owner of a bundle, as its first client is sent there."""
         broker = self.brokers[broker_id]
         self.log.broker(
-            self.now_ms - 9, broker.name, "OwnershipCache", f"Trying to acquire ownership of {bundle}"
+            self.now_ms - 9,
+            broker.name,
+            "OwnershipCache",
+            f"Trying to acquire ownership of {bundle}",
         )
         broker.owned[self.at[bundle]] = self.second
         self.owners.append(Owned(self.now_ms, bundle, broker_id))
@@ -255,7 +263,9 @@ class Cluster:
             broker.heap = float(self.rng.uniform(0.2, 0.35))
         cpu, inward, outward = broker.host
         usage = np.array([cpu, np.floor(broker.heap * 4096), 512.0, inward, outward])
-        limit = np.array([100.0 * broker.cores, 4096.0, 8192.0, broker.nic_kbit_s, broker.nic_kbit_s])
+        limit = np.array(
+            [100.0 * broker.cores, 4096.0, 8192.0, broker.nic_kbit_s, broker.nic_kbit_s]
+        )
         report = Report(
             broker=broker.id,
             updated_ms=updated_ms,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,6 +17,8 @@ from tools.nights.folder import write_night
 from tools.nights.judge import Finding, Result, named, verdicts
 from tools.nights.night import Night
 from tools.nights.of_rounds import done, rounds_of
+
+_GRAVITY = {"high": 0, "medium": 1, "low": 2}
 
 
 def one(family: str, seed: int, keep: Path | None = None) -> Result:
@@ -32,14 +36,33 @@ def one(family: str, seed: int, keep: Path | None = None) -> Result:
         return _judged(night, Path(folder) / f"{family}-{seed}")
 
 
-def _judged(night: Night, folder: Path) -> Result:
+def _document(night: Night, folder: Path) -> dict[str, Any]:
+    """Return what was found, by an earlier run if that explained the same recording."""
+    kept = folder / "explained" / "findings.json"
+    before = _digest(folder / "recording") if kept.exists() else None
     write_night(night, folder / "recording")
-    explained = trimtab.explain(folder / "recording", output=folder / "explained")
-    moments = {it["id"]: _ms(it["time"]) for it in explained.document["unloads"]}
-    moments |= {it["round"]: _ms(it["end"]) for it in explained.document["round_list"]}
-    findings = [_finding(it, night, moments) for it in explained.document["findings"]]
+    if before == _digest(folder / "recording"):
+        return dict(json.loads(kept.read_text("utf-8")))
+    trimtab.explain(folder / "recording", output=folder / "explained")
+    return dict(json.loads(kept.read_text("utf-8")))
+
+
+def _digest(folder: Path) -> str:
+    digest = sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        digest.update(str(path.relative_to(folder)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _judged(night: Night, folder: Path) -> Result:
+    document = _document(night, folder)
+    moments = {it["id"]: _ms(it["time"]) for it in document["unloads"]}
+    moments |= {it["round"]: _ms(it["end"]) for it in document["round_list"]}
+    findings = [_finding(it, night, moments) for it in document["findings"]]
     by_code, notes = verdicts(night.truths, findings, night.from_ms)
-    headline = str(explained.headline)
+    headline = " ".join(filter(None, document["headline"].values()))
+    gravest = min(document["findings"], key=lambda it: _GRAVITY[it["severity"]], default=None)
     said = re.search(r"(\d+|one|no|a) bundles? (?:was|were) moved", headline, re.IGNORECASE)
     code = FAMILIES[night.family].code
     return Result(
@@ -48,7 +71,7 @@ def _judged(night: Night, folder: Path) -> Result:
         code=code,
         verdicts=by_code,
         headline=headline,
-        gravest=explained.gravest.code if explained.gravest else None,
+        gravest=gravest and gravest["code"],
         is_named=code is not None and named(code, headline),
         moves=sum(len(done(it)) for it in rounds_of(night)),
         moves_said=_count(said[1]) if said else None,
@@ -62,7 +85,8 @@ def _count(word: str) -> int:
 
 def _finding(row: dict[str, Any], night: Night, moments: Mapping[str | int, int]) -> Finding:
     """Return a finding, with the time of all moves and rounds that it names."""
-    begin = _ms(row["time"])
+    # What was so when the recording began is timed by a report from before it.
+    begin = max(_ms(row["time"]), night.from_ms)
     rounds = row["numbers"].get("rounds", [])
     inside = [*row["unloads"], *(rounds if isinstance(rounds, list) else [])]
     end = max([begin, *(moments[it] for it in inside if it in moments)])

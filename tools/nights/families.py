@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tools.nights import of_refusals, of_reports, of_rounds, plants, plants_of_faults
+from tools.nights import (
+    of_refusals,
+    of_reports,
+    of_rounds,
+    plants,
+    plants_of_faults,
+    plants_of_reports,
+    plants_of_splits,
+)
 from tools.nights.night import (
     AVG,
     LEAST_RATE,
@@ -75,11 +83,11 @@ _LOAD = (
     plants.cold_cpu,
     plants.one_pair_per_round,
     plants.wrong_extreme,
-    plants.throughput_floor,
-    plants.grace_starvation,
-    plants.stale_report,
-    plants.chatty_reports,
-    plants.memory_as_load,
+    plants_of_reports.throughput_floor,
+    plants_of_reports.grace_starvation,
+    plants_of_reports.stale_report,
+    plants_of_reports.chatty_reports,
+    plants_of_reports.memory_as_load,
 )
 _FAULTS = (
     plants_of_faults.same_broker,
@@ -96,8 +104,8 @@ _FAULTS = (
     plants_of_faults.zero_traffic_contradiction,
     plants_of_faults.bad_nic_limit,
     plants_of_faults.wrong_manager,
-    plants_of_faults.split_refused,
-    plants_of_faults.split_storm,
+    plants_of_splits.split_refused,
+    plants_of_splits.split_storm,
 )
 
 #: Name → family, in the order in which they are run.
@@ -125,7 +133,7 @@ FAMILIES: Mapping[str, Family] = {
         "unload-failed", _mixed(plants_of_faults.lost_destination, plants_of_faults.unload_failed)
     ),
     "mixed-splits-and-nic": Family(
-        "split-refused", _mixed(plants_of_faults.bad_nic_limit, plants_of_faults.split_refused)
+        "split-refused", _mixed(plants_of_faults.bad_nic_limit, plants_of_splits.split_refused)
     ),
     "mixed-zero-and-change": Family(
         "usage-zero", _mixed(plants_of_faults.leader_change, plants_of_faults.usage_zero)

@@ -36,22 +36,22 @@ _NO_PLACE = frozenset({"split-storm", "split-refused"})
 #: Words of a page's title by which a headline would name its cause.
 _WORDS: Mapping[str, str] = {
     "random-placement": r"by lot|at random|random|drawn",
-    "over-placement": r"more than it could|several at once|hot spot|given more|crowded|over-?placed",
+    "over-placement": r"more than it could|several at once|hot spot|given more|was hot or became",
     "over-unloading": r"load had already gone|already gone|already below|below the bar",
     "ping-pong": r"back and forth|moved back|ping-pong|returned|came back|to and fro",
     "cold-history": r"smoothed|caught up|lag|history",
     "score-disagreement": r"disagree|different clusters|scores",
     "sole-bundle": r"single bundle|only bundle|sole bundle|one bundle",
     "even-distribution-override": r"filter|even(ly)? distribut|fewest bundles|only candidate",
-    "same-broker": r"took it again|same broker|back to (the|its) (same|source|old)|old broker|itself",
+    "same-broker": r"took it again|same broker|back to (the|its) (same|source|old)|old broker",
     "blind-to-imbalance": r"apart|imbalance|nothing was done|moved nothing|out of balance",
     "heterogeneous-brokers": r"differ in strength|strength|weak|unequal|heterogeneous",
-    "lost-destination": r"another broker than|third broker|elsewhere|did not arrive|went to another",
+    "lost-destination": r"another broker than|third broker|elsewhere|went to another",
     "empty-bundle-moved": r"without (any )?traffic|empty|idle bundle|carried nothing",
     "giant-bundle": r"one bundle|giant|more than a broker|half as much|alone carr",
     "emptied-broker": r"emptied|nearly all|all of its bundles|left idle|lost all",
     "jitter-chasing": r"peak|jitter|passing",
-    "no-headroom": r"all brokers (were|are) hot|more brokers|headroom|too few brokers|brokers are missing",
+    "no-headroom": r"all .*brokers (were|are) hot|more brokers|headroom|too few brokers",
     "cold-cpu": r"not measured itself|just started|first report|unmeasured",
     "bad-nic-limit": r"network|NIC|Mbit|Gbit|speed",
     "wrong-manager": r"load manager",
@@ -73,7 +73,7 @@ _WORDS: Mapping[str, str] = {
     "split-refused": r"split",
     "split-storm": r"split",
     "usage-zero": r"no usage|usage (was|of) (zero|0)|cannot be measured|reported (nothing|zero|0)",
-    "zero-traffic-contradiction": r"carries nothing|without traffic|no traffic|something else|carried nothing",
+    "zero-traffic-contradiction": r"carries nothing|without traffic|no traffic|something else",
     "frozen-record": r"stands? still|stood still|frozen|did not change",
 }
 
@@ -268,11 +268,18 @@ def table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _row(name: str, it: Counts) -> str:
     recall = f"{it.recalled / it.planted:.3f}" if it.planted else "–"
     precision = f"{it.precise / it.found:.3f}" if it.found else "–"
-    return (
-        f"| {name} | {it.planted} | {recall} | {interval(it.recalled, it.planted)} | {it.found} |"
-        f" {precision} | {interval(it.precise, it.found)} | {it.places - it.missed} of {it.places} |"
-        f" {it.wrong} of {it.right + it.wrong} |"
+    cells = (
+        name,
+        it.planted,
+        recall,
+        interval(it.recalled, it.planted),
+        it.found,
+        precision,
+        interval(it.precise, it.found),
+        f"{it.places - it.missed} of {it.places}",
+        f"{it.wrong} of {it.right + it.wrong}",
     )
+    return f"| {' | '.join(map(str, cells))} |"
 
 
 def read(path: Path) -> list[dict[str, Any]]:

@@ -142,7 +142,9 @@ class Term:
             return
         if len(cluster.maps.reports) <= 1:
             cluster.log.balancer(
-                now, self.name, "ModularLoadManagerImpl",
+                now,
+                self.name,
+                "ModularLoadManagerImpl",
                 "Only 1 broker available: no load shedding will be performed",
             )
             cluster.after(interval, self._round)
@@ -169,7 +171,7 @@ class Term:
         settings = self._shed.settings(cluster.conf, cluster.release)
         played = Round(now, self.leader, load, None, usage_of(cluster, load), dict(self.recent))
         self.rounds.append(played)
-        if cluster.log and self.breaks(cluster.second):
+        if self.breaks(cluster.second):
             self._broken(played)
             return
         before = self.shed_memory
@@ -199,7 +201,10 @@ class Term:
     def _broken(self, played: Round) -> None:
         played.end_ms = self.cluster.now_ms
         self.cluster.log.warn(
-            self.cluster.now_ms, self.name, "LoadSheddingTask", "Error during the load shedding"
+            self.cluster.now_ms,
+            self.name,
+            "LoadSheddingTask",
+            "Error during the load shedding"
             "\njava.lang.IllegalArgumentException: Comparison method violates its general contract!"
             "\n\tat java.base/java.util.TimSort.mergeHi(TimSort.java:903) ~[?:?]",
         )
@@ -225,7 +230,9 @@ class Term:
             write(cluster.now_ms, self.name, "ModularLoadManagerImpl", text)
             return
         cluster.log.balancer(
-            cluster.now_ms + 1, self.name, "ModularLoadManagerImpl",
+            cluster.now_ms + 1,
+            self.name,
+            "ModularLoadManagerImpl",
             unload_line(self.shedder_name, bundle, source, placed.broker),
         )
         took = self.takes_s(bundle)
@@ -249,7 +256,9 @@ class Term:
         cluster = self.cluster
         move.refusal = "failed"
         cluster.log.warn(
-            cluster.now_ms, self.name, "ModularLoadManagerImpl",
+            cluster.now_ms,
+            self.name,
+            "ModularLoadManagerImpl",
             f"Error when trying to perform load shedding on {move.bundle} for broker {move.source}"
             f"\n{why}\n\tat org.apache.pulsar.client.admin.internal.BaseResource"
             ".getApiException(BaseResource.java:291) ~[pulsar-client-admin.jar:?]",
@@ -264,12 +273,16 @@ class Term:
         log(now, name, "OwnedBundle", f"Disabling ownership: {bundle}")
         for topic in range(topics):
             cluster.log.other(
-                now + 1, name, "BrokerService",
+                now + 1,
+                name,
+                "BrokerService",
                 f"[persistent://{bundle.rpartition('/')[0]}/t-{topic}] Unloading topic",
             )
         done = now + round(took_s * 1000)
         log(
-            done, name, "OwnedBundle",
+            done,
+            name,
+            "OwnedBundle",
             f"Unloading {bundle} namespace-bundle with {topics} topics completed in"
             f" {float(done - now)} ms",
         )
@@ -291,7 +304,9 @@ class Term:
             least = min(counts.values())
             candidates = [b for b in free if counts[b] == least]
         cluster.log.balancer(
-            cluster.now_ms, self.name, "ModularLoadManagerImpl",
+            cluster.now_ms,
+            self.name,
+            "ModularLoadManagerImpl",
             f"{len(candidates)} brokers being considered for assignment of {bundle}",
         )
         if not candidates:
@@ -311,9 +326,7 @@ class Term:
     def _is_weighted(self) -> bool:
         return int(self.cluster.release.partition(".")[0]) >= 4
 
-    def _asked(
-        self, load: ClusterLoad, bundle: str, candidates: list[str], evened: int
-    ) -> Placed:
+    def _asked(self, load: ClusterLoad, bundle: str, candidates: list[str], evened: int) -> Placed:
         cluster = self.cluster
         walked = hash_map_order(candidates, self._table)
         positions = np.array([load.brokers.index(b) for b in walked], np.int64)

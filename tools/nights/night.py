@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -183,7 +184,7 @@ class Night:
         edges = np.linspace(0, 0xFFFFFFFF, count + 1).astype(np.int64).tolist()
         return [
             f"{tenant}/ns-{namespace}/0x{low:08x}_0x{high:08x}"
-            for low, high in zip(edges, edges[1:], strict=False)
+            for low, high in itertools.pairwise(edges)
         ]
 
     def _cascade(self, first: str) -> list[str]:
@@ -210,7 +211,9 @@ class Night:
         cores = int(self.rng.choice([4, 8, 16, 32]))
         for i in range(self.brokers):
             name = (f"broker-{i}", f"pulsar-broker-{i}", f"b{i:02d}")[style]
-            host = (f"10.{net}.0.{i + 11}", f"{name}.pulsar.svc.cluster.local", f"{name}.dc1")[style]
+            host = (f"10.{net}.0.{i + 11}", f"{name}.pulsar.svc.cluster.local", f"{name}.dc1")[
+                style
+            ]
             made[f"{host}:8080"] = Broker(
                 id=f"{host}:8080",
                 name=name,
@@ -319,7 +322,10 @@ class Night:
                 f"brokerId={broker}, serviceUrl=http://{broker})",
             )
             cluster.log.election(
-                cluster.now_ms + 5, name, "PulsarService", f"This broker {broker} was elected leader"
+                cluster.now_ms + 5,
+                name,
+                "PulsarService",
+                f"This broker {broker} was elected leader",
             )
             term.begin()
 
@@ -329,7 +335,7 @@ class Night:
     # --- settings
 
     def _base_conf(self) -> dict[str, str]:
-        conf = {
+        return {
             "clusterName": self.family,
             "loadBalancerEnabled": "true",
             "loadManagerClassName": f"{_IMPL}ModularLoadManagerImpl",
@@ -344,7 +350,6 @@ class Night:
             "loadBalancerBundleUnloadMinThroughputThreshold": "0.1",
             "statsUpdateFrequencyInSecs": "60",
         }
-        return conf
 
     def _weights(self) -> Floats:
         old = release_order(self.release) < release_order("3.1.1")

@@ -93,7 +93,10 @@ def stale_report(night: Night) -> Iterator[Truth]:
                 sums.append(float(played.load.throughput_in[i] + played.load.throughput_out[i]))
             if sums[0] == sums[1]:
                 yield at(
-                    "stale-report", (one.time_ms, two.time_ms), source, is_open=night.form == REPORTS
+                    "stale-report",
+                    (one.time_ms, two.time_ms),
+                    source,
+                    is_open=night.form == REPORTS,
                 )
 
 
@@ -148,9 +151,7 @@ def shedding_aborted(night: Night) -> Iterator[Truth]:
         if played.decision is None:
             broken[played.leader].append(played.time_ms)
     for leader, times in broken.items():
-        yield at(
-            "shedding-aborted", (times[0], times[-1]), leader, is_open=night.form == REPORTS
-        )
+        yield at("shedding-aborted", (times[0], times[-1]), leader, is_open=night.form == REPORTS)
 
 
 def slow_round(night: Night) -> Iterator[Truth]:
@@ -223,7 +224,8 @@ def vanished_bundle(night: Night) -> Iterator[Truth]:
                     (move.time_ms, move.time_ms),
                     move.source,
                     move.bundle,
-                    is_open=until - move.time_ms < 12 * _MINUTE_MS or bool(back)
+                    is_open=until - move.time_ms < 12 * _MINUTE_MS
+                    or bool(back)
                     or not night.has_store,
                 )
 
@@ -242,7 +244,7 @@ def heterogeneous_brokers(night: Night) -> Iterator[Truth]:
     if lines and night.form != REPORTS:
         names = {b for b in night.ids for line in lines if b in line.text}
         yield at("heterogeneous-brokers", (lines[0].time_ms, lines[-1].time_ms), names)
-    if UNIFORM != night.shedder and night.placer != "LeastLongTermMessageRate":
+    if night.shedder != UNIFORM and night.placer != "LeastLongTermMessageRate":
         return
     reported = Reported(night.cluster)
     medians = {}
@@ -307,10 +309,10 @@ def cold_cpu(night: Night) -> Iterator[Truth]:
         cold = []
         for i, broker in enumerate(played.load.brokers):
             report = reported.latest(broker, played.time_ms)
-            if report is None or report.usage[0] > 0 or report.updated_ms != report.started_ms:
+            if report is None or report.usage[0] > 0:
                 continue
             later = reported.of(broker, played.time_ms, played.time_ms + 5 * _MINUTE_MS)
-            usages = [reported.usage(w.report) for w in later if w.report is not None]
+            usages = [reported.usage(w.report) for w in later if w.report and w.report.usage[0] > 0]
             if usages:
                 scores[i] = min(usages)
                 cold.append(broker)

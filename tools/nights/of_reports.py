@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -164,7 +165,7 @@ def chatty_reports(night: Night) -> Iterator[Truth]:
         writes = Reported(night.cluster).of(broker, night.from_ms, night.to_ms)
         needless = [
             two.time_ms
-            for one, two in zip(writes, writes[1:], strict=False)
+            for one, two in itertools.pairwise(writes)
             if one.report is not None
             and two.report is not None
             and two.time_ms - one.time_ms <= 45_000
@@ -230,7 +231,7 @@ def no_acting_leader(night: Night) -> Iterator[Truth]:
     """Yield each time longer than two intervals in which the store had no leader."""
     interval = night.cluster.setting("loadBalancerSheddingIntervalMinutes", 1) * _MINUTE_MS
     led = [*night.cluster.led, (night.to_ms, "end")]
-    for (begin, broker), (end, _) in zip(led, led[1:], strict=False):
+    for (begin, broker), (end, _) in itertools.pairwise(led):
         if broker is None and begin >= night.from_ms and end - begin > 2 * interval:
             sure = end - begin > 2.2 * interval and night.has_store
             yield at("no-acting-leader", (begin, end), night.ids, is_open=not sure)

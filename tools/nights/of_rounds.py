@@ -129,7 +129,9 @@ def ping_pong(night: Night) -> Iterator[Truth]:
         for move in done(played):
             assert move.placed is not None
             target = move.placed.broker
-            back = [t for b, t in taken[move.bundle] if b == target and move.time_ms - t <= 2 * grace]
+            back = [
+                t for b, t in taken[move.bundle] if b == target and move.time_ms - t <= 2 * grace
+            ]
             if back:
                 yield at(
                     "ping-pong",
@@ -145,7 +147,7 @@ def cold_history(night: Night) -> Iterator[Truth]:
     """Yield each run of rounds in which a smoothed score was off by more than the threshold.
 
     Scores are known where the leader's whole term can be decided again, or where a line prints
-    that broker's; otherwise it is open.
+    that broker's; otherwise it is open, as are rounds that left no line.
     """
     if night.shedder != THRESHOLD:
         return
@@ -179,6 +181,7 @@ def _off(night: Night, played: Round) -> tuple[list[str], bool]:
     certain = gap > threshold(night) + margin(night)
     printed = np.array([it is Reason.OVERLOADED for it in played.decision.reasons])
     is_known = night.is_replayable or bool((certain & printed).any() and night.has_reports)
+    is_known = is_known and bool(printed.any())
     return names or near, bool(certain.any()) and is_known
 
 
@@ -357,8 +360,10 @@ def wrong_extreme(night: Night) -> Iterator[Truth]:
             mine = reported.latest(source, played.time_ms)
             assert mine is not None
             for other in played.load.brokers:
-                theirs = reported.latest(other, played.time_ms - 10_000)
+                theirs = reported.latest(other, played.time_ms)
                 if other == source or theirs is None:
+                    continue
+                if theirs.updated_ms > played.time_ms - 10_000:
                     continue
                 more = [
                     (theirs.totals[i] + theirs.totals[i + 1])

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from zlib import crc32
 
-
-from tools.nights.logbook import BARE, ROUND_THREAD, Line
 from tools.nights.night import AVG, LEAST_RATE, OVERLOAD, THRESHOLD, UNIFORM, Night
 from tools.nights.plants import of_broker, steps, threshold_pair
 from tools.nights.report import Report
 from tools.nights.truth import at
 
 _SIMPLE = "org.apache.pulsar.broker.loadbalance.impl.SimpleLoadManagerImpl"
-_BALANCE = "org.apache.pulsar.broker.loadbalance."
 
 
 def busy(night: Night) -> None:
@@ -45,7 +43,7 @@ def same_broker(night: Night) -> None:
 
 def hash_of(text: str) -> int:
     """Return a number that is always the same for a text."""
-    return sum(ord(letter) * 31**i for i, letter in enumerate(text)) % 1009
+    return crc32(text.encode()) % 1009
 
 
 def lost_destination(night: Night) -> None:
@@ -159,14 +157,18 @@ def hand_over(night: Night, minute: float, successor: str, gap_s: float = 3.0) -
 def _end(night: Night) -> None:
     cluster = night.cluster
     for term in night.terms:
-        if term.rounds is not None and _has_begun(night, term.leader) and not term.is_over:
+        if _has_begun(night, term.leader) and not term.is_over:
             term.is_over = True
             cluster.log.election(
-                cluster.now_ms, term.name, "LeaderElectionImpl",
+                cluster.now_ms,
+                term.name,
+                "LeaderElectionImpl",
                 "Leadership released for /loadbalance/leader",
             )
             cluster.log.election(
-                cluster.now_ms + 3, term.name, "PulsarService",
+                cluster.now_ms + 3,
+                term.name,
+                "PulsarService",
                 f"This broker {term.leader} is a follower. No leader has been elected yet",
             )
             return
@@ -191,7 +193,9 @@ def two_leaders(night: Night) -> None:
         def follow() -> None:
             old = night.term
             cluster.log.election(
-                cluster.now_ms, old.name, "PulsarService",
+                cluster.now_ms,
+                old.name,
+                "PulsarService",
                 f"This broker {old.leader} is a follower. No leader has been elected yet",
             )
 
@@ -245,7 +249,7 @@ def usage_zero(night: Night) -> None:
 
 def zero_traffic_contradiction(night: Night) -> None:
     """Plant another program on a host whose broker owns nothing."""
-    night.pair(*((THRESHOLD, None), (OVERLOAD, LEAST_RATE), (UNIFORM, None))[night.seed % 3])
+    night.pair(*((THRESHOLD, None), (OVERLOAD, LEAST_RATE), (AVG, None))[night.seed % 3])
     night.brokers = max(night.brokers, 4)
     night.level = 32.0
 
@@ -300,99 +304,6 @@ def wrong_manager(night: Night) -> None:
     night.plans.append(plan)
 
 
-# --- splits
-
-
-def _line(night: Night, minute: float, level: str, logger: str, text: str) -> None:
-    broker = night.cluster.brokers[night.leader_id]
-    logger = _BALANCE + logger
-    line = Line(night.ms(minute), broker.name, level, ROUND_THREAD, logger, text, BARE)
-    night.cluster.log.lines.append(line)
-
-
-def split_refused(night: Night) -> None:
-    """Plant bundles over a limit whose split is refused, minute after minute."""
-    threshold_pair(night)
-    night.setting(loadBalancerAutoBundleSplitEnabled=True)
-
-    def plan() -> None:
-        rng = night.rng
-        names = rng.choice(night.cluster.traffic.names, 2, replace=False).tolist()
-        for name in names:
-            namespace = name.rpartition("/")[0]
-            text = (
-                f"Could not split namespace bundle {name} because namespace {namespace} has too"
-                " many bundles: 128"
-                if night.seed % 2
-                else f"The count of topics on the bundle {name} is less than 2, skip split!"
-            )
-            begin = float(rng.uniform(1, 8))
-            minutes = [begin + 1.02 * i for i in range(int(rng.integers(1, 12)))]
-            for minute in minutes:
-                level = "WARN" if night.seed % 2 else "INFO"
-                _line(night, minute, level, "BundleSplitStrategy", text)
-            span = (night.ms(begin), night.ms(minutes[-1]))
-            is_open = night.form == "reports"
-            night.truths.append(at("split-refused", span, (), name, is_open))
-
-    night.plans.append(plan)
-
-
-def split_storm(night: Night) -> None:
-    """Plant a cascade: a bundle is split, its halves are split again, and so on."""
-    threshold_pair(night)
-    night.setting(loadBalancerAutoBundleSplitEnabled=True)
-    night.splits = int(night.rng.integers(9, 15))
-
-    def plan() -> None:
-        parent = night.cluster.traffic.names[night.split_row]
-        begin = float(night.rng.uniform(3, 6))
-        minute = begin
-        for i in range(night.splits):
-            minute = begin + (i + 1).bit_length() * 2.2 + 0.03 * i
-            split_at(night, i, minute)
-        span = (night.ms(begin), night.ms(minute))
-        names = {name for pair in night.halves for name in pair} | {parent}
-        night.truths.append(at("split-storm", span, (), names, night.form == "reports"))
-
-    night.plans.append(plan)
-
-
-def split_at(night: Night, number: int, minute: float) -> None:
-    """Split a bundle of the cascade: its halves take over its traffic and its owner."""
-    cluster = night.cluster
-    parent = night.parents[number]
-    halves = night.halves[number]
-    limit = "Topics: 9/1000, Sessions: (8+3)/1000, Message Rate: 39837.6/30000 (msgs/s)"
-    _line(
-        night, minute, "INFO", "BundleSplitStrategy",
-        f"The bundle {parent} is considered to be unload. {limit}, Message Throughput:"
-        " 40.41714825665545/100 (MB/s)",
-    )
-    impl = "impl.ModularLoadManagerImpl"
-    text = f"Load-manager splitting bundle {parent} and unloading false"
-    _line(night, minute + 0.001, "INFO", impl, text)
-    text = f"Successfully split namespace bundle {parent}"
-    _line(night, minute + 0.003, "INFO", impl, text)
-
-    def act() -> None:
-        owner = cluster.owner(parent)
-        if owner is None:
-            return
-        rate = cluster.traffic.rate
-        row = cluster.at[parent]
-        for half in halves:
-            rate[cluster.at[half]] = rate[row] / 2
-        cluster.release_bundle(parent)
-        for half in halves:
-            cluster.acquire(half, owner)
-
-    cluster.when(night.minute(minute), act)
-
-
-# --- records
-
-
 def frozen_record(night: Night) -> None:
     """Plant a broker whose record in the store stands still while its load goes on.
 
@@ -411,5 +322,3 @@ def frozen_record(night: Night) -> None:
 
     night.plans.append(plan)
     steps(night, [(8.0, 1.9)], of_broker(night, 1))
-
-

@@ -48,7 +48,8 @@ class Traffic:
 
     def over_minute(self, second: float) -> Floats:
         """Return the same as a mean over the minute that ends there."""
-        return np.mean([self.at(second - look) for look in _LOOKS_S], axis=0)
+        mean: Floats = np.mean([self.at(second - look) for look in _LOOKS_S], axis=0)
+        return mean
 
     def carried(self, rate: Floats) -> Floats:
         """Return (n_bundles, 4): messages/s in and out and bytes/s in and out."""

@@ -74,11 +74,15 @@ def _threshold(term: Term, played: Round, decision: Decision) -> Iterator[tuple[
             continue
         offload = float(decision.offload[i])
         left = float(load.throughput_in[i] + load.throughput_out[i]) - offload
-        yield "INFO", (
-            f"Attempting to shed load on {broker}, which has max resource usage above avgUsage"
-            f"{space}and threshold {java(100 * score)}% > {java(100 * decision.average)}% + "
-            f"{java(100 * threshold)}% -- Offloading at least {java(offload / MEBIBYTE)} MByte/s of"
-            f" traffic, left throughput {java(left / MEBIBYTE)} MByte/s{_resources(term, broker)}"
+        yield (
+            "INFO",
+            (
+                f"Attempting to shed load on {broker}, which has max resource usage above avgUsage"
+                f"{space}and threshold {java(100 * score)}% > {java(100 * decision.average)}% + "
+                f"{java(100 * threshold)}% -- Offloading at least {java(offload / MEBIBYTE)}"
+                f" MByte/s of traffic, left throughput {java(left / MEBIBYTE)} MByte/s"
+                f"{_resources(term, broker)}"
+            ),
         )
         yield from _odd(term, played, i)
 
@@ -88,9 +92,12 @@ def _odd(term: Term, played: Round, at: int) -> Iterator[tuple[str, str]]:
     broker = played.load.brokers[at]
     names = term.cluster.maps.reports[broker].names
     if len(names) == 1:
-        yield "WARN", (
-            f"HIGH USAGE WARNING : Sole namespace bundle {names[0]} is overloading broker"
-            f" {broker}. No Load Shedding will be done on this broker"
+        yield (
+            "WARN",
+            (
+                f"HIGH USAGE WARNING : Sole namespace bundle {names[0]} is overloading broker"
+                f" {broker}. No Load Shedding will be done on this broker"
+            ),
         )
     elif not names:
         yield "WARN", f"Broker {broker} is overloaded despite having no bundles"
@@ -102,10 +109,14 @@ def _overload(term: Term, played: Round, decision: Decision) -> Iterator[tuple[s
         offload = float(decision.offload[i])
         if np.isnan(offload):
             continue
-        yield "INFO", (
-            f"Attempting to shed load on {broker}, which has resource usage "
-            f"{java(100 * float(decision.scores[i]))}% above threshold {java(bar)}% -- Offloading at"
-            f" least {java(offload / MEBIBYTE)} MByte/s of traffic{_resources(term, broker)}"
+        yield (
+            "INFO",
+            (
+                f"Attempting to shed load on {broker}, which has resource usage "
+                f"{java(100 * float(decision.scores[i]))}% above threshold {java(bar)}% --"
+                f" Offloading at least {java(offload / MEBIBYTE)} MByte/s of traffic"
+                f"{_resources(term, broker)}"
+            ),
         )
         yield from _odd(term, played, i)
 
@@ -151,9 +162,7 @@ def _avg(term: Term, played: Round, decision: Decision, memory: Any) -> Iterator
             pairs.append((hot, cool))
     if release_order(term.cluster.release) >= release_order("4.0.0"):
         yield "INFO", f"sorted broker list:[{', '.join(ranked)}]"
-    yield "INFO", (
-        f"brokerHitCountForHigh:{_printed(high)}, brokerHitCountForLow:{_printed(low)}"
-    )
+    yield "INFO", (f"brokerHitCountForHigh:{_printed(high)}, brokerHitCountForLow:{_printed(low)}")
     share = setting("maxUnloadPercentage", 0.2)
     high_hits = setting("loadBalancerAvgShedderHitCountHighThreshold", 2)
     low_hits = setting("loadBalancerAvgShedderHitCountLowThreshold", 8)
@@ -180,8 +189,9 @@ def _pair(term: Term, played: Round, pair: tuple[str, str], share: float) -> str
         return (
             f"broker:[{hot}] is planning to shed bundles to broker:[{cool}],but the throughput "
             f"{java(by_bytes / MEBIBYTE)} MByte/s is less than minimumThroughputThreshold "
-            f"{java(least_bytes / MEBIBYTE)} MByte/s, and the msgRate {java(by_rate)} rate/s is also"
-            f" less than minimumMsgRateThreshold {java(least_rate)} rate/s, skipping bundle unload."
+            f"{java(least_bytes / MEBIBYTE)} MByte/s, and the msgRate {java(by_rate)} rate/s is"
+            f" also less than minimumMsgRateThreshold {java(least_rate)} rate/s,"
+            " skipping bundle unload."
         )
     return (
         f"broker:[{hot}] is planning to shed bundles to broker:[{cool}]. maxBroker stat:"
