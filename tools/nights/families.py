@@ -10,6 +10,7 @@ from tools.nights import (
     of_reports,
     of_rounds,
     plants,
+    plants_ahead,
     plants_of_faults,
     plants_of_reports,
     plants_of_splits,
@@ -24,6 +25,7 @@ from tools.nights.night import (
     REPORTS,
     THRESHOLD,
     UNIFORM,
+    ZOOKEEPER,
     Night,
     drawn_night,
 )
@@ -121,7 +123,11 @@ FAMILIES: Mapping[str, Family] = {
         if (code := plant.__name__.replace("_", "-"))
     },
     "leader-change-by-store": Family("leader-change", plants_of_faults.leader_change_by_store),
-    "frozen-record": Family("frozen-record", plants_of_faults.frozen_record),
+    "ahead-frozen-record": Family("frozen-record", plants_ahead.frozen_record),
+    "ahead-follower-goes-on": Family("two-leaders", plants_ahead.follower_goes_on),
+    "ahead-giant-by-budget": Family("giant-bundle", plants_ahead.giant_by_budget),
+    "ahead-excess-below-bundle": Family("giant-bundle", plants_ahead.excess_below_bundle),
+    "ahead-cascade-of-six": Family("split-storm", plants_ahead.cascade_of_six),
     "logs-random-placement": _kept("random-placement", plants.random_placement, LOGS),
     "logs-unload-failed": _kept("unload-failed", plants_of_faults.unload_failed, LOGS),
     "logs-sole-bundle": _kept("sole-bundle", plants.sole_bundle, LOGS),
@@ -129,6 +135,13 @@ FAMILIES: Mapping[str, Family] = {
     "reports-no-headroom": _kept("no-headroom", plants.no_headroom, REPORTS),
     "reports-bad-nic-limit": _kept("bad-nic-limit", plants_of_faults.bad_nic_limit, REPORTS),
     "rest-over-placement": _kept("over-placement", plants.over_placement, NO_STORE),
+    "zookeeper-leader-change": _kept(
+        "leader-change", plants_of_faults.leader_change_by_store, ZOOKEEPER
+    ),
+    "zookeeper-cold-history": _kept("cold-history", plants.cold_history, ZOOKEEPER),
+    "zookeeper-lost-destination": _kept(
+        "lost-destination", plants_of_faults.lost_destination, ZOOKEEPER
+    ),
     "mixed-failed-and-lost": Family(
         "unload-failed", _mixed(plants_of_faults.lost_destination, plants_of_faults.unload_failed)
     ),

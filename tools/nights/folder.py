@@ -14,8 +14,9 @@ from zlib import crc32
 import numpy as np
 
 from tools.nights.logbook import Line
-from tools.nights.night import LOGS, NO_REST, NO_STORE, REPORTS, Night
+from tools.nights.night import LOGS, NO_REST, NO_STORE, REPORTS, ZOOKEEPER, Night
 from tools.nights.report import document
+from tools.nights.zookeeper import transaction_log
 
 _PLAIN_THREADS = (
     "pulsar-io-3-1",
@@ -34,11 +35,15 @@ def write_night(night: Night, folder: Path) -> Path:
             _write(folder / "conf" / f"{broker.name}.conf", conf)
     if night.form != REPORTS:
         _logs(night, folder)
-    if night.form not in {LOGS, NO_STORE}:
+    if night.form == ZOOKEEPER:
+        path = folder / "store" / "zookeeper" / "log.1.gz"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.compress(transaction_log(night), mtime=0))
+    elif night.form not in {LOGS, NO_STORE}:
         _lines(folder / "store" / "brokers.jsonl.gz", _records(night))
         _lines(folder / "store" / "leader.jsonl.gz", _leaders(night))
         _lines(folder / "store" / "ownership.jsonl.gz", _owners(night))
-    if night.form not in {LOGS, NO_REST}:
+    if night.form not in {LOGS, NO_REST, ZOOKEEPER}:
         _lines(folder / "load-reports.jsonl.gz", _answers(night))
     if night.cluster.actions:
         _lines(folder / "actions.jsonl", _actions(night))

@@ -26,6 +26,7 @@ _IMPL = "org.apache.pulsar.broker.loadbalance.impl."
 
 #: What was kept of a night.
 WHOLE, NO_REST, NO_STORE, LOGS, REPORTS = "whole", "no-rest", "no-store", "logs", "reports"
+ZOOKEEPER = "zookeeper"
 _FORMS = (WHOLE, WHOLE, WHOLE, NO_REST, NO_REST)
 _RELEASES = ("3.0.7", "3.2.4", "3.3.5", "4.0.0", "4.0.8", "4.0.8")
 _ZONES = ("+0000", "+0000", "+0200", "-0500", "+0800", "+0530")
@@ -98,7 +99,7 @@ class Night:
     @property
     def has_store(self) -> bool:
         """Return whether the store's writes were kept."""
-        return self.form in {WHOLE, NO_REST, REPORTS}
+        return self.form in {WHOLE, NO_REST, REPORTS, ZOOKEEPER}
 
     @property
     def has_reports(self) -> bool:
@@ -108,7 +109,7 @@ class Night:
     @property
     def is_replayable(self) -> bool:
         """Return whether all that the first leader knew was kept: its whole term, and the store."""
-        return self.before_min == 0 and self.form in {WHOLE, NO_REST}
+        return self.before_min == 0 and self.form in {WHOLE, NO_REST, ZOOKEEPER}
 
     @property
     def prints_resources(self) -> bool:

@@ -9,7 +9,6 @@ from zlib import crc32
 from tools.nights.night import AVG, LEAST_RATE, OVERLOAD, THRESHOLD, UNIFORM, Night
 from tools.nights.plants import of_broker, steps, threshold_pair
 from tools.nights.report import Report
-from tools.nights.truth import at
 
 _SIMPLE = "org.apache.pulsar.broker.loadbalance.impl.SimpleLoadManagerImpl"
 
@@ -302,23 +301,3 @@ def wrong_manager(night: Night) -> None:
         )
 
     night.plans.append(plan)
-
-
-def frozen_record(night: Night) -> None:
-    """Plant a broker whose record in the store stands still while its load goes on.
-
-    No page has it yet: the code is the issue's word, and nothing can be found by it so far.
-    """
-    threshold_pair(night)
-    night.form = "whole"
-    night.setting(loadBalancerReportUpdateMaxIntervalMinutes=5)
-    night.level = 30.0
-
-    def plan() -> None:
-        frozen, since = night.ids[1], night.minute(5)
-        night.cluster.mute = lambda broker, second: broker == frozen and second > since
-        span = (night.ms(5), night.to_ms)
-        night.truths.append(at("frozen-record", span, frozen))
-
-    night.plans.append(plan)
-    steps(night, [(8.0, 1.9)], of_broker(night, 1))
