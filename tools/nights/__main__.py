@@ -2,6 +2,7 @@
 
 python -m tools.nights --seeds 1-3 [--family NAME]... [--results FILE] [--keep FOLDER]
 python -m tools.nights --table FILE     print the table of results that were kept
+python -m tools.nights --page FILE      put it into docs/precision.md
 python -m tools.nights --write FOLDER --seeds 1-1 --family NAME     write recordings alone
 """
 
@@ -20,6 +21,9 @@ from tools.nights.families import FAMILIES, played
 from tools.nights.folder import write_night
 from tools.nights.judge import Result, read, table
 
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "precision.md"
+_BEGIN, _END = "<!-- nights -->", "<!-- nights end -->"
+
 
 def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.nights", description=__doc__)
@@ -28,6 +32,7 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--results", type=Path, help="JSONL, appended to")
     parser.add_argument("--keep", type=Path, help="leave recordings and reports there")
     parser.add_argument("--table", type=Path, help="print the table of kept results")
+    parser.add_argument("--page", type=Path, help="put that table into docs/precision.md")
     parser.add_argument("--write", type=Path, help="write recordings there, explain nothing")
     return parser.parse_args(arguments)
 
@@ -35,6 +40,9 @@ def _arguments(arguments: Sequence[str]) -> argparse.Namespace:
 def main(arguments: Sequence[str]) -> int:
     """Do what is asked."""
     options = _arguments(arguments)
+    if options.page:
+        _rewrite(options.page)
+        return 0
     if options.table:
         print(table(read(options.table)), end="")
         return 0
@@ -56,6 +64,18 @@ def main(arguments: Sequence[str]) -> int:
     if rows:
         print(table(rows), end="")
     return 0
+
+
+def _rewrite(results: Path) -> None:
+    """Put the table of results between its marks in the page."""
+    text = _PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(_BEGIN)
+    _, _, after = rest.partition(_END)
+    rows = read(results)
+    seeds = [row["seed"] for row in rows]
+    head = f"{len(rows)} recordings, seeds {min(seeds)} to {max(seeds)}."
+    body = f"{_BEGIN}\n\n{head}\n\n{table(rows)}\n{_END}"
+    _PAGE.write_text(before + body + after, encoding="utf-8")
 
 
 def _print(result: Result) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from tools.nights.truth import Truth
 #: A finding is right if it names a broker or a bundle of a truth within three minutes of it.
 _NEAR_MS = 180_000
 _Z = 1.959963984540054
+#: Names of families of what has no page yet begin so.
+AHEAD = "ahead-"
 #: A finding of these is about a move, and must name its bundle.
 _OF_MOVES = frozenset(
     {
@@ -236,33 +238,49 @@ def interval(hits: int, of: int) -> str:
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return the results as the table and the sentences of a page."""
+    judged = [row for row in rows if not row["family"].startswith(AHEAD)]
     lines = [
         "| cause | there in | recall | 95 % | found in | precision | 95 % | places | wrong |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
-    by_code = counts(rows)
     total = Counts()
-    for code, it in by_code.items():
+    for code, it in sorted(counts(judged).items()):
         lines.append(_row(f"[{code}](findings/{code}.md)", it))
         for name in Counts.__dataclass_fields__:
             setattr(total, name, getattr(total, name) + getattr(it, name))
-    lines.append(_row("all", total))
+    lines += [_row("all", total), "", *_sentences(judged)]
+    ahead = [row for row in rows if row["family"].startswith(AHEAD)]
+    if ahead:
+        lines += ["", "| planted ahead of its page | nights | found in |", "| --- | --- | --- |"]
+    for family in dict.fromkeys(row["family"] for row in ahead):
+        mine = [row["verdicts"].get(row["code"]) for row in ahead if row["family"] == family]
+        found = sum(it is not None and it["planted"] > 0 and not it["missed"] for it in mine)
+        lines.append(f"| {family.removeprefix(AHEAD)} | {len(mine)} | {found} |")
+    return "\n".join(lines) + "\n"
+
+
+def _sentences(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     clean = [row for row in rows if row["code"] is None]
-    silent = [row for row in clean if not any(it["wrong"] for it in row["verdicts"].values())]
+    silent = sum(not any(it["wrong"] for it in row["verdicts"].values()) for row in clean)
     single = [row for row in rows if row["code"] and not row["family"].startswith("mixed")]
     there = [row for row in single if row["verdicts"].get(row["code"], {}).get("planted")]
     head = sum(row["is_named"] for row in there)
     gravest = sum(row["gravest"] == row["code"] for row in there)
     said = [row for row in rows if row["moves_said"] is not None]
     true = sum(row["moves_said"] == row["moves"] for row in said)
-    lines += [
-        "",
-        f"Clean nights without a finding that is wrong: {len(silent)} of {len(clean)}.",
-        f"Nights with one cause whose headline names it: {head} of {len(there)};"
-        f" whose gravest finding is it: {gravest}.",
-        f"Headlines that say how many bundles were moved, and are right: {true} of {len(said)}.",
+    yield f"Clean nights without a finding: {silent} of {len(clean)}."
+    yield (
+        f"Nights made for one cause whose headline names it: {head} of {len(there)};"
+        f" whose gravest finding is it: {gravest}."
+    )
+    again = [
+        sum(max(0, it["right"] - it["planted"]) for it in row["verdicts"].values()) for row in rows
     ]
-    return "\n".join(lines) + "\n"
+    yield (
+        f"Findings about what another finding says already: {sum(again)},"
+        f" in {sum(map(bool, again))} of {len(rows)} nights."
+    )
+    yield f"Headlines that count the moves, and count them right: {true} of {len(said)}."
 
 
 def _row(name: str, it: Counts) -> str:
