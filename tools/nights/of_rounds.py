@@ -13,6 +13,7 @@ import numpy as np
 
 from tools.nights.leader import Move, Round
 from tools.nights.night import LEAST_USED, OVERLOAD, REPORTS, THRESHOLD, UNIFORM, Night
+from tools.nights.report import Report
 from tools.nights.reported import Reported
 from tools.nights.truth import Truth, at
 from trimtab.pulsar.model import Reason
@@ -360,20 +361,23 @@ def wrong_extreme(night: Night) -> Iterator[Truth]:
             mine = reported.latest(source, played.time_ms)
             assert mine is not None
             for other in played.load.brokers:
-                theirs = reported.latest(other, played.time_ms)
-                if other == source or theirs is None:
-                    continue
-                if theirs.updated_ms > played.time_ms - 10_000:
-                    continue
+                # What it had reported ten seconds before may have been overtaken by the round.
                 more = [
-                    (theirs.totals[i] + theirs.totals[i + 1])
-                    / max(mine.totals[i] + mine.totals[i + 1], 1e-9)
-                    for i in (0, 2)
+                    _times_busier(reported.latest(other, time_ms), mine)
+                    for time_ms in (played.time_ms - 10_000, played.time_ms)
                 ]
-                if min(more) > 1.09:
+                if other != source and max(more) > 1.09:
                     yield at(
                         "wrong-extreme",
                         (played.time_ms, played.time_ms),
                         source,
                         is_open=min(more) < 1.11 or not night.has_store,
                     )
+
+
+def _times_busier(other: Report | None, mine: Report) -> float:
+    """Return how many times as busy another broker is, by messages and by bytes at once."""
+    if other is None:
+        return 0.0
+    both = [other.totals[i : i + 2].sum() / max(mine.totals[i : i + 2].sum(), 1e-9) for i in (0, 2)]
+    return float(min(both))
