@@ -20,6 +20,7 @@ from tools.nights.night import (
     LEAST_RATE,
     LEAST_USED,
     LOGS,
+    METRICS,
     NO_STORE,
     OVERLOAD,
     REPORTS,
@@ -45,6 +46,8 @@ def _healthy(shedder: str, placer: str) -> Callable[[Night], None]:
     def plant(night: Night) -> None:
         """Plant nothing: brokers differ by two points, and traffic hardly varies."""
         night.pair(shedder, placer)
+        # Now and then the smallest cluster that balances anything, and a large one.
+        night.brokers = {5: 2, 6: 60}.get(night.seed % 10, night.brokers)
 
     return plant
 
@@ -142,6 +145,7 @@ FAMILIES: Mapping[str, Family] = {
     "zookeeper-lost-destination": _kept(
         "lost-destination", plants_of_faults.lost_destination, ZOOKEEPER
     ),
+    "metrics-over-unloading": _kept("over-unloading", plants.over_unloading, METRICS),
     "mixed-failed-and-lost": Family(
         "unload-failed", _mixed(plants_of_faults.lost_destination, plants_of_faults.unload_failed)
     ),

@@ -14,7 +14,7 @@ from zlib import crc32
 import numpy as np
 
 from tools.nights.logbook import Line
-from tools.nights.night import LOGS, NO_REST, NO_STORE, REPORTS, ZOOKEEPER, Night
+from tools.nights.night import LOGS, METRICS, NO_REST, NO_STORE, REPORTS, ZOOKEEPER, Night
 from tools.nights.report import document
 from tools.nights.zookeeper import transaction_log
 
@@ -31,19 +31,25 @@ def write_night(night: Night, folder: Path) -> Path:
     _write(folder / "recording.toml", _toml(night))
     for broker in night.cluster.brokers.values():
         if night.form != LOGS or broker.id == night.leader_id:
-            conf = "".join(f"{key}={value}\n" for key, value in night.conf.items())
-            _write(folder / "conf" / f"{broker.name}.conf", conf)
+            if night.seed % 2:
+                conf = "".join(f"{key}={value}\n" for key, value in night.conf.items())
+                _write(folder / "conf" / f"{broker.name}.conf", conf)
+            else:
+                told = json.dumps(night.conf, indent=0)
+                _write(folder / "runtime-config" / f"{broker.name}.json", told)
     if night.form != REPORTS:
         _logs(night, folder)
     if night.form == ZOOKEEPER:
         path = folder / "store" / "zookeeper" / "log.1.gz"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(gzip.compress(transaction_log(night), mtime=0))
-    elif night.form not in {LOGS, NO_STORE}:
+    elif night.form not in {LOGS, NO_STORE, METRICS}:
         _lines(folder / "store" / "brokers.jsonl.gz", _records(night))
         _lines(folder / "store" / "leader.jsonl.gz", _leaders(night))
         _lines(folder / "store" / "ownership.jsonl.gz", _owners(night))
-    if night.form not in {LOGS, NO_REST, ZOOKEEPER}:
+    if night.form == METRICS:
+        _scrapes(night, folder)
+    elif night.form not in {LOGS, NO_REST, ZOOKEEPER}:
         _lines(folder / "load-reports.jsonl.gz", _answers(night))
     if night.cluster.actions:
         _lines(folder / "actions.jsonl", _actions(night))
@@ -203,6 +209,31 @@ def _answers(night: Night) -> Iterable[dict[str, Any]]:
                 "broker": report.broker,
                 "report": document(report, (), ()),
             }
+
+
+#: What a broker exports of its resources, in the order of a report's.
+_GAUGES = (
+    "pulsar_lb_cpu_usage",
+    "pulsar_lb_memory_usage",
+    "pulsar_lb_directMemory_usage",
+    "pulsar_lb_bandwidth_in_usage",
+    "pulsar_lb_bandwidth_out_usage",
+)
+
+
+def _scrapes(night: Night, folder: Path) -> None:
+    """Write what Prometheus scraped, a file a broker and look."""
+    for time_ms, report in zip(night.cluster.answered_ms, night.cluster.answers, strict=True):
+        if not night.from_ms <= time_ms <= night.to_ms:
+            continue
+        host = report.broker.rpartition(":")[0]
+        labels = f'cluster="{night.family}", broker="{host}", metric="loadBalancing"'
+        text = "".join(
+            f"# TYPE {name} gauge\n{name}{{{labels}}} {percent}\n"
+            for name, percent in zip(_GAUGES, report.percent().tolist(), strict=True)
+        )
+        name = night.cluster.brokers[report.broker].name
+        _write(folder / "metrics" / name / f"{stamp(time_ms).replace(':', '-')}.prom", text)
 
 
 def _actions(night: Night) -> Iterable[dict[str, Any]]:

@@ -26,7 +26,7 @@ _IMPL = "org.apache.pulsar.broker.loadbalance.impl."
 
 #: What was kept of a night.
 WHOLE, NO_REST, NO_STORE, LOGS, REPORTS = "whole", "no-rest", "no-store", "logs", "reports"
-ZOOKEEPER = "zookeeper"
+ZOOKEEPER, METRICS = "zookeeper", "metrics"
 _FORMS = (WHOLE, WHOLE, WHOLE, NO_REST, NO_REST)
 _RELEASES = ("3.0.7", "3.2.4", "3.3.5", "4.0.0", "4.0.8", "4.0.8")
 _ZONES = ("+0000", "+0000", "+0200", "-0500", "+0800", "+0530")
