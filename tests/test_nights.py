@@ -42,7 +42,7 @@ def test_every_cause_that_is_planted_has_a_page(pytestconfig):
     assert pages - codes <= {"index", "score-disagreement", "frozen-record"}
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_two_families_are_explained(tmp_path):
     healthy = one("healthy-threshold", 3, tmp_path)
     assert not any(it.wrong for it in healthy.verdicts.values()), healthy.notes
@@ -52,7 +52,7 @@ def test_two_families_are_explained(tmp_path):
     assert "Clean nights" in table(rows)
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_rounds_of_a_whole_life_are_recomputed_equal(tmp_path):
     """A leader kept by other hands from the written notes agrees with ours to the last digit."""
     write_night(played("cold-history", 2), tmp_path / "recording")
