@@ -22,12 +22,16 @@ def throughput_floor(night: Night) -> Iterator[Truth]:
     """Yield each broker that was over the bar in three rounds, with less to lose than the floor.
 
     ThresholdShedder prints nothing of it, so its rounds must be decided again; AvgShedder does.
+    Where less than nothing is to be moved brokers differ in strength, which has a page of its own.
     """
     rounds: defaultdict[str, list[Round]] = defaultdict(list)
+    negative: set[str] = set()
     for played in rounds_of(night):
         for i, reason in enumerate(played.decision.reasons if played.decision else ()):
             if reason is Reason.LOW_THROUGHPUT:
                 rounds[played.load.brokers[i]].append(played)
+                if played.decision and played.decision.offload[i] <= 0:
+                    negative.add(played.load.brokers[i])
     is_known = {
         THRESHOLD: night.is_replayable,
         AVG: night.form != REPORTS,
@@ -38,7 +42,7 @@ def throughput_floor(night: Night) -> Iterator[Truth]:
             "throughput-floor",
             (mine[0].time_ms, mine[-1].time_ms),
             broker,
-            is_open=len(mine) < 3 or not is_known or night.form == LOGS,
+            is_open=len(mine) < 3 or not is_known or night.form == LOGS or broker in negative,
         )
 
 

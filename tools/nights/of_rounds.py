@@ -288,16 +288,22 @@ def blind_to_imbalance(night: Night) -> Iterator[Truth]:
         rows.append((played, is_idle and apart > 0.245, apart > 0.255 and not tried))
     for run in _runs(rows):
         if len(run) >= 9:
-            usage = run[0][0].usage
-            edges = (run[0][0].load.brokers[int(i)] for i in (usage.argmax(), usage.argmin()))
+            edges = {broker for played, _, _ in run for broker in _extremes(played)}
             is_known = night.has_store and (night.is_replayable or night.shedder != THRESHOLD)
             certain = sum(is_sure for _, _, is_sure in run) >= 11
             yield at(
                 "blind-to-imbalance",
                 (run[0][0].time_ms, run[-1][0].time_ms),
-                set(edges),
+                edges,
                 is_open=not (is_known and certain),
             )
+
+
+def _extremes(played: Round) -> Iterator[str]:
+    """Yield the brokers that are within five points of the hottest or of the coolest."""
+    for broker, usage in zip(played.load.brokers, played.usage.tolist(), strict=True):
+        if usage > played.usage.max() - 0.05 or usage < played.usage.min() + 0.05:
+            yield broker
 
 
 def _runs(rows: list[tuple[Round, bool, bool]]) -> Iterator[list[tuple[Round, bool, bool]]]:
