@@ -40,7 +40,7 @@ _WORDS: Mapping[str, str] = {
     "random-placement": r"by lot|at random|random|drawn",
     "over-placement": r"more than it could|several at once|hot spot|given more|was hot or became",
     "over-unloading": r"load had already gone|already gone|already below|below the bar",
-    "ping-pong": r"back and forth|moved back|ping-pong|returned|came back|to and fro",
+    "ping-pong": r"back and forth|moved back|ping-pong|returned|came back|round trip",
     "cold-history": r"smoothed|caught up|lag|history",
     "score-disagreement": r"disagree|different clusters|scores",
     "sole-bundle": r"single bundle|only bundle|sole bundle|one bundle",
@@ -280,6 +280,9 @@ def _sentences(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         f"Findings about what another finding says already: {sum(again)},"
         f" in {sum(map(bool, again))} of {len(rows)} nights."
     )
+    logs = [row for row in rows if row["family"].startswith("logs-")]
+    acquitted = sum("None of the moves was found useless" in row["headline"] for row in logs)
+    yield f"Nights of a log alone whose headline acquits the balancer: {acquitted} of {len(logs)}."
     yield f"Headlines that count the moves, and count them right: {true} of {len(said)}."
 
 

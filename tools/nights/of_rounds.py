@@ -75,15 +75,15 @@ def over_placement(night: Night) -> Iterator[Truth]:
             targets[move.placed.broker].append(move)
         for target, moves in targets.items():
             several = len(moves) > 1 and not night.is_joint
-            again = any(
-                move.source == target for other in rounds[i + 1 : i + 4] for move in other.moves
-            )
+            later = [move for other in rounds[i + 1 : i + 4] for move in other.moves]
+            again = any(move.source == target and move.refusal is None for move in later)
+            tried = any(move.source == target for move in later)
             before = _over(night, reported, target, moves[0].time_ms)
             after = _over(night, reported, target, played.end_ms + 2 * interval)
             is_certain = several or again
             is_sure = before > near or (before < -near and after > near)
             is_near = before > -near or after > -near
-            if is_certain or is_near:
+            if is_certain or is_near or tried:
                 yield at(
                     "over-placement",
                     (played.time_ms, played.end_ms),
