@@ -50,7 +50,7 @@ def grace_starvation(night: Night) -> Iterator[Truth]:
     """Yield each hot broker of which nothing was chosen, as its bundles had just come.
 
     An attempt is printed and nothing is chosen, and the balancer had moved bundles to it within
-    the grace period, in the recording.
+    the grace period, in the recording; one that came elsewhere than it was sent to leaves it open.
     """
     if night.shedder not in {THRESHOLD, OVERLOAD}:
         return
@@ -58,7 +58,8 @@ def grace_starvation(night: Night) -> Iterator[Truth]:
     earlier: set[str] = set()
     for played in night.rounds:
         for move in done(played):
-            if move.taker is not None and played.time_ms >= night.from_ms:
+            is_meant = move.placed is not None and move.taker == move.placed.broker
+            if move.taker is not None and is_meant and played.time_ms >= night.from_ms:
                 arrivals[move.taker].append(move.taken_ms)
             elif move.taker is not None:
                 earlier.add(move.taker)

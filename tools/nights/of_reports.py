@@ -89,9 +89,13 @@ def bad_nic_limit(night: Night) -> Iterator[Truth]:
         over = (limit > 0) & (network > 1.05 * limit)
         return bool((over | ((limit <= 0) & (network > 0))).any())
 
+    reported = Reported(night.cluster)
     for broker in night.ids:
-        writes = Reported(night.cluster).of(broker, night.from_ms, night.to_ms)
+        writes = reported.of(broker, night.from_ms, night.to_ms)
         bad = [w.time_ms for w in writes if w.report is not None and is_bad(w.report)]
+        standing = reported.latest(broker, night.from_ms)
+        if standing is not None and is_bad(standing):
+            bad.insert(0, night.from_ms)
         if bad:
             sure = len(bad) >= 3 and night.has_reports
             yield at("bad-nic-limit", (bad[0], night.to_ms), broker, is_open=not sure)
