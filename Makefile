@@ -94,6 +94,10 @@ fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says no
 precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how often it is found (ten minutes)
 	@$(RUN) tools.precision
 
+.PHONY: nights
+nights: $(READY) ## explain nights of the second generator: SEEDS=1-3 by default, a line and a table (ten minutes)
+	@$(RUN) tools.nights --seeds $(or $(SEEDS),1-3)
+
 .PHONY: what-if
 what-if: $(READY) ## rewrite docs/what-if.md: recordings and known nights replayed under every strategy
 	@$(RUN) tools.what_if
