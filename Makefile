@@ -96,6 +96,10 @@ precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how o
 threads: $(READY) ## rewrite docs/threads.md: what is provable in users' threads, beside what trimtab says
 	@$(RUN) tools.threads
 
+.PHONY: nights
+nights: $(READY) ## explain nights of the second generator: SEEDS=1-3 by default, a line and a table (ten minutes)
+	@$(RUN) tools.nights --seeds $(or $(SEEDS),1-3)
+
 .PHONY: what-if
 what-if: $(READY) ## rewrite docs/what-if.md: recordings and known nights replayed under every strategy
 	@$(RUN) tools.what_if

@@ -1,0 +1,246 @@
+"""Truths that follow from reports, from traffic and from who led: by the pages' definitions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from tools.nights.night import LOGS, REPORTS, Night
+from tools.nights.of_rounds import done, rounds_of, threshold
+from tools.nights.report import Report
+from tools.nights.reported import Reported
+from tools.nights.truth import Truth, at
+
+_MINUTE_MS = 60_000
+
+
+def giant_bundle(night: Night) -> Iterator[Truth]:
+    """Yield each bundle that alone carries half as much again as a broker's even share.
+
+    Mean over the recording, three brokers at least, and the broker that had it last stands above
+    the average by the shedding threshold.
+    """
+    cluster = night.cluster
+    if len(night.ids) < 3:
+        return
+    steps = np.linspace(night.minute(0), night.minute(night.minutes), 60)
+    traffic = cluster.traffic
+    carried = np.mean([traffic.carried(traffic.at(s))[:, 2:].sum(axis=1) for s in steps], axis=0)
+    there = [b.id for b in cluster.brokers.values() if b.is_up]
+    shares = carried / (carried.sum() / len(there))
+    usages = Reported(cluster).usages(night.to_ms)
+    mean = float(np.mean(list(usages.values())))
+    for i in np.flatnonzero(shares > 1.35).tolist():
+        name = traffic.names[i]
+        last = [it.broker for it in cluster.owners if it.bundle == name and it.broker]
+        above = usages.get(last[-1], 0.0) - mean - threshold(night) if last else -1.0
+        if above > -0.04:
+            is_sure = shares[i] > 1.65 and above > 0.04 and night.has_store
+            yield at("giant-bundle", (night.from_ms, night.to_ms), last[-1], name, not is_sure)
+
+
+def empty_bundle_moved(night: Night) -> Iterator[Truth]:
+    """Yield each move of a bundle that had carried nothing for a minute and a half."""
+    cluster = night.cluster
+    for played in rounds_of(night):
+        second = (played.time_ms - cluster.zero_ms) / 1000
+        past = np.array([cluster.traffic.at(second - back) for back in range(0, 300, 15)])
+        for move in done(played):
+            silent = past[:, cluster.at[move.bundle]] <= 0
+            if silent[:2].all():
+                yield at(
+                    "empty-bundle-moved",
+                    (played.time_ms, played.end_ms),
+                    move.source,
+                    move.bundle,
+                    is_open=not silent.all() or not night.has_store,
+                )
+
+
+def no_headroom(night: Night) -> Iterator[Truth]:
+    """Yield each ten intervals with a mean of 75 % or more and the coolest at 65 % or more."""
+    run: list[tuple[int, bool]] = []
+    rows = [(it.time_ms, float(it.usage.mean()), float(it.usage.min())) for it in rounds_of(night)]
+    for time_ms, mean, least in [*rows, (night.to_ms, 0.0, 0.0)]:
+        if mean > 0.73 and least > 0.63:
+            run.append((time_ms, mean > 0.77 and least > 0.67))
+            continue
+        if len(run) >= 9:
+            certain = sum(is_sure for _, is_sure in run) >= 12 and len(run) >= 12
+            yield at(
+                "no-headroom",
+                (run[0][0], run[-1][0]),
+                night.ids,
+                is_open=not certain or not night.has_reports,
+            )
+        run = []
+
+
+def bad_nic_limit(night: Night) -> Iterator[Truth]:
+    """Yield each broker whose network, in three reports, carried over 105 % of its limit.
+
+    Or something with a limit of zero.
+    """
+
+    def is_bad(report: Report) -> bool:
+        network, limit = report.usage[3:], report.limit[3:]
+        over = (limit > 0) & (network > 1.05 * limit)
+        return bool((over | ((limit <= 0) & (network > 0))).any())
+
+    reported = Reported(night.cluster)
+    for broker in night.ids:
+        writes = reported.of(broker, night.from_ms, night.to_ms)
+        bad = [w.time_ms for w in writes if w.report is not None and is_bad(w.report)]
+        standing = reported.latest(broker, night.from_ms)
+        if standing is not None and is_bad(standing):
+            bad.insert(0, night.from_ms)
+        if bad:
+            sure = len(bad) >= 3 and night.has_reports
+            yield at("bad-nic-limit", (bad[0], night.to_ms), broker, is_open=not sure)
+
+
+def wrong_manager(night: Night) -> Iterator[Truth]:
+    """Yield each broker whose report names another load manager than the settings do."""
+    name = night.conf["loadManagerClassName"]
+    for broker in night.ids:
+        writes = Reported(night.cluster).of(broker, night.from_ms - 20 * _MINUTE_MS, night.to_ms)
+        odd = [w.time_ms for w in writes if w.report is not None and w.report.manager != name]
+        if odd:
+            span = (max(odd[0], night.from_ms), night.to_ms)
+            yield at("wrong-manager", span, broker, is_open=not night.has_reports)
+
+
+def usage_zero(night: Night) -> Iterator[Truth]:
+    """Yield each broker with three reports in a row of 1 MB/s in which nothing is used."""
+    for broker in night.ids:
+        run: list[int] = []
+        best: list[int] = []
+        for write in Reported(night.cluster).of(broker, night.from_ms, night.to_ms):
+            report = write.report
+            is_zero = report is not None and report.percent()[[0, 3, 4]].max() < 0.01
+            if is_zero and report is not None and report.totals[2:].sum() >= 1e6:
+                run.append(write.time_ms)
+                best = max(best, run, key=len)
+            else:
+                run = []
+        if best:
+            sure = len(best) >= 3 and night.has_store
+            yield at("usage-zero", (best[0], night.to_ms), broker, is_open=not sure)
+
+
+def zero_traffic_contradiction(night: Night) -> Iterator[Truth]:
+    """Yield each broker hot without traffic: three reports of two minutes, or ten minutes of it.
+
+    CPU or network at half or more, with less than 1 kB/s and less than a message a second.
+    """
+    for broker in night.ids:
+        spans: list[tuple[int, int, int]] = []
+        writes = Reported(night.cluster).of(broker, night.from_ms - 20 * _MINUTE_MS, night.to_ms)
+        for i, write in enumerate(writes):
+            until = writes[i + 1].time_ms if i + 1 < len(writes) else night.to_ms
+            report = write.report
+            if report is None or until < night.from_ms:
+                continue
+            is_hot = report.percent()[[0, 3, 4]].max() >= 50
+            if is_hot and report.totals[2:].sum() < 1000 and report.totals[:2].sum() < 1:
+                spans.append((max(write.time_ms, night.from_ms), until, 1))
+        if spans:
+            held = sum(end - begin for begin, end, _ in spans)
+            count = len(spans)
+            whole = spans[-1][1] - spans[0][0]
+            sure = held > 12 * _MINUTE_MS or (count >= 4 and whole > 4 * _MINUTE_MS)
+            yield at(
+                "zero-traffic-contradiction",
+                (spans[0][0], night.to_ms),
+                broker,
+                is_open=not sure or not night.has_store,
+            )
+
+
+def chatty_reports(night: Night) -> Iterator[Truth]:
+    """Yield each broker with thirty reports in ten minutes whose traffic had stayed.
+
+    Each within 45 s of the one before; messages, bytes and bundles within the report threshold.
+    """
+    bar = night.cluster.setting("loadBalancerReportUpdateThresholdPercentage", 10)
+    for broker in night.ids:
+        writes = Reported(night.cluster).of(broker, night.from_ms, night.to_ms)
+        needless = [
+            two.time_ms
+            for one, two in itertools.pairwise(writes)
+            if one.report is not None
+            and two.report is not None
+            and two.time_ms - one.time_ms <= 45_000
+            and _stayed(one.report, two.report, bar)
+        ]
+        most = max(
+            (sum(t <= other < t + 10 * _MINUTE_MS for other in needless) for t in needless),
+            default=0,
+        )
+        if most >= 27:
+            sure = most >= 34 and night.has_store
+            yield at("chatty-reports", (needless[0], needless[-1]), broker, is_open=not sure)
+
+
+def _stayed(one: Report, two: Report, bar: float) -> bool:
+    for old, new in (
+        (one.totals[:2].sum(), two.totals[:2].sum()),
+        (one.totals[2:].sum(), two.totals[2:].sum()),
+        (float(len(one.names)), float(len(two.names))),
+    ):
+        if abs(new - old) * 100 > bar * old:
+            return False
+    return True
+
+
+def leader_change(night: Night) -> Iterator[Truth]:
+    """Yield each election after the first that the recording knows of, by the logs or the store."""
+    elections = [(t, b) for t, b in night.cluster.led if b is not None]
+    inside = [(t, b) for t, b in elections if night.from_ms < t <= night.to_ms]
+    earlier = [(t, b) for t, b in elections if t <= night.from_ms]
+    for i, (time_ms, broker) in enumerate(inside):
+        if i == 0 and not earlier:
+            continue
+        is_known = i > 0 or night.has_store
+        if night.form == REPORTS and not night.has_store:
+            is_known = False
+        old = inside[i - 1][1] if i else earlier[-1][1]
+        yield at(
+            "leader-change",
+            (time_ms, time_ms),
+            {broker, str(old)},
+            is_open=not is_known or len(inside) < 2,
+        )
+
+
+def two_leaders(night: Night) -> Iterator[Truth]:
+    """Yield each broker with rounds more than five seconds after another one was elected."""
+    elections = [(t, b) for t, b in night.cluster.led if b is not None]
+    late: dict[str, list[int]] = {}
+    for played in rounds_of(night):
+        mine = [t for t, b in elections if b == played.leader and t <= played.time_ms]
+        other = [t for t, b in elections if b != played.leader and t < played.time_ms - 5000]
+        is_told = bool(played.moves) or played.decision is None or night.prints_rounds
+        if mine and other and max(other) > max(mine) and is_told:
+            late.setdefault(played.leader, []).append(played.time_ms)
+    for broker, times in late.items():
+        successors = {b for t, b in elections if t <= times[-1]}
+        is_open = night.form in {LOGS, REPORTS} and not night.has_store
+        yield at("two-leaders", (times[0], times[-1]), {broker} | successors, is_open=is_open)
+
+
+def no_acting_leader(night: Night) -> Iterator[Truth]:
+    """Yield each time longer than two intervals in which the store had no leader."""
+    interval = night.cluster.setting("loadBalancerSheddingIntervalMinutes", 1) * _MINUTE_MS
+    led = [*night.cluster.led, (night.to_ms, "end")]
+    for (begin, broker), (end, _) in itertools.pairwise(led):
+        if broker is None and begin >= night.from_ms and end - begin > 2 * interval:
+            sure = end - begin > 2.2 * interval and night.has_store
+            yield at("no-acting-leader", (begin, end), night.ids, is_open=not sure)
+
+
+def moved_in(night: Night) -> set[str]:
+    """Return the bundles that the recording's rounds moved."""
+    return {move.bundle for played in rounds_of(night) for move in done(played)}
