@@ -88,6 +88,8 @@ class FindingEntry:
     #: None: it does not.
     doubtful: int | None = None
     cure: Cure | None = None
+    #: Of high severity it is a fault by which the balancer does not work, and named first.
+    is_fault: bool = False
 
     @property
     def code(self) -> str:

@@ -210,7 +210,7 @@ def _unload(entry: Mapping[str, Any]) -> Unload:
         strategy=entry["strategy"],
         throughput=entry["throughput"],
         verdict=entry["verdict"],
-        is_useless=None if entry["verdict"] == "not-decidable" else entry["useless"],
+        is_useless=entry["useless"],
         is_reproduced=entry["recomputed"]["equal"],
         better=None if better is None else (better["target"], better["why"]),
         findings=tuple(entry["findings"]),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -16,18 +15,17 @@ from trimtab.pulsar.model import Reason
 _WIDE = 0.25
 #: Rounds in a row without an unload: a grace period of AvgShedder's low threshold and more.
 _ROUNDS = 10
-#: Reasons that come after all others: the broker was to be relieved, and nothing could go.
-_LAST = (Reason.LOW_THROUGHPUT, Reason.SOLE_BUNDLE, Reason.NO_BUNDLES)
+#: Reasons of brokers that did not pass the bar.
+_WITHIN = frozenset({Reason.BALANCED, Reason.UNDERLOADED, Reason.UNKNOWN})
 
 
 def blind_to_imbalance(night: Night) -> list[Finding]:
     """Find stretches of ten rounds or more with brokers far apart, and no bundle moved.
 
     Far is 25 points of reported usage between the hottest broker and the coolest, in every
-    round.  Why nothing happened is what the rounds, decided again, give as the reason for the
-    hottest broker in most of them; that it was to be relieved and nothing could go counts
-    before all else.  Medium; the hottest broker below half of its strength
-    harms nobody yet: low.
+    round.  In none of the rounds, decided again, did a broker pass the bar: one that was to be
+    relieved and of which nothing could go is another cause's.  Medium; the hottest broker below
+    half of its strength harms nobody yet: low.
 
     Source:
         impl/ThresholdShedder.java, impl/AvgShedder.java, impl/UniformLoadShedder.java and
@@ -44,7 +42,7 @@ def _stretches(decisions: Decisions) -> Iterator[tuple[int, int]]:
     first: int | None = None
     for i in range(len(decisions.times) + 1):
         is_blind = (
-            i < len(decisions.times) and not decisions.unloads[i] and _spread(decisions, i) >= _WIDE
+            i < len(decisions.times) and _is_within(decisions, i) and _spread(decisions, i) >= _WIDE
         )
         is_same = first is not None and is_blind and decisions.terms[i] == decisions.terms[first]
         if is_same:
@@ -54,6 +52,11 @@ def _stretches(decisions: Decisions) -> Iterator[tuple[int, int]]:
         first = i if is_blind else None
 
 
+def _is_within(decisions: Decisions, i: int) -> bool:
+    """Return whether no broker passed the bar in a round."""
+    return _WITHIN.issuperset(decisions.reasons[decisions.offsets[i] : decisions.offsets[i + 1]])
+
+
 def _spread(decisions: Decisions, i: int) -> float:
     usage = decisions.usage[decisions.offsets[i] : decisions.offsets[i + 1]]
     return float(usage.max() - usage.min()) if len(usage) > 1 else 0.0
@@ -61,16 +64,10 @@ def _spread(decisions: Decisions, i: int) -> float:
 
 def _finding(night: Night, first: int, end: int) -> Finding:
     decisions = night.decisions
-    reasons: Counter[str] = Counter()
-    for i in range(first, end):
-        start = int(decisions.offsets[i])
-        hot = start + int(np.argmax(decisions.usage[start : decisions.offsets[i + 1]]))
-        reasons[decisions.reasons[hot]] += 1
     widest = max(range(first, end), key=lambda i: _spread(decisions, i))
     start, stop = int(decisions.offsets[widest]), int(decisions.offsets[widest + 1])
     hot, cool = (start + int(pick(decisions.usage[start:stop])) for pick in (np.argmax, np.argmin))
-    is_weak = bool(decisions.throughput[hot] < decisions.throughput[cool])
-    why, advice = _why(night, _decisive(reasons), decisions.scores[hot], widest, is_weak)
+    why, advice = _why(night, decisions.scores[hot], widest)
     usage, spread = float(decisions.usage[hot]), _spread(decisions, widest)
     return Finding(
         code="blind-to-imbalance",
@@ -85,37 +82,12 @@ def _finding(night: Night, first: int, end: int) -> Finding:
         better=f"move load from {decisions.brokers[hot]} to {decisions.brokers[cool]}",
         advice=advice,
         brokers=(decisions.brokers[hot], decisions.brokers[cool]),
-        numbers={"rounds": end - first, "spread": spread, "reasons": dict(reasons)},
+        numbers={"rounds": end - first, "spread": spread},
     )
 
 
-def _decisive(reasons: Counter[str]) -> str:
-    """Return what held the broker back: waiting counts only where nothing followed it."""
-    last = Counter({reason: reasons[reason] for reason in _LAST if reasons[reason]})
-    return (last or reasons).most_common(1)[0][0]
-
-
-def _why(night: Night, reason: str, score: float, widest: int, is_weak: bool) -> tuple[str, str]:
+def _why(night: Night, score: float, widest: int) -> tuple[str, str]:
     """Return why the hottest broker was left alone, and what to change."""
-    if reason == Reason.HIT_COUNT:
-        return (
-            "The pairs were far enough apart, but not for enough rounds in a row.",
-            "Lower loadBalancerAvgShedderHitCountLowThreshold or …HitCountHighThreshold.",
-        )
-    if reason == Reason.LOW_THROUGHPUT and is_weak:
-        return (
-            "It carries less than the coolest, so there is less than nothing to move.",
-            "Look at heterogeneous-brokers and zero-traffic-contradiction: the host is weak, or "
-            "something else loads it.",
-        )
-    if reason == Reason.LOW_THROUGHPUT:
-        return (
-            "It carries too little: what would have moved was below the floor.",
-            "Lower loadBalancerBundleUnloadMinThroughputThreshold (ThresholdShedder), or "
-            "minUnloadMessage and minUnloadMessageThroughput.",
-        )
-    if reason in (Reason.SOLE_BUNDLE, Reason.NO_BUNDLES):
-        return "It had no bundle that could go.", "Split its bundles."
     if night.shedder == "ThresholdShedder":
         bar = night.decisions.averages[widest] + night.threshold
         return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from trimtab.diagnose.broker_loads import percent
+from trimtab.diagnose.cure import NOTHING_TO_SET
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
 from trimtab.diagnose.night import Finding, Night, Round
 
@@ -86,7 +87,7 @@ def _finding(logged: Round, source: str, smoothed: float, bar: tuple[float, str]
             f"{percent(smoothed)}."
         ),
         better="wait a round after a broker has joined",
-        advice="None in the settings; it passes with the broker's next report.",
+        advice=f"{NOTHING_TO_SET}: it passes with the broker's next report.",
         brokers=(source, *bar[1].split(", ")),
         bundles=tuple(move.bundle for move in moves),
         moves=tuple(move.id for move in moves),

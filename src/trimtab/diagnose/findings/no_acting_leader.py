@@ -84,4 +84,5 @@ ENTRY = FindingEntry(
     rank=35,
     needs=(Need.ELECTIONS,),
     words=None,
+    is_fault=True,
 )

@@ -51,4 +51,5 @@ ENTRY = FindingEntry(
     rank=31,
     needs=(Need.LEADER_LOGS,),
     words=None,
+    is_fault=True,
 )

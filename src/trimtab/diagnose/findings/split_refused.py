@@ -66,4 +66,5 @@ ENTRY = FindingEntry(
     rank=36,
     needs=(Need.LEADER_LOGS,),
     words=None,
+    is_fault=True,
 )

@@ -64,4 +64,5 @@ ENTRY = FindingEntry(
     needs=(Need.LEADER_LOGS, Need.ELECTIONS),
     words=None,
     doubtful=1,
+    is_fault=True,
 )

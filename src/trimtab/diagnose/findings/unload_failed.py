@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.failed_orders import FAILURES, failed_orders
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.other_events import grouped, other_events, round_at
-
-_KINDS = (
-    "unload-failed",
-    "admin-call-failed",
-    "admin-unload-failed",
-    "bundle-unload-timed-out",
-)
 
 
 def unload_failed(night: Night) -> list[Finding]:
@@ -25,25 +21,20 @@ def unload_failed(night: Night) -> list[Finding]:
         impl/ModularLoadManagerImpl.java doLoadShedding, BrokerService.java
         unloadServiceUnit, 4.0.8
     """
-    lines = [event for event in other_events(night, *_KINDS) if event.bundle]
-    return [_finding(night, same) for same in grouped(lines, _range).values()]
+    lines = [event for event in other_events(night, *FAILURES) if event.bundle]
+    orders = failed_orders(night)
+    return [_finding(night, same, orders) for same in grouped(lines, _range).values()]
 
 
 def _range(event: Event) -> str:
     return (event.bundle or "").rpartition("/")[2]
 
 
-def _finding(night: Night, lines: list[Event]) -> Finding:
+def _finding(night: Night, lines: list[Event], orders: Mapping[str, Sequence[Event]]) -> Finding:
     first = lines[0]
     bundle = max((event.bundle or "" for event in lines), key=len)
     late = sum(event.kind == "bundle-unload-timed-out" for event in lines)
-    moves = [
-        move.id
-        for logged in night.rounds
-        for move in logged.moves
-        if any(move.bundle == event.bundle and logged.time <= event.time for event in lines)
-        and any((event.time - move.time).total_seconds() <= night.interval_s for event in lines)
-    ]
+    moves = [order for order, failures in orders.items() if failures[0] in lines]
     timed_out = f", {late} of them by running out of time" if late else ""
     return Finding(
         code="unload-failed",
@@ -71,4 +62,5 @@ ENTRY = FindingEntry(
     needs=(Need.LEADER_LOGS, Need.OTHER_LOGS),
     words=Words("unload failed", "Unloading the bundle failed or ran out of time."),
     useless=Useless(12, "of a bundle whose unload failed"),
+    is_fault=True,
 )

@@ -89,4 +89,5 @@ ENTRY = FindingEntry(
     rank=38,
     needs=(Need.BROKER_REPORTS,),
     words=None,
+    is_fault=True,
 )

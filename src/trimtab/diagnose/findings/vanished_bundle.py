@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: For so long the recording must go on without the bundle.
@@ -19,16 +20,18 @@ def vanished_bundle(night: Night) -> list[Finding]:
     A bundle is assigned when a client looks it up; one without clients stays without an
     owner and drops out of every report, which harms nobody.  One that carried 1 kB/s or more
     in its last report before the unload has lost its clients: high.  The store must have
-    named an owner before, and the recording go on for ten minutes after the unload.
+    named an owner before, and the recording go on for ten minutes after the unload.  A bundle
+    whose unload failed has stayed where it was.
 
     Source:
         NamespaceService.java, 4.0.8: ownership is acquired at lookup
     """
+    failed = failed_orders(night)
     findings = []
     for logged in night.rounds:
         for move in logged.moves:
             carried = _carried(night, move)
-            if carried >= _IDLE and _is_gone(night, move):
+            if move.id not in failed and carried >= _IDLE and _is_gone(night, move):
                 findings.append(_finding(move, carried))
     return findings
 
@@ -81,4 +84,5 @@ ENTRY = FindingEntry(
     needs=(Need.LEADER_LOGS, Need.OWNERS, Need.BUNDLE_REPORTS),
     words=Words("nobody took it", "The bundle had traffic and no owner any more."),
     useless=Useless(13, "of a bundle with traffic that nobody took afterwards"),
+    is_fault=True,
 )

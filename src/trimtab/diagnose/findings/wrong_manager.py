@@ -79,4 +79,5 @@ ENTRY = FindingEntry(
     needs=(Need.BROKER_REPORTS,),
     partly={Need.OTHER_LOGS: "by their lines"},
     words=None,
+    is_fault=True,
 )

@@ -106,4 +106,5 @@ ENTRY = FindingEntry(
     rank=39,
     needs=(Need.BROKER_REPORTS,),
     words=None,
+    is_fault=True,
 )
