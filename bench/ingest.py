@@ -144,7 +144,7 @@ def _medians(side: _Side) -> tuple[float, float]:
 
 def read_by_trimtab(connection: Connection) -> None:
     """Read recordings with trimtab, one after the other, in one session of Spark."""
-    with opened_spark("trimtab bench", cores=_CORES, master=None) as spark:
+    with opened_spark(cores=_CORES, master=None) as spark:
 
         def read(recording: Path, tables: Path) -> None:
             with open_recording(recording) as opened:

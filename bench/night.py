@@ -67,7 +67,7 @@ def measured(size: Size, options: Options) -> Table:
         began = time.monotonic()
         root = Path(folder) / "night"
         played = replace(world(size.brokers, size.bundles), duration_s=size.hours * 3600.0)
-        run = record(played, _BALANCER, Parameters(), root, options).run
+        run = record(played, _BALANCER, Parameters(), root, options)
         took_s = time.monotonic() - began
         explained = [_explained(root, Path(folder) / f"on-{cores}", cores) for cores in _CORES]
         plain_bytes = _plain_bytes(root)

@@ -86,7 +86,7 @@ def main() -> None:
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
     output.mkdir(parents=True)
     log, watch = output / "spark.log", Watch()
-    spark = watch.stage("start", lambda: started("bench", cores=cores, log=log))
+    spark = watch.stage("start", lambda: started(cores=cores, log=log))
     with open_recording(recording) as opened:
         accounting = watch.stage("ingest", lambda: ingest(spark, opened, output / "tables"))
         cluster = opened.cluster

@@ -66,7 +66,7 @@ def sweep() -> Table:
     """Measure a sweep beside a pool."""
     asked = grid(_GRID, "the grid of this benchmark")
     plan = plan_of(asked, scenarios_of(asked.scenarios, Path()))
-    with opened_spark("bench", cores=_CORES, master=None) as spark:
+    with opened_spark(cores=_CORES, master=None) as spark:
         rows = tuple(_turns(spark, plan))
     return Table(_TEXT, (f"PySpark {pyspark.__version__}",), _HEADINGS, rows)
 

@@ -56,7 +56,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkContext]:
     """The run's Spark: a second Java would cost seconds and half a gigabyte."""
     from trimtab.spark.session import started
 
-    ours = started("trimtab tests", log=tmp_path_factory.mktemp("spark") / "spark.log")
+    ours = started(log=tmp_path_factory.mktemp("spark") / "spark.log")
     yield ours
     ours.stop()
 

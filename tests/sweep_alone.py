@@ -73,7 +73,7 @@ def main(master: str, folder: str, n: str, kept_max: str = "") -> None:
         _die_after(int(kept_max))
     log = Path(f"{folder}-log")
     log.mkdir(exist_ok=True)
-    with opened_spark("alone", cores=2, master=master) as spark:
+    with opened_spark(cores=2, master=master) as spark:
         started = partial(nullcontext, spark)
         swept = sweep(started, Plan(tasks(int(n)), toy(log), {}, 60.0), Path(folder))
         asked = Plan(tasks(4), lambda task: where(), {}, 60.0)

@@ -34,7 +34,7 @@ from trimtab.spark.session import opened_spark
 # Each file of a table is a share of its own, so that the workers are asked.
 cluster_tables._SHARE_BYTES = 1
 master, night, output = sys.argv[1], *map(Path, sys.argv[2:])
-with opened_spark("alone", cores=1, master=master) as spark:
+with opened_spark(cores=1, master=master) as spark:
     with open_recording(night) as recording:
         explain(spark, recording, output)
 """

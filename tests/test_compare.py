@@ -20,9 +20,9 @@ from trimtab.cli import main
 from trimtab.files.fields import FieldError
 from trimtab.lab.outcomes import MEASURES
 from trimtab.report.comparison import render_comparison
-from trimtab.trials.compare.compare import Question, planned
+from trimtab.trials.compare.compare import Contest, planned
 from trimtab.trials.compare.comparison import comparison, frontier
-from trimtab.trials.sweep.strategies import USUAL
+from trimtab.trials.sweep.grid import USUAL
 from trimtab.trials.sweep.task import Task
 from trimtab.trials.trial import run
 
@@ -124,7 +124,7 @@ def test_frontier(points: list[tuple[float, float]], another: tuple[float, float
 
 
 def test_the_usual_strategies_are_asked_about_if_none_are_named() -> None:
-    grid = Question(("S05",)).grid({"4.0.8"})
+    grid = Contest(("S05",)).grid({"4.0.8"})
 
     assert list(USUAL) == [f"{each.shedder}+{each.placement}" for each in grid.strategies]
     assert 10 == len(grid.seeds)
@@ -133,23 +133,21 @@ def test_the_usual_strategies_are_asked_about_if_none_are_named() -> None:
 def test_what_a_release_has_not_is_not_usual_there() -> None:
     pairs = {
         f"{each.shedder}+{each.placement}"
-        for each in Question(("S05",)).grid({"4.0", "2.10"}).strategies
+        for each in Contest(("S05",)).grid({"4.0", "2.10"}).strategies
     }
 
     assert {each for each in USUAL if "Avg" not in each and "WithWeight" not in each} == pairs
 
 
 def test_the_baseline_comes_first_and_once() -> None:
-    grid = Question(("S05",), ("none", "AvgShedder"), baseline="AvgShedder+AvgShedder").grid(
-        {"4.0.8"}
-    )
+    grid = Contest(("S05",), "none,AvgShedder", baseline="AvgShedder+AvgShedder").grid({"4.0.8"})
 
     assert ["AvgShedder", "none"] == [each.shedder for each in grid.strategies]
 
 
 def test_a_key_that_is_set_twice_is_compared() -> None:
     key = "loadBalancerBrokerThresholdShedderPercentage"
-    grid = Question(("S05",), ("none",), settings=(f"{key}=10", f"{key} = 20")).grid({"4.0.8"})
+    grid = Contest(("S05",), "none", settings=(f"{key}=10", f"{key} = 20")).grid({"4.0.8"})
 
     assert [{key: "10"}, {key: "20"}] == [each.settings for each in grid.strategies]
 
@@ -197,8 +195,8 @@ def test_a_grid_that_is_not_there_is_told_in_a_line(tmp_path: Path) -> None:
 def compared(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A comparison of two strategies on a scenario that trimtab brings."""
     output = tmp_path_factory.mktemp("compared")
-    question = Question(("S01",), ("AvgShedder", "none"), n_seeds=3, command="trimtab compare S01")
-    run(partial(nullcontext, spark), planned(question), output)
+    contest = Contest(("S01",), "AvgShedder,none", n_seeds=3)
+    run(partial(nullcontext, spark), planned(contest, "trimtab compare S01"), output)
     return output
 
 
@@ -253,10 +251,10 @@ def test_what_was_compared_is_compared_again_without_spark(compared: Path) -> No
     def no_spark() -> Any:
         raise AssertionError("Spark was asked for")
 
-    question = Question(("S01",), ("AvgShedder", "none"), n_seeds=3, command="trimtab compare S01")
+    contest = Contest(("S01",), "AvgShedder,none", n_seeds=3)
     before = {path.name: path.read_bytes() for path in compared.glob("c*")}
 
-    found = run(no_spark, planned(question), compared)
+    found = run(no_spark, planned(contest, "trimtab compare S01"), compared)
 
     assert before == {path.name: path.read_bytes() for path in compared.glob("c*")}
     assert {"comparison.html", "comparison.json"} == before.keys()
@@ -335,4 +333,4 @@ def test_a_row_is_known_by_its_task() -> None:
 
 def test_a_question_is_checked_as_it_is_asked() -> None:
     with pytest.raises(FieldError, match="--strategies"):
-        Question(("S05",), ("?",)).grid({"4.0.8"})
+        Contest(("S05",), "?").grid({"4.0.8"})

@@ -18,12 +18,10 @@ from trimtab.lab.reconstruct.cost_uncertainty import fitted_costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.shed import SHEDDERS
 from trimtab.trials.sweep.task import NOBODY, StrategyKey, Task
-from trimtab.trials.what_if.changes import changes
 from trimtab.trials.what_if.fidelity import fidelity
 from trimtab.trials.what_if.lines import lines
-from trimtab.trials.what_if.matrix import matrix
-from trimtab.trials.what_if.measures import MATRIX_MEASURES, numbers, p95
-from trimtab.trials.what_if.replay import Replay, digest
+from trimtab.trials.what_if.matrix import changes, matrix
+from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest, numbers, p95
 from trimtab.trials.what_if.variants import TRIED, real, refuse_unknown, variants
 
 PLACER = "LeastLongTermMessageRate"

@@ -220,10 +220,10 @@ class Diagnose:
         for finding in FINDINGS[code].rule(self.night):
             evidence = ", ".join(f"{event.line}" for event in finding.evidence)
             told += [
-                f"round {finding.round}, {finding.severity}: {finding.title}",
-                f"  {finding.text}",
-                f"  better: {finding.better}",
-                f"  advice: {finding.advice}",
+                f"round {finding.round}, {finding.severity}: {finding.text('title')}",
+                f"  {finding.text('text')}",
+                f"  better: {finding.text('better')}",
+                f"  advice: {finding.text('advice')}",
                 f"  lines {evidence}",
             ]
         return "\n".join(told) or "nothing found"

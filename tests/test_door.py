@@ -223,7 +223,7 @@ def test_a_bad_argument_is_one_clear_error(case: str, monkeypatch: pytest.Monkey
     def started(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started for what cannot be")
 
-    monkeypatch.setattr("trimtab.spark.session._started", started)
+    monkeypatch.setattr("trimtab.spark.session.started", started)
     monkeypatch.setattr(SparkContext, "_active_spark_context", None)
     with pytest.raises(trimtab.TrimtabError) as refused:
         call()

@@ -84,7 +84,7 @@ CASES = [
 
 def with_unfilled(table: str) -> pa.Schema:
     """Return a table's schema with a column that no source fills."""
-    return INGESTED[table].append(column("unfilled", pa.string(), "nothing yet"))
+    return INGESTED[table].append(column("unfilled", "string", "nothing yet"))
 
 
 def tables_of(path: Path, source: str) -> set[str]:

@@ -299,7 +299,7 @@ def test_plain_ingest_does_not_replace_tables_that_follow(
 
 def test_lock_is_held_as_long_as_a_child_has_it(tmp_path: Path) -> None:
     lock = locked(tmp_path / "lock")
-    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(lock.descriptor,))
+    child = subprocess.Popen(["cat"], stdin=subprocess.PIPE, pass_fds=(lock.fileno(),))
     lock.close()
 
     with pytest.raises(HeldError):

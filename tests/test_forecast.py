@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.simulated_worlds import drawn_balancer, drawn_parameters, drawn_world
-from trimtab.lab.simulate import forecast
+from trimtab.lab.simulate import flow
 from trimtab.lab.simulate.flow import Flow, Flows
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.traffic import Rows
@@ -46,7 +46,7 @@ def test_looking_ahead_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Flows, "flow", counted)
     runs = [run(seed) for seed in SEEDS]
     looks_ahead = False
-    monkeypatch.setattr(forecast, "_NUMBERS", 0)
+    monkeypatch.setattr(flow, "_NUMBERS", 0)
     for seed, ahead in zip(SEEDS, runs, strict=True):
         assert same(ahead, run(seed)), f"seed {seed}"
     assert asked[True] < 0.9 * asked[False]
@@ -54,4 +54,4 @@ def test_looking_ahead_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_cluster_whose_steps_are_large_is_not_looked_ahead_of() -> None:
     for count, steps in ((0, 1 << 16), (1000, 65), (65536, 1), (65537, 0)):
-        assert forecast.steps_ahead(count) == steps
+        assert flow.steps_ahead(count) == steps

@@ -135,9 +135,26 @@ def test_every_finding_file_is_listed_and_has_its_rule() -> None:
 
     for name in finding_files():
         path = f"src/trimtab/diagnose/findings/{name}.py"
-        assert name in rules, f"{path} is in no list of findings: run `make docs`"
-        assert rules[name].__name__ == name, f"{path}: the rule of ENTRY is not {name}"
+        assert name in rules, f"{path} has no row in diagnose/findings.toml"
+        assert rules[name].__name__ == name, f"{path}: its rule is not {name}"
     looked_at(finding_files(), 1)
+
+
+def test_every_wording_of_a_finding_is_used_by_its_rule() -> None:
+    from trimtab.diagnose.wording import rows
+
+    variants = [
+        (code, name)
+        for code, row in rows().items()
+        for name, texts in row.items()
+        if isinstance(texts, dict) and name not in ("partly", "cure")
+    ]
+
+    for code, variant in variants:
+        name = code.replace("-", "_")
+        rule = (PACKAGE / "diagnose" / "findings" / f"{name}.py").read_text(encoding="utf-8")
+        assert re.search(rf"""["'.]{variant}["'.]""", rule), f"{name}.py names no {variant!r}"
+    looked_at([variant for _, variant in variants], 20)
 
 
 def test_every_finding_has_its_fixture_and_page() -> None:

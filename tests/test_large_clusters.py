@@ -68,8 +68,8 @@ def test_every_pair_that_is_ranked_differently_counts(brokers: int) -> None:
     assert finding.numbers["swapped_pairs"] == len(swapped)
     if swapped:
         i, j = swapped[0]
-        assert f"b{i:03}:8080" in finding.text
-        assert f"b{j:03}:8080" in finding.text
+        assert f"b{i:03}:8080" in finding.text("text")
+        assert f"b{j:03}:8080" in finding.text("text")
     assert len(finding.brokers) == (brokers if brokers <= 100 else 5)
 
 

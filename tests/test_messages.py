@@ -8,13 +8,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.layouts import log_line, simple_class_name
 from trimtab.ingest.messages import MESSAGES, Message
-from trimtab.ingest.messages.template import needle, shape
+from trimtab.ingest.messages.template import needle_of, shape
 from trimtab.ingest.outcome import Origin, Rejected, Rows
 
 TESTDATA = Path(__file__).parent / "testdata" / "ingest"
@@ -90,10 +91,35 @@ def test_message_says_all_that_its_page_needs(message: Message) -> None:
     assert message.releases
     assert message.meaning.endswith(".")
     known = {"broker", "bundle", "target", "strategy", "count", "map", "low", "list", "load"}
-    groups = set(message.pattern.groupindex) | {group for _, group in message.attributes}
+    groups = set(message.pattern.groupindex) | set(message.attributes.values())
     named = {name for name in groups if not name.startswith(("n_", "is_"))} - {"attributes"}
     assert named <= known
     assert bool(message.attributes) == ("attributes" in message.pattern.groupindex)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"meaning": 3}, "Expected `str`, got `int` - at `$.meaning`"),
+        ({"meanning": "Nothing."}, "Object contains unknown field `meanning`"),
+        ({"template": "no {brokr}"}, "'no {brokr}': found {brokr}, expected one of broker, bundle"),
+    ],
+)
+def test_entry_that_is_wrong_is_refused(change: dict[str, object], fault: str) -> None:
+    entry: dict[str, object] = {
+        "kind": "none",
+        "loggers": ["A"],
+        "template": "no {broker}",
+        "example": "",
+        "releases": "none",
+        "meaning": "Nothing.",
+    }
+    assert msgspec.convert(entry, Message).needle == "no"
+
+    with pytest.raises(msgspec.ValidationError) as error:
+        msgspec.convert(entry | change, Message)
+
+    assert str(error.value).startswith(fault)
 
 
 @pytest.mark.parametrize("message", [m for m in MESSAGES if m.is_telling and not m.attributes])
@@ -352,8 +378,8 @@ def test_a_blank_of_a_template_is_one_or_more() -> None:
 
 
 def test_the_needle_leaves_out_what_is_optional() -> None:
-    assert needle("Attempting to shed load on {broker}, which") == "Attempting to shed load on"
-    assert needle("{count} x{? a very long optional stretch?} y") == " x"
+    assert needle_of("Attempting to shed load on {broker}, which") == "Attempting to shed load on"
+    assert needle_of("{count} x{? a very long optional stretch?} y") == " x"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from tests.trajectory_text import trajectory_of
 from trimtab.lab.outcomes import MEASURES, between, measured, outcomes, trajectory
 from trimtab.lab.outcomes.aftermath import Aftermath, aftermath
 from trimtab.lab.outcomes.balance import time_below_min
-from trimtab.lab.outcomes.best_spread import best_spread
 from trimtab.lab.outcomes.level import level, minute_means
 from trimtab.lab.outcomes.minimum_moves import (
     Minimum,
@@ -24,7 +23,7 @@ from trimtab.lab.outcomes.minimum_moves import (
     minimum_moves,
     usages,
 )
-from trimtab.lab.outcomes.spread import inner_spread, spread
+from trimtab.lab.outcomes.spread import best_spread, inner_spread, spread
 from trimtab.lab.outcomes.thrash import against_the_trend
 from trimtab.lab.outcomes.trajectory import Trajectory
 from trimtab.lab.simulate.world import Bundles, Machines, Moves, Rounds, Run, World

@@ -12,7 +12,6 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.datadriven import run
 from tests.trajectory_text import STEP_S, series, trajectory_of
 from trimtab.lab.outcomes import MEASURES, measured
-from trimtab.lab.outcomes.best_spread import best_spread
 from trimtab.lab.outcomes.level import level, minute_means
 from trimtab.lab.outcomes.minimum_moves import (
     Placement,
@@ -21,7 +20,7 @@ from trimtab.lab.outcomes.minimum_moves import (
     usages,
 )
 from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
-from trimtab.lab.outcomes.spread import inner_spread, spread
+from trimtab.lab.outcomes.spread import best_spread, inner_spread, spread
 from trimtab.lab.outcomes.thrash import against_the_trend
 
 TESTDATA = Path(__file__).parent / "testdata" / "outcomes"

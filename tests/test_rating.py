@@ -17,10 +17,8 @@ from trimtab.files.fields import FieldError
 from trimtab.report.marks import BEGINS, ENDS
 from trimtab.report.ratings import render_ratings
 from trimtab.trials.rate.definition import built_in_rating, rating
-from trimtab.trials.rate.document import Basis, document
-from trimtab.trials.rate.pipeline import RATINGS, planned, rates_of
-from trimtab.trials.rate.statistics import STATISTICS, RunValue
-from trimtab.trials.rate.words import rated
+from trimtab.trials.rate.pipeline import RATINGS, Basis, document, planned, rates_of
+from trimtab.trials.rate.statistics import STATISTICS, RunValue, rated
 from trimtab.trials.trial import run, write_docs
 
 SMALL = """
@@ -78,7 +76,8 @@ def made(values: dict[tuple[str, str], list[float]], n_failed: int = 0) -> dict[
                 RunValue("eleven-80-one-5", seed, value, 1.0, 1.0)
                 for seed, value in enumerate(values[dimension.name, contender.name])
             ]
-            found = rated(runs, STATISTICS[dimension.statistic], dimension.thresholds)
+            statistic = STATISTICS[dimension.statistic]
+            found = rated(runs, statistic, dimension.good_to, dimension.fair_to)
             task = rates.task(contender, of.scenarios[0], 0)
             cells[dimension.name, contender.name] = Basis(found, of, n_failed, task)
     return {

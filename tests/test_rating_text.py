@@ -9,8 +9,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from trimtab.trials.rate.definition import RatingError, rating
-from trimtab.trials.rate.statistics import STATISTICS, RunValue
-from trimtab.trials.rate.words import Thresholds, rated
+from trimtab.trials.rate.statistics import STATISTICS, RunValue, rated
 
 TESTDATA = Path(__file__).parent / "testdata" / "rating"
 FILES = sorted(TESTDATA.glob("*.txt"))
@@ -40,9 +39,9 @@ class Rating:
             nobody, hours = (*map(float, others), 1.0, 1.0)[:2]
             seed = sum(each.scenario == scenario for each in runs)
             runs.append(RunValue(scenario, seed, float(value), nobody, hours))
-        thresholds = Thresholds(float(good), float(fair))
-        found = rated(runs, STATISTICS[statistic.replace("_", " ")], thresholds)
-        assert found == rated(runs[::-1], STATISTICS[statistic.replace("_", " ")], thresholds)
+        by = STATISTICS[statistic.replace("_", " ")], float(good), float(fair)
+        found = rated(runs, *by)
+        assert found == rated(runs[::-1], *by)
         ends = f"{found.interval.low:.3g} to {found.interval.high:.3g}"
         sure = "" if found.is_sure else ", not sure"
         return (

@@ -19,7 +19,7 @@ from trimtab.cli import main
 from trimtab.diagnose import diagnose
 from trimtab.ingest import ingest, open_recording
 from trimtab.trials.record import Options, record
-from trimtab.trials.record.clock import LeaderClock
+from trimtab.trials.record.leader import LeaderClock
 from trimtab.trials.record.lines import double
 from trimtab.trials.simulate.question import Question, posed
 

@@ -13,11 +13,11 @@ def test_rejects_that_the_books_do_not_carry_are_counted() -> None:
     told = accounting_of({"accounting": books})
 
     assert told is not None
-    assert (len(told.rejects), told.rejects_left_out) == (20, 7)
+    assert (len(told["rejects"]), told["rejects_left_out"]) == (20, 7)
 
 
 def test_of_rejects_that_are_all_listed_none_is_left_out() -> None:
     told = accounting_of({"accounting": {"lines": 1, "rejected": 1, "rejects": [REJECT]}})
 
     assert told is not None
-    assert (len(told.rejects), told.rejects_left_out) == (1, 0)
+    assert (len(told["rejects"]), told["rejects_left_out"]) == (1, 0)

@@ -17,14 +17,17 @@ from trimtab.cli import main
 from trimtab.files.fields import FieldError
 from trimtab.report.marks import BEGINS, ENDS, NoMarksError, replaced
 from trimtab.report.reproduction_picture import picture_alone
-from trimtab.report.reproductions import render_reproductions
-from trimtab.report.reproductions_text import reproductions_text
-from trimtab.trials.reproduce.arms import Arm, arms, scenarios_of
-from trimtab.trials.reproduce.catalogue import chosen, names
-from trimtab.trials.reproduce.definition import DefinitionError, definition
-from trimtab.trials.reproduce.document import document, judged
-from trimtab.trials.reproduce.picture import picture
-from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, planned
+from trimtab.report.reproductions import render_reproductions, reproductions_text
+from trimtab.trials.reproduce.definition import (
+    Arm,
+    DefinitionError,
+    arms,
+    chosen,
+    definition,
+    names,
+    scenarios_of,
+)
+from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, document, judged, picture, planned
 from trimtab.trials.trial import run, write_docs
 
 SEEDS = range(4)

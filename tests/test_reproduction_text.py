@@ -16,9 +16,8 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.datadriven import run
 from tests.trajectory_text import STEP_S, trajectory_of
 from trimtab.lab.outcomes.aftermath import aftermath
-from trimtab.trials.reproduce.arms import arms
-from trimtab.trials.reproduce.definition import DefinitionError, definition
-from trimtab.trials.reproduce.numbers import NUMBERS, numbers, value_of
+from trimtab.trials.reproduce.definition import DefinitionError, arms, definition
+from trimtab.trials.reproduce.numbers import NUMBERS, Picture, numbers, value_of
 from trimtab.trials.reproduce.published_number import tolerated
 from trimtab.trials.reproduce.verdict import Arm, arm, typical, verdict
 
@@ -81,7 +80,7 @@ class Reproduction:
         made = _run(found, [line.split() for line in lines if line.split()[0] in own])
         since = aftermath(found)
         return "\n".join(
-            f"{name} {_told(NUMBERS[name].take(since, made))}" for name in show.split(",")
+            f"{name} {_told(NUMBERS[name].take(Picture(since, made)))}" for name in show.split(",")
         )
 
     def tolerated(self, unit: str, value: str) -> str:

@@ -13,7 +13,7 @@ from pyspark import SparkContext
 
 from tools import fidelity
 from trimtab.cli import main
-from trimtab.trials.rerun.question import Question, QuestionError, moments
+from trimtab.trials.rerun.command import Question, QuestionError, moments
 
 ROOT = Path(__file__).parent.parent
 PULSAR = "org.apache.pulsar.broker.loadbalance"

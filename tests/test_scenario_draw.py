@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trimtab.lab.scenarios import found_scenario
-from trimtab.lab.simulate.draw import drawn
-from trimtab.lab.simulate.draw_machines import REFERENCE_CORES
+from trimtab.lab.simulate.draw import REFERENCE_CORES, drawn
 from trimtab.lab.simulate.draw_scale import loads, usages, works
 from trimtab.lab.simulate.scenario import ScenarioError, scenario
 from trimtab.lab.simulate.scenario_tables import OWNERS, RATES, Scenario

@@ -11,13 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimtab.lab.outcomes import outcomes, trajectory
-from trimtab.lab.scenarios.expectations import expected_numbers, judged, measure
+from trimtab.lab.scenarios.expectations import (
+    Measure,
+    Measured,
+    Verdict,
+    expected_numbers,
+    judged,
+    measure,
+    verdicts,
+)
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.run import simulated
 from trimtab.lab.simulate.scenario import scenario
 from trimtab.lab.simulate.scenario_tables import Scenario
-from trimtab.lab.simulate.verdicts import Measure, Measured, Verdict, verdicts
 from trimtab.lab.simulate.world import Run
 
 BASE = {
@@ -117,12 +124,6 @@ def test_where_nothing_sheds_no_rounds_are_needed() -> None:
     asked = {"at_most": 5, "under": "none"}
 
     assert verdict(asked, found(0, n_rounds=0), shedder=None).is_met
-
-
-def test_a_failure_is_what_nobody_knew() -> None:
-    assert verdict({"at_most": 5}, found(9)).is_failure
-    assert not verdict({"at_most": 5, "known": "it is so"}, found(9)).is_failure
-    assert not verdict({"at_most": 5, "known": "it is so"}, found(3)).is_failure
 
 
 # ------------------------------------------------------------------ whom it is about

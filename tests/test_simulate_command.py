@@ -15,9 +15,11 @@ from trimtab import __version__
 from trimtab.cli import main
 from trimtab.lab.outcomes import MEASURES
 from trimtab.lab.scenarios import built_in
-from trimtab.trials.simulate import Question, posed, simulate, tell
-from trimtab.trials.simulate.naming import short_brokers, short_bundles
+from trimtab.trials.simulate.command import simulate
+from trimtab.trials.simulate.history import short_brokers, short_bundles
 from trimtab.trials.simulate.plot import chart
+from trimtab.trials.simulate.question import Question, posed
+from trimtab.trials.simulate.simulation import tell
 
 #: Two brokers, of which one holds all: something has to move, in seconds.
 SCENARIO = """\
@@ -205,6 +207,21 @@ def test_the_picture_shows_what_happened(scenario: Path) -> None:
     # Two brokers: neither bands nor a mean line.
     assert not data["bands"]
     assert not data["mean"]
+
+
+def test_of_some_brokers_the_picture_shows_pale_lines_and_their_mean(scenario: Path) -> None:
+    some = SCENARIO.replace("count = 2", "count = 20")
+    counts = "[" + ", ".join(["16", *["0"] * 19]) + "]"
+    scenario.write_text(some.replace("[16, 0]", counts))
+    spec = chart(simulate(Question(str(scenario), "none"), None, scenario.parent / "out"))
+    data, layers = spec["datasets"], spec["vconcat"][1]["layer"]
+    (lines,) = (layer for layer in layers if layer["data"]["name"] == "lines")
+
+    assert len({row["broker"] for row in data["lines"]}) == 20
+    assert data["mean"]
+    assert not data["bands"]
+    assert lines["encoding"]["detail"] == {"field": "broker"}
+    assert (scenario.parent / "out" / "usage.svg").is_file()
 
 
 def test_of_many_brokers_the_picture_shows_bands(scenario: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,8 +44,8 @@ class Shadowed(Leader):
         #: Bundle → broker, on their way.
         self.given: dict[int, int] = {}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def __init__(self, *parts: Any) -> None:
+        super().__init__(*parts)
         self._begin()
         for broker in self.order.tolist():
             self.shadow.write(self._report(broker))

@@ -31,7 +31,7 @@ from trimtab.spark.session import opened_spark
 
 for _ in range(2):  # Java ends with the block, and must be found again
     loaded = Event()
-    with opened_spark("alone", cores=1, master=None, meanwhile=loaded.set) as spark:
+    with opened_spark(cores=1, master=None, meanwhile=loaded.set) as spark:
         with open_recording(Path(sys.argv[1])) as recording:
             ingest(spark, recording, Path(sys.argv[2]))
         java = spark._jvm.java.lang.System
@@ -56,7 +56,7 @@ class Noted(subprocess.Popen):
 
 pyspark.java_gateway.Popen = Noted
 try:
-    with opened_spark("stopped", cores=1, master=None):
+    with opened_spark(cores=1, master=None):
         said = "went on"
 except KeyboardInterrupt:
     said = "stopped"
@@ -224,7 +224,7 @@ def test_output_is_the_same_for_any_number_of_cores(
 
 
 def test_there_is_one_spark(spark: SparkContext) -> None:
-    assert spark is started("again")
+    assert spark is started()
     assert "UTC" == SparkSession(spark).conf.get("spark.sql.session.timeZone")
 
 

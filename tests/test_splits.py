@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trimtab.ingest.outcome import Origin
-from trimtab.ingest.splits import DamagedError, Split, cut, pack, read_blocks, read_lines
+from trimtab.ingest.splits import DamagedError, Split, cut, lines_of, pack, read_blocks
 
 ORIGIN = Origin("logs/b/x.log", "b", UTC, None)
 
@@ -27,15 +27,15 @@ def lines(text: str) -> list[str]:
 
 
 def all_lines(splits: list[Split]) -> list[str]:
-    return [line for split in splits for line in read_lines(split)]
+    return [line for split in splits for block in read_blocks(split) for line in lines_of(block)]
 
 
 def damaged(path: Path) -> tuple[list[str], DamagedError]:
     """Read a file that breaks off: the lines before, and what was said."""
     found: list[str] = []
     with pytest.raises(DamagedError) as error:
-        found.extend(read_lines(cut(path, ORIGIN, "log")[0]))
-    # extend keeps what came before the error.
+        for block in read_blocks(cut(path, ORIGIN, "log")[0]):
+            found += lines_of(block)
     return found, error.value
 
 

@@ -76,7 +76,7 @@ def agreed(path: Path, *operations: tuple[int, bytes]) -> tuple[str, str]:
     path.write_bytes(log(*(record(n, it) for n, it in enumerate(operations, 1))))
     found = parsed(path, SOURCE, 1 << 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Waiting, "tell", lambda *_: False)
+        patch.setattr(Waiting, "add_load", lambda *_: False)
         assert found == parsed(path, SOURCE, 1 << 20)
     return found
 
@@ -86,7 +86,7 @@ def test_what_is_usual_is_read_in_columns(i: int, tmp_path: Path) -> None:
     path, value = USUAL[i]
     write = Write(9, 1, 5, Operation.SET, path, json.dumps(value).encode(), 1, None)
     waiting = Waiting()
-    assert waiting.tell(TimedWrite(1, datetime.now(UTC), path, write))
+    assert waiting.add_load(TimedWrite(1, datetime.now(UTC), path, write))
     assert waiting.rows > 0
 
     account, rows = agreed(tmp_path / "log.1", written(i))

@@ -18,9 +18,15 @@ from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import plan_text, read_plan
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.health import Fares
-from trimtab.live.watch.limits import limits_given
 from trimtab.live.watch.nouns import Decided
-from trimtab.live.watch.plans import PlannedRound, effect_share, limits_of, planned, unloaded_by
+from trimtab.live.watch.plans import (
+    PlannedRound,
+    effect_share,
+    limits_given,
+    limits_of,
+    planned,
+    unloaded_by,
+)
 from trimtab.live.watch.targets import moves_of
 
 NIGHT = told("uniform")

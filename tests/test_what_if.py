@@ -16,13 +16,13 @@ from tools import what_if as page
 from trimtab.cli import main
 from trimtab.explanation.explain import explain
 from trimtab.ingest import open_recording
+from trimtab.trials.compare.compare import Contest
 from trimtab.trials.trial import Result
-from trimtab.trials.what_if.advice import advice
-from trimtab.trials.what_if.command import Question, what_if
+from trimtab.trials.what_if.command import advice, what_if
 
 ROOT = Path(__file__).parent.parent
 AVG = ROOT / "recordings" / "avg"
-FEW = Question(strategies=("UniformLoadShedder", "none"), n_seeds=2)
+FEW = Contest(strategies="UniformLoadShedder,none", n_seeds=2)
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,7 @@ from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory, learned
 from trimtab.live.watch.nouns import Action, Arrivals, Relearn, Row, Settings
 from trimtab.live.watch.step import step
-from trimtab.live.watch.tally import Tally
-from trimtab.live.watch.view import View
+from trimtab.live.watch.tally import Tally, View
 
 ROOT = Path(__file__).parent.parent
 STORE = {

@@ -18,10 +18,9 @@ from tools.catalogue import code, table
 from trimtab.cli.rerun import rerun
 from trimtab.ingest import open_recording
 from trimtab.spark.session import opened_spark
-from trimtab.trials.rerun.command import Rerun, reconstructed, simulated_again
+from trimtab.trials.rerun.command import Question, Rerun, reconstructed, simulated_again
 from trimtab.trials.rerun.lines import lines
 from trimtab.trials.rerun.plot import plot
-from trimtab.trials.rerun.question import Question
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "fidelity.md"
@@ -60,8 +59,8 @@ def rewritten(text: str, found: Mapping[str, Rerun]) -> str:
 
 def _asked(command: str) -> tuple[Path, Question]:
     asked = dict(rerun.make_context("rerun", command.split()).params)
-    names = ("from_text", "to_text", "n_seeds")
-    return ROOT / asked["recording"], Question(**{name: asked[name] for name in names})
+    names = ("from_text", "to_text", "seeds")
+    return ROOT / asked["recording"], Question(*(asked[name] for name in names))
 
 
 def _summary(found: list[Rerun]) -> str:
@@ -99,7 +98,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.fidelity [--check]")
         return 2
     text = PAGE.read_text(encoding="utf-8")
-    with opened_spark("fidelity", cores=2, master=None) as spark:
+    with opened_spark(cores=2, master=None) as spark:
         found = measured(spark, text)
     new = rewritten(text, found)
     if is_check:

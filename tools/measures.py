@@ -10,11 +10,10 @@ from typing import Any
 
 from tools.catalogue import code, first_line, table
 from trimtab.lab.outcomes import MEASURES, Measure, balance, moves, service, thrash
-from trimtab.lab.outcomes.best_spread import best_spread
 from trimtab.lab.outcomes.level import level
 from trimtab.lab.outcomes.minimum_moves import counted_moves, minimum_moves
 from trimtab.lab.outcomes.recording import recorded
-from trimtab.lab.outcomes.spread import inner_spread, spread
+from trimtab.lab.outcomes.spread import best_spread, inner_spread, spread
 
 _FAMILIES = {"Balance": balance, "Moves": moves, "Service": service, "Thrash": thrash}
 _GROUND = (level, spread, inner_spread, best_spread)

@@ -25,6 +25,8 @@ TESTS = ROOT / "tests"
 PACKAGES = {"trimtab": "src", "tools": "", "bench": "", "oracle": "testbed", "cluster": "testbed"}
 MODULE = re.compile(rf"\b(?:{'|'.join(PACKAGES)})(?:\.\w+)*")
 COMMANDS = "trimtab.cli"
+#: A package that imports its modules by the names in a table.
+RULES = "trimtab.diagnose.findings"
 #: Files of tests that need a real cluster.
 WITH_PULSAR = "test_pulsar_"
 #: How far a file is from tests that do not import it.
@@ -99,6 +101,8 @@ class Imports:
         for command in self.commands.values():
             # A test runs the commands that it names.
             self.graph.remove_import(importer=COMMANDS, imported=command)
+        for rule in self.graph.find_children(RULES):
+            self.graph.add_import(importer=RULES, imported=rule)
         for name in self.sources:
             self.graph.add_module(f"tests.{name}")
         for name, source in self.sources.items():

@@ -9,8 +9,7 @@ from trimtab.lab.simulate.scenario_keys import NEEDED, described
 from trimtab.trials.rate.definition import Case, Contender, Dimension, Statement, built_in_rating
 from trimtab.trials.rate.statistics import STATISTICS
 from trimtab.trials.reproduce import verdict
-from trimtab.trials.reproduce.catalogue import chosen
-from trimtab.trials.reproduce.definition import Definition
+from trimtab.trials.reproduce.definition import Definition, chosen
 from trimtab.trials.reproduce.numbers import MEANINGS, NUMBERS
 from trimtab.trials.reproduce.published_number import RULES
 
@@ -64,13 +63,13 @@ def _experiment(of: Definition) -> tuple[str, ...]:
         of.head.title,
         code(of.head.scenario),
         code(of.head.strategy),
-        "; ".join(f"{each.title} {_span(each.value)}" for each in of.published),
+        "; ".join(f"{MEANINGS[each.number].title} {_span(each.value)}" for each in of.published),
         ", ".join(each.name for each in of.variants) or "none",
     )
 
 
 def _dimension(of: Dimension) -> tuple[str, ...]:
-    said = (inspect.getdoc(STATISTICS[of.statistic]) or "").partition("\n")[0]
+    said = STATISTICS[of.statistic].definition
     return (
         of.name,
         of.asks,

@@ -31,18 +31,18 @@ from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.run import simulated
 from trimtab.spark.program import digest
 from trimtab.spark.session import opened_spark
+from trimtab.trials.compare.compare import Contest
 from trimtab.trials.record import Options, record
 from trimtab.trials.recorded_cluster import RecordedCluster
+from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
-from trimtab.trials.rerun.question import Question as Rerun
 from trimtab.trials.simulate.question import Experiment, posed
 from trimtab.trials.simulate.question import Question as Simulated
-from trimtab.trials.sweep.strategies import USUAL, pair
+from trimtab.trials.sweep.grid import USUAL, pair
 from trimtab.trials.sweep.task import NOBODY, Task
-from trimtab.trials.what_if.command import Question, what_if
+from trimtab.trials.what_if.command import what_if
 from trimtab.trials.what_if.fidelity import fidelity
-from trimtab.trials.what_if.measures import MATRIX_MEASURES, numbers
-from trimtab.trials.what_if.replay import Replay
+from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, numbers
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "what-if.md"
@@ -103,8 +103,8 @@ def answers(spark: SparkContext, text: str) -> dict[str, list[str]]:
     found = {}
     for command in commands(text):
         asked = dict(compare.make_context("compare", command.split()).params)
-        question = Question(
-            strategies=tuple(filter(None, asked["strategies"].split(","))),
+        contest = Contest(
+            strategies=asked["strategies"],
             settings=asked["settings"],
             release=asked["release"],
             n_seeds=asked["seeds"],
@@ -113,7 +113,7 @@ def answers(spark: SparkContext, text: str) -> dict[str, list[str]]:
             open_recording(ROOT / asked["scenarios"][0]) as opened,
             TemporaryDirectory(prefix="trimtab-") as folder,
         ):
-            said = what_if(spark, opened, question, Path(folder) / "out", anew=False)
+            said = what_if(spark, opened, contest, Path(folder) / "out", anew=False)
         found[command] = list(said.lines())
     return found
 
@@ -268,7 +268,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.what_if")
         return 2
     text = PAGE.read_text(encoding="utf-8")
-    with opened_spark("what-if", cores=2, master=None) as spark:
+    with opened_spark(cores=2, master=None) as spark:
         new = rewritten(text, answers(spark, text), nights(spark))
     PAGE.write_text(new, encoding="utf-8")
     return 0

@@ -146,9 +146,10 @@ def explain(
 
                 if not what_if:
                     return explained(spark, recording, folder)
-                from trimtab.trials.what_if.advice import usual_advice
+                from trimtab.trials.compare.compare import Contest
+                from trimtab.trials.what_if.command import advice
 
-                more = usual_advice(spark, folder / "what-if")
+                more = partial(advice, spark, folder / "what-if", Contest())
                 return explained(spark, recording, folder, more)
 
 
@@ -289,8 +290,9 @@ def simulate(
         TrimtabError: there is no such scenario, class, release or setting.
     """
     from trimtab.files import parameters as given
-    from trimtab.trials.simulate import Question, posed, result
-    from trimtab.trials.simulate.live import run
+    from trimtab.trials.simulate.command import run
+    from trimtab.trials.simulate.question import Question, posed
+    from trimtab.trials.simulate.result import result
     from trimtab.trials.simulate.simulation import simulation
 
     with given.plain_errors(set="settings"):
@@ -347,19 +349,20 @@ def compare(
     from trimtab.files import parameters as given
     from trimtab.files.scratch import scratch_folder
     from trimtab.spark.session import shared_spark
-    from trimtab.trials.what_if.contest import Contest, compared, contest
+    from trimtab.trials.compare.compare import Contest
+    from trimtab.trials.what_if.command import compared, compared_by
 
     with given.plain_errors(set="settings"):
-        asked = Contest(
+        contest = Contest(
             scenarios=given.names_of("scenarios", scenarios),
             strategies=",".join(given.texts_of("strategies", strategies)),
             baseline=given.text_of("baseline", baseline),
             settings=given.settings_of("settings", settings or {}),
             release=given.text_of("release", release),
-            seeds=given.whole_of("seeds", seeds, 1),
-            time_limit=given.positive("time_limit", time_limit),
+            n_seeds=given.whole_of("seeds", seeds, 1),
+            time_limit_s=given.positive("time_limit", time_limit),
         )
         folder = scratch_folder("compare") if output is None else given.path_of("output", output)
         n_tasks, url = given.whole_of("cores", cores, 1), given.text_of("master", master)
         start = partial(shared_spark, cores=n_tasks, master=url)
-        return compared(contest(start, asked, folder, anew=anew))
+        return compared(compared_by(start, contest, folder, anew=anew))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from trimtab.pulsar.leader.view import Report
-from trimtab.trials.record.options import as_measured
+from trimtab.trials.record.scribe import as_measured
 
 Table = dict[str, Any]
 #: What a host makes of a report: broker, s of the simulation, what was measured.

@@ -16,7 +16,7 @@ import numpy as np
 from tools.precision.truth import Planted
 from tools.precision.witness import Witness
 from trimtab.lab.simulate.world import Run
-from trimtab.trials.record.files import iso, log_time
+from trimtab.trials.record.files import iso, printed
 
 Row = dict[str, Any]
 _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{3}\+0000 ", re.MULTILINE)
@@ -95,10 +95,10 @@ class Draft:
 
     def write(self) -> None:
         """Write everything back, and the truth beside it."""
-        for folder, said in self.logs.items():
-            text = "".join(
-                f"{log_time(time_ms)} {what}\n" for time_ms, what in sorted(said, key=itemgetter(0))
-            )
+        for folder, lines in self.logs.items():
+            lines.sort(key=itemgetter(0))
+            times = np.array([time_ms for time_ms, _ in lines], np.int64)
+            text = printed(times, [line for _, line in lines])
             (self.root / "logs" / folder / "pulsar-broker.log").write_text(text, encoding="utf-8")
         for name in sorted(self._changed):
             rows = sorted(self._rows[name], key=itemgetter("time"))

@@ -11,7 +11,7 @@ from tools.precision.facts_of_leaders import LEADERS
 from tools.precision.facts_of_moves import MOVES
 from tools.precision.facts_of_states import STATES
 from tools.precision.truth import Planted
-from trimtab.trials.record.options import as_measured
+from trimtab.trials.record.scribe import as_measured
 
 #: What is judged by true usage: left open where a host tells something else.
 _BY_USAGE = (

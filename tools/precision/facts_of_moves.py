@@ -60,7 +60,7 @@ def random_placement(case: Case, draft: Draft) -> Iterator[Planted]:
     is_marginal = case.placer != "LeastResourceUsageWithWeight"
     unloaded = {(number, unload.bundle) for number, unload in draft.witness.unloads}
     for number, selected in draft.witness.selections:
-        is_drawn = bool(selected.asked) and selected.asked[-1][1] and selected.asked[-1][0] > 1
+        is_drawn = bool(selected.draws) and selected.draws[-1][1] and selected.draws[-1][0] > 1
         if is_drawn and (number, selected.bundle) in unloaded:
             name = draft.witness.bundles[selected.bundle]
             time_ms = selected.time_ms
@@ -162,7 +162,7 @@ def even_distribution_override(case: Case, draft: Draft) -> Iterator[Planted]:
     chosen = {
         (number, selected.bundle): selected
         for number, selected in draft.witness.selections
-        if selected.asked and selected.asked[-1][0] == 1 and selected.broker is not None
+        if selected.draws and selected.draws[-1][0] == 1 and selected.broker is not None
     }
     for number, unload in draft.witness.unloads:
         selected = chosen.get((number, unload.bundle))

@@ -14,7 +14,7 @@ from tools.precision.truth import Planted
 from tools.precision.witness import Decided
 from trimtab.pulsar.model import Reason
 from trimtab.pulsar.settings import load_manager_settings
-from trimtab.trials.record.shedder_lines import shedder_lines
+from trimtab.trials.record.lines import shedder_lines
 
 _THRESHOLD = 10.0
 _OPEN = 4.0

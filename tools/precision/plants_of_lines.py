@@ -12,7 +12,7 @@ from tools.precision.draft import Draft
 from tools.precision.truth import Planted
 from trimtab.lab.simulate.world import Kind
 from trimtab.pulsar.bundles import namespace
-from trimtab.trials.record.lines import SHEDDING, log_line, taken
+from trimtab.trials.record.lines import SHEDDING, log_line, log_lines
 
 _IMPL = "org.apache.pulsar.broker.loadbalance.impl"
 _MANAGER = f"{_IMPL}.ModularLoadManagerImpl"
@@ -47,7 +47,7 @@ def came_back(draft: Draft) -> None:
             continue
         name = witness.bundles[unload.bundle]
         again_ms = unload.time_ms + round(unload.took_s * 1000.0) + 240
-        for line in taken(name):
+        for line in log_lines("taken", bundle=name):
             draft.say(unload.source, again_ms, line)
         draft.plant(Planted("same-broker", None, None, (draft.brokers[unload.source],), (name,)))
 

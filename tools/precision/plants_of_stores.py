@@ -7,7 +7,7 @@ from typing import Any
 
 from tools.precision.draft import Draft, when
 from tools.precision.truth import Planted
-from trimtab.trials.record.lines import log_line, report_written
+from trimtab.trials.record.lines import log_line, log_lines
 
 _REPORTS = "store/brokers.jsonl"
 _LOADBALANCE = "org.apache.pulsar.broker.loadbalance"
@@ -102,8 +102,10 @@ def chatty_reports(draft: Draft, *, every_s: float, since_min: float) -> None:
         if known and time_ms - known[-1]["mtime"] > 2_000:
             is_high = not is_high
             added.append(_again(draft, known[-1], time_ms, is_high))
-            said_ = report_written(float(draft.random.uniform(10.1, 30)), 10, every_s)
-            draft.say(broker, time_ms, said_)
+            change = float(draft.random.uniform(10.1, 30))
+            values = {"change": change, "threshold": 10, "since": float(every_s)}
+            (line,) = log_lines("report_of_change", **values)
+            draft.say(broker, time_ms, line)
         time_ms += round(1000 * every_s) + int(draft.random.integers(-400, 400))
     rows += added
     mine = sorted((row for row in rows if row["broker"] == name), key=lambda row: row["time"])

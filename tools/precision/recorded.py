@@ -52,7 +52,7 @@ def written(case: Case, root: Path) -> tuple[Planted, ...]:
         reported=case.reported,
         witnesses=(witness,),
     )
-    run = record(world, balancer, asked.parameters, root, options).run
+    run = record(world, balancer, asked.parameters, root, options)
     witness.bundles = run.world.bundles.names
     random = np.random.default_rng((case.seed, 77))
     draft = Draft(root, run, witness, round(START.timestamp() * _MS), random)

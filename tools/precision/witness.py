@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trimtab.pulsar.leader.view import LeaderView
-from trimtab.trials.record.listener import Selected, Unloading, Write
-from trimtab.trials.record.shedder_lines import Shed
+from trimtab.trials.record.lines import Shed
+from trimtab.trials.record.listener import Selection, Unloading, Write
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Witness:
     brokers: tuple[str, ...]
     rounds: list[Decided] = field(default_factory=list)
     #: Selections of a round, and its unloads, each with the position of its round.
-    selections: list[tuple[int, Selected]] = field(default_factory=list)
+    selections: list[tuple[int, Selection]] = field(default_factory=list)
     unloads: list[tuple[int, Unloading]] = field(default_factory=list)
     elections: list[tuple[int, int]] = field(default_factory=list)
     #: Who takes a bundle when: (ms, bundle, broker).
@@ -54,10 +54,10 @@ class Witness:
         """Note a round."""
         self.rounds.append(Decided(time_ms, shed))
 
-    def selected(self, selected: Selected) -> None:
+    def selected(self, selection: Selection) -> None:
         """Note a selection of a round."""
-        if not selected.is_lookup:
-            self.selections.append((len(self.rounds) - 1, selected))
+        if not selection.is_lookup:
+            self.selections.append((len(self.rounds) - 1, selection))
 
     def unloading(self, unloading: Unloading) -> None:
         """Note an unload."""

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.acting import Reaching, acting
 from trimtab.cli.arguments import FILE
-from trimtab.cli.saying import complain, say
+from trimtab.cli.cluster import ClusterOptions, cluster_options
+from trimtab.cli.output import complain, say
 from trimtab.cli.signals import ended_by_signals
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached, Watching
-    from trimtab.live.apply.post import Post
+    from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
 
 _ENDING = "ending after the move that is under way"
@@ -25,7 +25,7 @@ _ENDING = "ending after the move that is under way"
 
 @click.command()
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@acting
+@cluster_options
 @click.option("--yes", is_flag=True, help="Carry it out; without it, only look.")
 @click.option(
     "--journal",
@@ -33,7 +33,9 @@ _ENDING = "ending after the move that is under way"
     help="What was done, and where a killed run goes on.  [default: PLAN.journal]",
 )
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
-def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_json: bool) -> None:
+def apply(
+    plan: Path, reach: ClusterOptions, yes: bool, journal: Path | None, is_json: bool
+) -> None:
     """Carry out PLAN, a JSON file of moves: one bundle at a time, each verified.
 
     Without --yes nothing is changed: each move is shown with its reason, its expected
@@ -53,7 +55,7 @@ def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_js
 
     checked_plan = plan_of(plan)
     path = journal or plan.with_name(f"{plan.name}.journal")
-    with reached(reaching.where()) as cluster:
+    with reached(reach.where()) as cluster:
         if yes:
             is_good = carry_out(checked_plan, cluster, path, is_json=is_json)
         else:
@@ -64,13 +66,13 @@ def apply(plan: Path, reaching: Reaching, yes: bool, journal: Path | None, is_js
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
     """Return whether nothing stands against a plan, and show what would be done."""
     from trimtab.live.apply import rehearsed
-    from trimtab.live.apply.text import rehearsal_json, told_rehearsal
+    from trimtab.live.apply.text import rehearsal_json, rehearsal_lines
 
     rehearsal = rehearsed(plan, cluster, journal)
     if is_json:
         click.echo(rehearsal_json(plan, rehearsal))
         return rehearsal.may_go
-    for line in told_rehearsal(plan, rehearsal):
+    for line in rehearsal_lines(plan, rehearsal):
         say(line)
     click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
     return rehearsal.may_go
@@ -82,18 +84,18 @@ def carry_out(
     journal: Path,
     *,
     is_json: bool,
-    marked: Callable[[Post], None] = lambda post: None,
+    marked: Callable[[LockHolder], None] = lambda post: None,
 ) -> bool:
     """Return whether a plan is done, which is carried out while what happens is printed."""
     from trimtab.live.apply import carried_out
-    from trimtab.live.apply.text import account_json, told_account
+    from trimtab.live.apply.text import account_json, account_lines
 
     with _looking_on(plan) as watching:
         account = carried_out(plan, cluster, journal, watching, marked)
     if is_json:
         click.echo(account_json(account))
     else:
-        for line in told_account(account):
+        for line in account_lines(account):
             say(line)
         click.echo(f"Journal: {journal}")
     return account.is_done
@@ -103,7 +105,7 @@ def carry_out(
 def _looking_on(plan: Plan) -> Iterator[Watching]:
     """Print each entry and each wait once, on the side of errors, and end at Ctrl-C."""
     from trimtab.live.apply import Watching
-    from trimtab.live.apply.text import told_entry
+    from trimtab.live.apply.text import entry_words
 
     last = ""
 
@@ -115,7 +117,7 @@ def _looking_on(plan: Plan) -> Iterator[Watching]:
 
     with ended_by_signals(_ENDING) as is_over:
         yield Watching(
-            entry=lambda entry: complain(f"trimtab: {told_entry(plan, entry)}"),
+            entry=lambda entry: complain(f"trimtab: {entry_words(plan, entry)}"),
             waiting=waiting,
             is_over=is_over,
         )

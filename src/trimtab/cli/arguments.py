@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from trimtab.cli.numbers import Finite
+from trimtab.cli.values import Finite
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
@@ -16,21 +16,21 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 RECORDING = click.argument("recording", type=click.Path(path_type=Path))
-CORES = click.option(
+_CORES = click.option(
     "--cores", type=click.IntRange(1), default=2, show_default=True, help="Tasks at a time."
 )
-MASTER = click.option(
+_MASTER = click.option(
     "--master", metavar="URL", help="Any Spark master, such as spark://host:7077.  [default: local]"
 )
 
 # The experiment that `simulate` runs and `record` writes down.
-STRATEGY = click.option(
+_STRATEGY = click.option(
     "--strategy",
     metavar="CLASS",
     required=True,
     help="Who sheds: a class of Pulsar's, or none.  Shedder+Placer names both.",
 )
-PLACEMENT = click.option(
+_PLACEMENT = click.option(
     "--placement",
     metavar="CLASS",
     help="Who places.  [default: the shedder if it does, else LeastLongTermMessageRate]",
@@ -45,15 +45,28 @@ SETTINGS = click.option(
     multiple=True,
     help="A key of broker.conf; may come again for another.",
 )
-SEED = click.option(
+_SEED = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="What chance brings."
 )
-MINUTES = click.option(
+_MINUTES = click.option(
     "--minutes",
     type=Finite(0, min_open=True),
     metavar="M",
     help="Simulate for so long.  [default: as the scenario has it]",
 )
+
+
+def spark_options(command: Command) -> Command:
+    """Return a command with the options that say where Spark runs."""
+    return _CORES(_MASTER(command))
+
+
+def experiment_options(command: Command) -> Command:
+    """Return a command with the options of the experiment that it simulates."""
+    for option in (_MINUTES, _SEED, SETTINGS, RELEASE, _PLACEMENT, _STRATEGY):
+        command = option(command)
+    return command
+
 
 # What runs a sweep.
 ANEW = click.option(

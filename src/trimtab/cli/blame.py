@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER, RECORDING, json_option
-from trimtab.cli.saying import complain, say
+from trimtab.cli.arguments import RECORDING, json_option, spark_options
+from trimtab.cli.output import complain, say
 
 
 @click.command()
@@ -17,8 +17,7 @@ from trimtab.cli.saying import complain, say
 @click.option("--bundle", metavar="BUNDLE", help="Tell the story of this bundle.")
 @click.option("--broker", metavar="BROKER", help="Tell the story of this broker.")
 @json_option("Print JSON instead of the story.")
-@CORES
-@MASTER
+@spark_options
 def blame(
     recording: Path,
     bundle: str | None,

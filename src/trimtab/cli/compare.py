@@ -8,15 +8,14 @@ import click
 
 from trimtab.cli.arguments import (
     ANEW,
-    CORES,
-    MASTER,
     RELEASE,
     json_option,
     output_option,
     seeds_option,
+    spark_options,
 )
-from trimtab.cli.numbers import Finite
 from trimtab.cli.trials import ROWS_KEPT, sparked, tell
+from trimtab.cli.values import Finite
 
 
 @click.command()
@@ -48,8 +47,7 @@ from trimtab.cli.trials import ROWS_KEPT, sparked, tell
     show_default=True,
     help="Seconds that one run may take.",
 )
-@CORES
-@MASTER
+@spark_options
 @ANEW
 @json_option("Print comparison.json instead of a summary.")
 def compare(
@@ -94,15 +92,16 @@ def compare(
         --set loadBalancerBrokerThresholdShedderPercentage=10 \\
         --set loadBalancerBrokerThresholdShedderPercentage=20
     """
-    from trimtab.trials.what_if.contest import Contest, contest
+    from trimtab.trials.compare.compare import Contest
+    from trimtab.trials.what_if.command import compared_by
 
-    question = Contest(
+    contest = Contest(
         scenarios=scenarios,
         strategies=strategies,
         baseline=baseline,
         settings=settings,
         release=release,
-        seeds=seeds,
-        time_limit=time_limit,
+        n_seeds=seeds,
+        time_limit_s=time_limit,
     )
-    tell(contest(sparked(cores, master), question, output, anew=anew), as_json=as_json)
+    tell(compared_by(sparked(cores, master), contest, output, anew=anew), as_json=as_json)

@@ -7,7 +7,7 @@ import sys
 import click
 
 from trimtab.cli.arguments import json_option
-from trimtab.cli.saying import complain, say
+from trimtab.cli.output import complain, say
 
 
 @click.command()

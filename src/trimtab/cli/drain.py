@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.acting import Reaching, acting
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.arguments import FILE, output_option
-from trimtab.cli.durations import Duration
-from trimtab.cli.numbers import Finite
-from trimtab.cli.reaching import SHEDDING
-from trimtab.cli.saying import complain
+from trimtab.cli.cluster import SHEDDING, ClusterOptions, cluster_options
+from trimtab.cli.output import complain
+from trimtab.cli.values import Duration, Finite
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached
     from trimtab.live.apply.drain import Drain
-    from trimtab.live.apply.post import Post
+    from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
 
 
 @click.command()
 @click.argument("broker")
-@acting
+@cluster_options
 @click.option("--to", "takers", metavar="BROKER", multiple=True, help="Who takes; may come again.")
 @click.option(
     "--return",
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
 def drain(
     broker: str,
-    reaching: Reaching,
+    reach: ClusterOptions,
     takers: tuple[str, ...],
     emptied: Path | None,
     bar: float,
@@ -87,7 +85,7 @@ def drain(
 
     limits = drain_limits(bar, every)
     drain = Drain(broker, takers, limits, shedding, emptied is not None)
-    with reached(reaching.where()) as cluster:
+    with reached(reach.where()) as cluster:
         if emptied is None:
             plan = drain_plan(cluster, drain)
         else:
@@ -109,7 +107,7 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
 
     broker = drain.broker
 
-    def marked(post: Post) -> None:
+    def marked(post: LockHolder) -> None:
         (post.take_back if drain.is_return else post.drain)(broker)
 
     is_done = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import click
 
-from trimtab.cli.saying import complain
+from trimtab.cli.output import complain
 from trimtab.files.errors import TrimtabError, system_fault
 from trimtab.files.parameters import ParameterError
 

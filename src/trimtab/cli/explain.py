@@ -7,15 +7,14 @@ from pathlib import Path
 import click
 
 import trimtab
-from trimtab.cli.arguments import CORES, MASTER, RECORDING, json_option, output_option
-from trimtab.cli.saying import complain, say
+from trimtab.cli.arguments import RECORDING, json_option, output_option, spark_options
+from trimtab.cli.output import complain, say
 
 
 @click.command()
 @RECORDING
 @output_option("Folder to write into.  [default: explained/NAME]")
-@CORES
-@MASTER
+@spark_options
 @click.option(
     "--prometheus", metavar="URL", help="Prometheus to ask where the recording has no metrics."
 )

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.durations import Duration
-from trimtab.cli.reaching import (
+from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
     EVERY,
@@ -16,8 +15,9 @@ from trimtab.cli.reaching import (
     WATCHED_STORE,
     reached_by,
 )
-from trimtab.cli.saying import complain
+from trimtab.cli.output import complain
 from trimtab.cli.signals import ended_by_signals
+from trimtab.cli.values import Duration
 
 
 @click.command()

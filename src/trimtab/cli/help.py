@@ -7,7 +7,7 @@ from textwrap import TextWrapper
 
 import click
 
-from trimtab.cli.saying import say
+from trimtab.cli.output import say
 
 #: Words are listed whole, so that they can be copied.
 _WORDS = TextWrapper(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import CORES, MASTER, output_option
-from trimtab.cli.numbers import Finite
-from trimtab.cli.saying import complain, say
+from trimtab.cli.arguments import output_option, spark_options
+from trimtab.cli.output import complain, say
+from trimtab.cli.values import Finite
 
 if TYPE_CHECKING:
     from trimtab.live.follow import Pace
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     "recordings", metavar="RECORDING...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @output_option("Folder of tables to write.", required=True)
-@CORES
-@MASTER
+@spark_options
 @click.option(
     "--follow",
     "is_followed",
@@ -95,7 +94,7 @@ def _ingest(recordings: Sequence[Path], output: Path, *, cores: int, master: str
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
-        spark = stack.enter_context(opened_spark("trimtab", cores=cores, master=master))
+        spark = stack.enter_context(opened_spark(cores=cores, master=master))
         accountings = ingest_all(spark, opened, output)
     for accounting in accountings:
         head = f"{accounting.recording}: " if len(accountings) > 1 else ""
@@ -114,7 +113,7 @@ def _follow(recording: Path, output: Path, pace: Pace, *, cores: int, master: st
         complain(f"not used: {unused.name}: {unused.reason}")
     with (
         opened_tables(recording, output) as (batches, lock),
-        opened_spark("trimtab", cores=cores, master=master, inherited=(lock.descriptor,)) as spark,
+        opened_spark(cores=cores, master=master, inherited=(lock.fileno(),)) as spark,
     ):
         live = Live(batches, partial(click.echo, err=True))
         try:

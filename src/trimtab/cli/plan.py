@@ -6,15 +6,14 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.acting import Reaching, acting
 from trimtab.cli.arguments import FILE, output_option
-from trimtab.cli.numbers import Finite
-from trimtab.cli.reaching import SHEDDING
-from trimtab.cli.saying import say
+from trimtab.cli.cluster import SHEDDING, ClusterOptions, cluster_options
+from trimtab.cli.output import say
+from trimtab.cli.values import Finite
 
 
 @click.command()
-@acting
+@cluster_options
 @click.option(
     "--moves", type=click.IntRange(1), default=3, show_default=True, help="At most so many."
 )
@@ -36,7 +35,7 @@ from trimtab.cli.saying import say
 @output_option("File of the plan.", FILE, default=Path("plan.json"), show_default=True)
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
 def plan(
-    reaching: Reaching,
+    reach: ClusterOptions,
     moves: int,
     gain: float,
     tolerance: float,
@@ -58,13 +57,13 @@ def plan(
     """
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import write_plan
-    from trimtab.live.apply.moves import level_plan, levelled_json, told_levelled
+    from trimtab.live.apply.moves import level_plan, levelled_json, levelled_lines
     from trimtab.live.control.level import Wish
 
-    with reached(reaching.where()) as cluster:
+    with reached(reach.where()) as cluster:
         levelled = level_plan(cluster, Wish(moves, gain, tolerance), shedding)
     write_plan(output, levelled.plan)
-    lines = [levelled_json(levelled)] if is_json else told_levelled(levelled)
+    lines = [levelled_json(levelled)] if is_json else levelled_lines(levelled)
     for line in lines:
         say(line)
     click.echo(f"Plan: {output}", err=is_json)

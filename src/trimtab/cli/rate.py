@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option, seeds_option
+from trimtab.cli.arguments import ANEW, json_option, output_option, seeds_option, spark_options
 from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
 
 
@@ -18,8 +18,7 @@ from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
     type=click.Path(path_type=Path),
     help="Rate by another file of dimensions, thresholds and strategies.",
 )
-@CORES
-@MASTER
+@spark_options
 @docs_option("Write the rating into ratings.md of this folder, too.")
 @ANEW
 @json_option("Print ratings.json instead of a summary.")

@@ -7,28 +7,15 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import (
-    MINUTES,
-    PLACEMENT,
-    RELEASE,
-    SEED,
-    SETTINGS,
-    STRATEGY,
-    output_option,
-)
-from trimtab.cli.numbers import Finite
-from trimtab.cli.saying import complain
+from trimtab.cli.arguments import experiment_options, output_option
+from trimtab.cli.output import complain
+from trimtab.cli.values import Finite
 
 
 @click.command()
 @click.argument("scenario")
 @output_option("Folder to write into; must be empty or not there yet.", required=True)
-@STRATEGY
-@PLACEMENT
-@RELEASE
-@SETTINGS
-@SEED
-@MINUTES
+@experiment_options
 @click.option(
     "--noise",
     type=Finite(0),
@@ -96,7 +83,7 @@ def record(
     try:
         experiment = posed(question)
         parameters = experiment.scenario.parameters
-        run = recorded(experiment.world, experiment.balancer, parameters, output, options).run
+        run = recorded(experiment.world, experiment.balancer, parameters, output, options)
     except OSError as error:
         complain(f"trimtab: {error}")
         sys.exit(2)

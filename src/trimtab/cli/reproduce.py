@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option, seeds_option
+from trimtab.cli.arguments import ANEW, json_option, output_option, seeds_option, spark_options
 from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
 
 
@@ -19,8 +19,7 @@ from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
     multiple=True,
     help="One experiment alone (see --list); may come again for another.",
 )
-@CORES
-@MASTER
+@spark_options
 @docs_option("Write the verdicts into reproductions.md of this folder, and pictures beside it.")
 @ANEW
 @json_option("Print reproductions.json, not a summary.")
@@ -51,7 +50,7 @@ def reproduce(
       trimtab reproduce --only avg-scale-up --seeds 40 -o scale-up
       trimtab reproduce --list
     """
-    from trimtab.trials.reproduce.catalogue import chosen
+    from trimtab.trials.reproduce.definition import chosen
     from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, planned
     from trimtab.trials.trial import run, spelt, write_docs
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import CORES, FILE, MASTER, RECORDING, json_option
-from trimtab.cli.saying import say
+from trimtab.cli.arguments import FILE, RECORDING, json_option, seeds_option, spark_options
+from trimtab.cli.output import say
 
 
 @click.command()
@@ -23,23 +23,15 @@ from trimtab.cli.saying import say
 @click.option(
     "--to", "to_text", metavar="TIME", default="", help="Compare up to then.  [default: the end]"
 )
-@click.option(
-    "--seeds",
-    "n_seeds",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="Simulations, each with other luck.",
-)
+@seeds_option(20, "Simulations, each with other luck.")
 @json_option("Print JSON instead of the tables.")
 @click.option("--plot", type=FILE, help="Draw it: .svg or .png.")
-@CORES
-@MASTER
+@spark_options
 def rerun(
     recording: Path,
     from_text: str,
     to_text: str,
-    n_seeds: int,
+    seeds: int,
     as_json: bool,
     plot: Path | None,
     cores: int,
@@ -63,17 +55,16 @@ def rerun(
     """
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
-    from trimtab.trials.rerun.command import rerun as rerun_
+    from trimtab.trials.rerun.command import Question, reconstructed, simulated_again
     from trimtab.trials.rerun.lines import lines
     from trimtab.trials.rerun.plot import plot as drawn
-    from trimtab.trials.rerun.question import Question
 
-    question = Question(from_text, to_text, n_seeds, plot)
+    question = Question(from_text, to_text, seeds, plot)
     with (
         open_recording(recording) as opened,
-        opened_spark("trimtab", cores=cores, master=master) as spark,
+        opened_spark(cores=cores, master=master) as spark,
     ):
-        comparison = rerun_(spark, opened, question)
+        comparison = simulated_again(*reconstructed(spark, opened), question)
     if plot is not None:
         drawn(comparison, plot)
     if as_json:

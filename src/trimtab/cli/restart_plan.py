@@ -7,24 +7,21 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.acting import Reaching, acting
-from trimtab.cli.arguments import FILE, output_option
-from trimtab.cli.durations import Duration
-from trimtab.cli.numbers import Finite
-from trimtab.cli.saying import say
+from trimtab.cli.arguments import FILE, output_option, seeds_option
+from trimtab.cli.cluster import ClusterOptions, cluster_options
+from trimtab.cli.output import say
+from trimtab.cli.values import Duration, Finite
 
 
 @click.command("restart-plan")
-@acting
+@cluster_options
 @click.option(
     "--down", type=Duration(), default="1m", show_default=True, help="That a broker is away."
 )
 @click.option(
     "--every", type=Duration(), default="10m", show_default=True, help="From one to the next."
 )
-@click.option(
-    "--seeds", type=click.IntRange(1), default=5, show_default=True, help="Runs of each order."
-)
+@seeds_option(5, "Runs of each order.")
 @click.option(
     "--bar",
     type=Finite(0, min_open=True),
@@ -35,7 +32,7 @@ from trimtab.cli.saying import say
 @output_option("File for the JSON.", FILE)
 @click.option("--json", "is_json", is_flag=True, help="Print the JSON.")
 def restart_plan(
-    reaching: Reaching,
+    reach: ClusterOptions,
     down: float,
     every: float,
     seeds: int,
@@ -59,17 +56,17 @@ def restart_plan(
     from trimtab.lab.restarts.orders import Timing
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import write_ours
-    from trimtab.live.apply.restart_order import as_json, told
+    from trimtab.live.apply.restart_order import as_json, lines
     from trimtab.live.apply.restart_order import restart_plan as planned
     from trimtab.live.gather import GatherError
 
     if not down < every:
         raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")
-    with reached(reaching.where()) as cluster:
+    with reached(reach.where()) as cluster:
         plan = planned(cluster, Timing(down, every), seeds)
     if output is not None:
         write_ours(output, as_json(plan))
-    lines = [as_json(plan).rstrip()] if is_json else told(plan)
-    for line in lines:
+    texts = [as_json(plan).rstrip()] if is_json else lines(plan)
+    for line in texts:
         say(line)
     sys.exit(0 if plan.orders[0].peak_percent.p90 <= bar else 1)

@@ -7,18 +7,8 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import (
-    FILE,
-    MINUTES,
-    PLACEMENT,
-    RELEASE,
-    SEED,
-    SETTINGS,
-    STRATEGY,
-    json_option,
-    output_option,
-)
-from trimtab.cli.saying import say
+from trimtab.cli.arguments import FILE, experiment_options, json_option, output_option
+from trimtab.cli.output import say
 
 
 def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -33,12 +23,7 @@ def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
 
 @click.command()
 @click.argument("scenario")
-@STRATEGY
-@PLACEMENT
-@RELEASE
-@SETTINGS
-@SEED
-@MINUTES
+@experiment_options
 @json_option("Print JSON instead of the history.")
 @click.option("--plot", type=FILE, help="Draw it: .svg or .png.")
 @output_option("Folder to write into: history.txt, outcomes.json and usage.svg.")
@@ -80,8 +65,9 @@ def simulate(
       trimtab simulate mine.toml --strategy UniformLoadShedder --release 3.0 \\
         --set loadBalancerMsgRateDifferenceShedderThreshold=30 --json | jq .outcomes
     """
-    from trimtab.trials.simulate import Question, tell
-    from trimtab.trials.simulate import simulate as simulated
+    from trimtab.trials.simulate.command import simulate as simulated
+    from trimtab.trials.simulate.question import Question
+    from trimtab.trials.simulate.simulation import tell
 
     try:
         question = Question(scenario, strategy, placement, release, settings, seed, minutes)

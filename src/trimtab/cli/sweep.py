@@ -8,15 +8,14 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import ANEW, CORES, MASTER, json_option, output_option
+from trimtab.cli.arguments import ANEW, json_option, output_option, spark_options
 from trimtab.cli.trials import sparked
 
 
 @click.command()
 @click.argument("grid", type=click.Path(path_type=Path))
 @output_option("Folder of the tables; a sweep that was stopped goes on in it.", required=True)
-@CORES
-@MASTER
+@spark_options
 @ANEW
 @json_option("Print what was written as JSON.")
 def sweep(

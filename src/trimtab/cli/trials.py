@@ -29,7 +29,7 @@ def sparked(cores: int, master: str | None) -> Start:
     """Return what starts Spark once there is something to run."""
     from trimtab.spark.session import opened_spark
 
-    return partial(opened_spark, "trimtab", cores=cores, master=master)
+    return partial(opened_spark, cores=cores, master=master)
 
 
 def tell(result: Result, *, as_json: bool) -> None:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.acting import where_of
 from trimtab.cli.arguments import FOLDER, SETTINGS
-from trimtab.cli.durations import Duration
-from trimtab.cli.reaching import (
+from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
     EVERY,
@@ -20,9 +18,11 @@ from trimtab.cli.reaching import (
     NO_HOST_CHECK,
     WATCHED_STORE,
     reached_by,
+    where_of,
 )
-from trimtab.cli.saying import say
+from trimtab.cli.output import say
 from trimtab.cli.signals import ended_by_signals
+from trimtab.cli.values import Duration
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
@@ -202,7 +202,7 @@ def _acting(
     from trimtab.live.control.throttle import Bars
     from trimtab.live.gather import GatherError
     from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.limits import limits_given
+    from trimtab.live.watch.plans import limits_given
 
     if not act:
         if yes or limits or throttle:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from trimtab.diagnose.cure import NOTHING_TO_SET, Change, many
+from trimtab.diagnose.cure import NOTHING_TO_SET, Change
 from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.gravity import Cause
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
+from trimtab.diagnose.wording import many, worded, wording
 
 _CHANGES_MAX = 5
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
@@ -46,7 +48,7 @@ def _named(cause: Cause) -> str:
     """Return the title of a cause's gravest finding as a sentence, with how many there are."""
     others = len(cause.findings) - 1
     more = f" (and {many(others, 'finding')} more of `{cause.code}`)" if others else ""
-    return f"{cause.findings[0].title}{more}."
+    return f"{cause.findings[0].text('title')}{more}."
 
 
 def _moved(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
@@ -132,26 +134,38 @@ def changes(
         places: setting → file:line where it is written.
         causes: the causes, gravest first.
     """
+    by_code: defaultdict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_code[finding.code].append(finding)
     gravest = [cause for cause in causes if cause.severity == causes[0].severity]
-    proposals = [change for cause in gravest for change in _against(night, findings, places, cause)]
+    proposals = [change for cause in gravest for change in _against(night, by_code, places, cause)]
     return proposals[:_CHANGES_MAX]
 
 
 def _against(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str], cause: Cause
+    night: Night, findings: Mapping[str, list[Finding]], places: Mapping[str, str], cause: Cause
 ) -> Iterator[Change]:
     """Yield what to change against one cause: counted where it has a cure, else as advised."""
     cure = FINDINGS[cause.code].cure
     finding = cause.findings[0]
+    advice = finding.text("advice")
     if cure is not None:
-        if (proposal := cure.propose(night, findings, places)) is not None:
-            yield proposal[1]
-    elif cause.severity != "low" and not finding.advice.startswith(NOTHING_TO_SET):
+        if (proposal := cure(night, findings)) is not None:
+            yield _change(f"{cause.code}.{proposal.variant}", proposal.values, places)
+    elif cause.severity != "low" and not advice.startswith(NOTHING_TO_SET):
         line = finding.evidence[0] if finding.evidence else None
         yield Change(
-            title=finding.advice,
-            why=f"{finding.title}.",
+            title=advice,
+            why=f"{finding.text('title')}.",
             effect=f"It is against `{cause.code}`: {many(len(cause.findings), 'finding')}.",
             evidence=f"{line.file}:{line.line}" if line else "",
             confidence="follows from the cause; what it brings was not counted",
         )
+
+
+def _change(name: str, values: Mapping[str, Any], places: Mapping[str, str]) -> Change:
+    texts = wording(name)
+    known = {"setting": texts.get("setting", ""), **values}
+    title, why, effect = (worded(texts, each, known) for each in ("title", "why", "effect"))
+    place = places.get(known["setting"], "not set: the default")
+    return Change(title, why, effect, texts.get("evidence", place), texts["confidence"])

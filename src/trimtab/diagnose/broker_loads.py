@@ -132,13 +132,3 @@ def broker_loads(night: Night, logged: Round, move: Move | None = None) -> Broke
     if len(smoothed) > 1:
         return BrokerLoads(smoothed, "the shedder's smoothed scores", False)
     return None
-
-
-def percent(fraction: float) -> str:
-    """Return a fraction as text: 0.3453 is 34.5 %."""
-    return f"{fraction * 100:.1f} %"
-
-
-def points(fraction: float) -> str:
-    """Return a distance between two fractions as text: 0.012 is 1.2 points."""
-    return f"{fraction * 100:.1f} points"

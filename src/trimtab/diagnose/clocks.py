@@ -22,11 +22,7 @@ def clock_warnings(
     """Return a warning for each log whose times lie quarters of an hour off those of the reports.
 
     Such a log was written in another zone than the recording says, and none of its
-    rounds would meet the reports that it was decided on.
-
-    Args:
-        spans: log file → first and last time in it.
-        usages: of the brokers, in order of time.
+    rounds would meet the reports that it was decided on.  Usages are in order of time.
     """
     if not usages:
         return []
@@ -47,11 +43,7 @@ def clock_warnings(
 
 
 def backward_warnings(events: Iterable[Event]) -> list[str]:
-    """Return a warning for each log whose times go back by more than threads mix lines.
-
-    Args:
-        events: lines of the logs, in any order.
-    """
+    """Return a warning for each log whose times go back by more than threads mix lines."""
     by_file: dict[str, list[Event]] = {}
     for event in events:
         by_file.setdefault(event.file, []).append(event)

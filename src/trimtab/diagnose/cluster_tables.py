@@ -57,7 +57,8 @@ class ClusterTables:
         """
         schema = INGESTED[name]
         # The files alone decide, and not the cores.
-        shares = batches(part_files(self.folder, name, self.cluster), _bytes, _SHARE_BYTES)
+        parts = part_files(self.folder, name, self.cluster)
+        shares = batches(parts, lambda file: file.stat().st_size, _SHARE_BYTES)
 
         def answer(files: Sequence[Path]) -> pa.Table:
             return ask(ds.dataset(list(map(str, files)), schema=schema, format="parquet"))
@@ -97,10 +98,6 @@ def among(column: str, names: Iterable[str]) -> ds.Expression:
     return ds.field(column).isin(pa.array(sorted(names), pa.string()))
 
 
-def _bytes(file: Path) -> int:
-    return file.stat().st_size
-
-
 def log_events(tables: ClusterTables, condition: ds.Expression) -> list[Event]:
     """Return lines of the logs, in order of time, file and line."""
     return log_lines(tables.rows("log_events", condition), tables.ahead)
@@ -121,13 +118,7 @@ def log_spans(tables: ClusterTables) -> tuple[dict[str, tuple[datetime, datetime
 
 
 def clocks_of(tables: ClusterTables, names: Mapping[str, str], reports: pa.Table) -> Clocks:
-    """Return the brokers' clocks beside one another.
-
-    Args:
-        tables: the tables.
-        names: log folder → broker id.
-        reports: rows of `load_reports`.
-    """
+    """Return the brokers' clocks beside one another."""
     columns = ("time", "log_broker", "kind", "bundle", "broker")
     lines = tables.table("log_events", columns, among("kind", KINDS))
     exact = tables.rows("ownership", pc.starts_with(ds.field("file"), ZOOKEEPER))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import repeat
 from typing import Any
 
-from trimtab.diagnose.night import BrokerState, Draw, Event, Move, Recomputed, Round
+from trimtab.diagnose.night import BrokerState, Draw, Move, Recomputed, Round
 from trimtab.diagnose.printed_differences import printed_differences, state_of
 
 #: Lines that name a bundle which the shedder chose, whatever became of it.
@@ -129,7 +129,8 @@ def _compared_draw(
     """Return the placer's logged draw beside the recomputed one."""
     if draw is None or draw.scores:
         return draw
-    row = next((placements[at] for at in _lines(draw.evidence) if at in placements), None)
+    lines = ((event.file, event.line) for event in draw.evidence)
+    row = next((placements[at] for at in lines if at in placements), None)
     if row is None:
         return draw
     says_fallback = row["placer"] == "LeastResourceUsageWithWeight"
@@ -148,10 +149,6 @@ def _compared_draw(
         average=row["average"],
         equal=equal,
     )
-
-
-def _lines(events: Sequence[Event]) -> list[tuple[str, int]]:
-    return [(event.file, event.line) for event in events]
 
 
 def _states(replayed: Row) -> dict[str, BrokerState]:

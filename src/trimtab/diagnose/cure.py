@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from trimtab.diagnose.night import Finding, Night
 
@@ -26,27 +26,15 @@ class Change:
     confidence: str
 
 
-#: Night, all findings, and setting → file:line where it is written → how many moves or rounds
-#: are concerned, and the change; None if there is nothing to cure.
-Propose: TypeAlias = Callable[
-    [Night, Sequence[Finding], Mapping[str, str]], tuple[int, Change] | None
-]
+class Proposal(NamedTuple):
+    """What the texts of a cure name, in findings.toml."""
+
+    #: Moves or rounds.
+    concerned: int
+    values: Mapping[str, Any]
+    #: Of the wording of the cure.
+    variant: str = "cure"
 
 
-@dataclass(frozen=True, slots=True)
-class Cure:
-    """A change that is proposed where a finding came up."""
-
-    #: Of changes that concern equally many, the one with the lower rank is named first.
-    rank: int
-    propose: Propose
-
-
-def many(count: int, one: str, more: str | None = None) -> str:
-    """Return a count with its noun: `1 move`, `3 moves`, `2 bundles were`."""
-    return f"{count} {one if count == 1 else more or one + 's'}"
-
-
-def place(places: Mapping[str, str], setting: str) -> str:
-    """Return where a setting is written, as file:line."""
-    return places.get(setting, "not set: the default")
+#: Night, and its findings by code → the proposal; None if there is nothing to cure.
+Cure: TypeAlias = Callable[[Night, Mapping[str, Sequence[Finding]]], Proposal | None]

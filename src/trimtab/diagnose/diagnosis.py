@@ -125,9 +125,10 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
+    recording = meta.get("name", meta.get("cluster", "recording"))
     when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
     return Diagnosis(
-        findings=_named(meta) | when | document,
+        findings={"recording": recording} | when | document,
         picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
     )
 
@@ -141,10 +142,6 @@ def _of_clocks(
     """Return the warnings, with what is odd about the clocks added, and the clocks."""
     odd = [*clock_warnings(*times), *skew_warnings(clocks), *backward_warnings(logged)]
     return {"warnings": [*warnings, *odd], "clocks": clocks_document(clocks)}
-
-
-def _named(meta: Mapping[str, str]) -> dict[str, str]:
-    return {"recording": meta.get("name", meta.get("cluster", "recording"))}
 
 
 def _beside(

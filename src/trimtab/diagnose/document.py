@@ -16,6 +16,7 @@ from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.gravity import by_gravity
 from trimtab.diagnose.night import (
+    BrokerState,
     Event,
     Finding,
     Move,
@@ -31,6 +32,7 @@ from trimtab.files.version import __version__
 #: In a cluster of more brokers not all are told of in each round: these many at either end.
 _BROKERS_MAX = 100
 _EXTREMES = 3
+_RECOMPUTED = ("equal", "numbers", "why")
 #: Types that JSON has, whatever the value.
 _PLAIN = frozenset({str, int, bool, type(None)})
 
@@ -48,11 +50,7 @@ def findings_document(
     brokers = dict.fromkeys(usage.broker for usage in night.usages)
     brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
     brokers |= dict.fromkeys(
-        broker
-        for logged in night.rounds
-        for move in logged.moves
-        for broker in (move.source, move.target)
-        if broker
+        broker for move in night.moves() for broker in (move.source, move.target) if broker
     )
     document = {
         "trimtab": __version__,
@@ -71,7 +69,7 @@ def findings_document(
             for i in range(len(logged.moves))
         ],
         "findings": [_finding(i, finding) for i, finding in enumerate(findings)],
-        "undecidable": [_undecidable(question) for question in open_questions],
+        "undecidable": [asdict(question) for question in open_questions],
     }
     plain: dict[str, Any] = _plain(document)
     return plain
@@ -88,13 +86,7 @@ def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
 def picture(
     night: Night, replayed: pa.Table, actions: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return the series that the report draws, but for `usage`.
-
-    Args:
-        night: the night.
-        replayed: the table `replayed_rounds`.
-        actions: rows of `actions`.
-    """
+    """Return the series that the report draws, but for `usage`."""
     replayed = replayed.filter(replayed["is_smoothed"])
     # A large cluster is drawn as a heatmap, of what brokers reported.
     is_large = len({usage.broker for usage in night.usages}) > _BROKERS_MAX
@@ -114,15 +106,7 @@ def picture(
             for time, average in bands
         ],
         "unloads": [
-            {
-                "time": move.time,
-                "source": move.source,
-                "target": move.target,
-                "round": move.round,
-                "id": move.id,
-            }
-            for logged in night.rounds
-            for move in logged.moves
+            _fields(move, "time", "source", "target", "round", "id") for move in night.moves()
         ],
         "actions": [{"time": row["time"], "text": _label(row)} for row in actions],
     }
@@ -170,15 +154,13 @@ def _round(logged: Round) -> dict[str, Any]:
         "leader": logged.log_broker,
         "strategy": logged.strategy,
         "unloads": len(logged.moves),
-        "recomputed": _recomputed(logged.recomputed),
+        "recomputed": _fields(logged.recomputed, *_RECOMPUTED),
         "average": logged.average,
         "threshold": logged.threshold,
         "brokers": [
             {
                 "broker": broker,
-                "usage": state.usage,
-                "smoothed": state.smoothed,
-                "throughput": state.throughput,
+                **_fields(state, "usage", "smoothed", "throughput"),
                 "over_bar": (
                     state.smoothed is not None
                     and logged.average is not None
@@ -195,17 +177,13 @@ def _round(logged: Round) -> dict[str, Any]:
 
 def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
     move = logged.moves[i]
+    # In a large cluster without most brokers' scores.
+    numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
     return {
-        "id": move.id,
-        "time": move.time,
-        "round": move.round,
-        "bundle": move.bundle,
-        "source": move.source,
-        "target": move.target,
-        "strategy": move.strategy,
+        **_fields(move, "id", "time", "round", "bundle", "source", "target", "strategy"),
         "throughput": move.throughput,
         "evidence": _evidence(move.evidence),
-        "recomputed": _recomputed(_shortened(move)),
+        "recomputed": _fields(replace(move.recomputed, numbers=numbers), *_RECOMPUTED),
         "verdict": verdict.code,
         "useless": verdict.is_useless,
         "better": (
@@ -213,12 +191,6 @@ def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
         ),
         "findings": [f"f{i + 1}" for i in verdict.findings],
     }
-
-
-def _shortened(move: Move) -> Recomputed:
-    """Return what was recomputed of a move, in a large cluster without most brokers' scores."""
-    numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
-    return replace(move.recomputed, numbers=numbers)
 
 
 def _fewer(numbers: Mapping[str, Any], concerned: Sequence[str | None]) -> dict[str, Any]:
@@ -232,40 +204,29 @@ def _fewer(numbers: Mapping[str, Any], concerned: Sequence[str | None]) -> dict[
     return few
 
 
-def _recomputed(recomputed: Recomputed) -> dict[str, Any]:
-    return {
-        "equal": recomputed.equal,
-        "numbers": dict(recomputed.numbers),
-        "why": recomputed.why,
-    }
-
-
 def _finding(i: int, finding: Finding) -> dict[str, Any]:
     return {
         "id": f"f{i + 1}",
-        "code": finding.code,
-        "severity": finding.severity,
-        "time": finding.time,
+        **_fields(finding, "code", "severity", "time"),
         "round": finding.round or None,
-        "title": finding.title,
-        "text": finding.text,
-        "brokers": list(finding.brokers),
-        "bundles": list(finding.bundles),
+        **{name: finding.text(name) for name in ("title", "text")},
+        **_fields(finding, "brokers", "bundles"),
         "unloads": list(finding.moves),
         "evidence": _evidence(finding.evidence),
         "numbers": _fewer(finding.numbers, finding.brokers),
-        "better": finding.better,
-        "advice": finding.advice,
+        **{name: finding.text(name) for name in ("better", "advice")},
         "page": f"docs/findings/{finding.code}.md",
     }
 
 
-def _undecidable(question: Undecidable) -> dict[str, Any]:
-    return asdict(question)
-
-
 def _evidence(events: Sequence[Event]) -> list[dict[str, Any]]:
-    return [{"file": event.file, "line": event.line, "text": event.text} for event in events]
+    return [_fields(event, "file", "line", "text") for event in events]
+
+
+def _fields(
+    thing: BrokerState | Event | Finding | Move | Recomputed | Round, *names: str
+) -> dict[str, Any]:
+    return {name: getattr(thing, name) for name in names}
 
 
 def iso_time(time: datetime) -> str:

@@ -7,41 +7,21 @@ the words of the report and the schema of findings.json are computed from the en
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from enum import Enum, auto
+from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 from trimtab.diagnose.cure import Cure
 from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.wording import rows
 
 
 class Need(Enum):
-    """What a recording must hold before a kind of finding can be looked for."""
+    """What a recording must hold before a kind of finding is looked for; see findings.toml."""
 
-    #: What a leader logs of its rounds and of its elections.
-    LEADER_LOGS = auto()
-    #: Logs of the brokers that never led.
-    OTHER_LOGS = auto()
-    #: What was set; without it rounds are decided again by the defaults.
-    SETTINGS = auto()
-    #: Who owned a bundle before and after.
-    OWNERS = auto()
-    #: Who took a bundle, by the store or by a line of its new owner.
-    TAKERS = auto()
-    #: What brokers reported of the bundles that were moved.
-    BUNDLE_REPORTS = auto()
-    #: What brokers reported of themselves.
-    BROKER_REPORTS = auto()
-    #: Usage of any broker, whoever tells it.
-    USAGE = auto()
-    #: Rounds that were decided again.
-    ROUNDS_DECIDED_AGAIN = auto()
-    #: When which broker was elected.
-    ELECTIONS = auto()
-    #: Reported usage in the very round.
-    USAGE_IN_THE_ROUND = auto()
-    #: How far the candidates for a bundle were from the bar.
-    PLACER_SCORES = auto()
+    LEADER_LOGS, OTHER_LOGS, SETTINGS, OWNERS, TAKERS, BUNDLE_REPORTS = range(6)
+    BROKER_REPORTS, USAGE, ROUNDS_DECIDED_AGAIN, ELECTIONS = range(6, 10)
+    USAGE_IN_THE_ROUND, PLACER_SCORES = range(10, 12)
 
 
 class Words(NamedTuple):
@@ -55,13 +35,9 @@ class Words(NamedTuple):
 class Useless:
     """The moves of such a finding did no good."""
 
-    #: Of several findings, the one with the lowest rank names the move: 11 to 19 what undid
-    #: it, 21 to 29 what was wrong with its source, 31 to 39 with its destination.
     rank: int
-    #: What such a move was, after the number of them, as the headline has it.
     saying: str
-    #: Only findings of high severity make a move useless.
-    only_high: bool = False
+    only_high: bool
 
     def holds_for(self, finding: Finding) -> bool:
         """Return whether a finding makes its moves useless."""
@@ -70,28 +46,45 @@ class Useless:
 
 @dataclass(frozen=True, slots=True)
 class FindingEntry:
-    """One kind of finding."""
+    """One kind of finding: its rule, and its row of findings.toml, which says what each means."""
 
     #: Night → findings; its name with hyphens is the finding's code.
     rule: Callable[[Night], list[Finding]]
-    #: Of findings that begin at the same time, the one with the lower rank is listed first.
     rank: int
-    #: What the rule cannot do without.
     needs: tuple[Need, ...]
     #: None: the report calls it by its code.
     words: Words | None
-    #: What the rule can only partly do without: need → which part of its findings is missed.
-    partly: Mapping[Need, str] = field(default_factory=dict)
+    #: Need → which part of its findings is missed without.
+    partly: Mapping[Need, str]
     #: None: it makes no move useless.
-    useless: Useless | None = None
-    #: Names the moves of which it is not known that they did no good, the lowest rank first;
-    #: None: it does not.
-    doubtful: int | None = None
-    cure: Cure | None = None
+    useless: Useless | None
+    doubtful: int | None
+    cure: Cure | None
     #: Of high severity it is a fault by which the balancer does not work, and named first.
-    is_fault: bool = False
+    is_fault: bool
 
     @property
     def code(self) -> str:
         """Return the code of the findings: `ping-pong`."""
         return self.rule.__name__.replace("_", "-")
+
+
+def entry(rule: Callable[[Night], list[Finding]], cure: Cure | None) -> FindingEntry:
+    """Return the entry of a rule, with what findings.toml says of it.
+
+    Raises:
+        KeyError: the file has no row of it, or the row no rank or needs.
+    """
+    row = rows()[rule.__name__.replace("_", "-")]
+    useless = row.get("useless")
+    return FindingEntry(
+        rule=rule,
+        rank=row["rank"],
+        needs=tuple(Need[name] for name in row["needs"]),
+        words=Words(row["label"], row["meaning"]) if "label" in row else None,
+        partly={Need[name]: part for name, part in row.get("partly", {}).items()},
+        useless=useless and Useless(useless, row["saying"], row.get("only_high", False)),
+        doubtful=row.get("doubtful"),
+        cure=cure,
+        is_fault=row.get("fault", False),
+    )

@@ -22,16 +22,9 @@ def full_rounds(
     ran: Deployment,
     open_question: Undecidable | None,
 ) -> tuple[Round, ...]:
-    """Return the logged rounds with what is known of them.
+    """Return the logged rounds with what is known of them, in order of their numbers.
 
-    Args:
-        logged: rounds of all tenures.
-        replayed: the tables of DIAGNOSED.
-        ran: release, strategies and settings.
-        open_question: why no round was replayed; None if they were.
-
-    Returns:
-        In order of their numbers.
+    `replayed` are the tables of DIAGNOSED; `open_question` says why no round was replayed.
     """
     again = _Replayed(replayed)
     rounds = (_full_round(each, again, ran, open_question) for each in logged)

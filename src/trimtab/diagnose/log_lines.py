@@ -12,9 +12,7 @@ from trimtab.diagnose.night import Event
 def log_lines(rows: Iterable[Mapping[str, Any]], ahead: Mapping[str, timedelta]) -> list[Event]:
     """Return lines of the logs, in order of time, file and line.
 
-    Args:
-        rows: of `log_events`.
-        ahead: log folder → what is taken off the times of its lines.
+    `ahead`: log folder → what is taken off the times of its lines.
     """
     none = timedelta(0)
     events = [
@@ -35,12 +33,7 @@ def log_lines(rows: Iterable[Mapping[str, Any]], ahead: Mapping[str, timedelta])
 def acquisitions(
     events: Iterable[Event], names: Mapping[str, str]
 ) -> dict[str, list[tuple[datetime, str]]]:
-    """Return by bundle which brokers say in their logs that they acquired it.
-
-    Args:
-        events: lines of kind ownership-acquired, in order of time.
-        names: log folder → broker id; lines of other folders are passed over.
-    """
+    """Return by bundle which brokers say that they acquired it, of lines in order of time."""
     by_bundle: dict[str, list[tuple[datetime, str]]] = {}
     for event in events:
         broker = names.get(event.log_broker)

@@ -22,9 +22,8 @@ def new_owners(night: Night) -> dict[str, str]:
         bundle's next unload.
     """
     by_bundle: dict[str, list[Move]] = {}
-    for logged in night.rounds:
-        for move in logged.moves:
-            by_bundle.setdefault(move.bundle, []).append(move)
+    for move in night.moves():
+        by_bundle.setdefault(move.bundle, []).append(move)
     takers = {}
     for moves in by_bundle.values():
         moves.sort(key=lambda move: move.time)

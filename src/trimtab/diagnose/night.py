@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trimtab.diagnose.reports import BrokerReports, BundleReports
+from trimtab.diagnose.wording import worded, wording
 from trimtab.pulsar.model import Floats, Ints
 
 
@@ -123,6 +124,10 @@ class Round:
     threshold: float | None = None
     recomputed: Recomputed = field(default_factory=lambda: Recomputed(None, ""))
 
+    def moves_from(self, broker: str) -> list[Move]:
+        """Return the moves that took a bundle from a broker."""
+        return [move for move in self.moves if move.source == broker]
+
 
 class Usage(NamedTuple):
     """What a broker reported at a time, by the weights of the shedder; many, so a tuple."""
@@ -212,24 +217,50 @@ class Night:
     #: Some setting is there, so that what is not set has its default.
     has_settings: bool = True
 
+    def broker(self, log: str) -> str:
+        """Return the broker whose log lies in a folder, or the folder's name."""
+        return self.names.get(log, log)
+
+    def moves(self) -> list[Move]:
+        """Return the moves of all rounds, in their order."""
+        return [move for logged in self.rounds for move in logged.moves]
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One cause, with its evidence."""
+    """One cause, with its evidence; its texts are those of findings.toml."""
 
-    code: str
+    #: Its code, and behind dots the variants of its wording.
+    wording: str
     severity: str
     time: datetime
     round: int
-    title: str
-    text: str
-    better: str
-    advice: str
     brokers: tuple[str, ...] = ()
     bundles: tuple[str, ...] = ()
     moves: tuple[str, ...] = ()
     evidence: tuple[Event, ...] = ()
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    #: What its texts name besides its numbers, its brokers and its bundle.
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """Return its kind: `ping-pong`."""
+        return self.wording.partition(".")[0]
+
+    def text(self, name: str) -> str:
+        """Return one of its texts: `title`, `text`, `better` or `advice`."""
+        bundle = next(iter(self.bundles), "")
+        namespace, _, range_ = bundle.rpartition("/")
+        concerned = {
+            "brokers": self.brokers,
+            "broker": next(iter(self.brokers), ""),
+            "bundle": bundle,
+            "namespace": namespace,
+            "range": range_,
+        }
+        values = {**concerned, **self.numbers, **self.values}
+        return worded(wording(self.wording), name, values).strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from datetime import datetime
 from typing import TypeVar
 
 from trimtab.diagnose.night import Event, Night
 
+Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
 #: Their kinds.  None is printed at every report or every lookup: these are read to the driver.
@@ -53,15 +55,20 @@ def events_in_rounds(night: Night, *kinds: str) -> list[tuple[int, Event]]:
     ]
 
 
-def grouped(events: Iterable[Event], key: Callable[[Event], Key]) -> dict[Key, list[Event]]:
-    """Return events by key, each key's in their order."""
-    groups: dict[Key, list[Event]] = {}
-    for event in events:
-        groups.setdefault(key(event), []).append(event)
+def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
+    """Return items by key, each key's in their order."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
     return groups
 
 
-def round_at(night: Night, event: Event) -> int:
-    """Return the number of the last round that had begun when a line was logged, else 0."""
-    before = [logged.number for logged in night.rounds if logged.time <= event.time]
+def by_log(night: Night, *kinds: str) -> dict[str, list[Event]]:
+    """Return the watched lines of some kinds by log, each log's in order of time."""
+    return grouped(other_events(night, *kinds), lambda event: event.log_broker)
+
+
+def round_at(night: Night, time: datetime) -> int:
+    """Return the number of the last round that had begun at a time, 0 before the first."""
+    before = [logged.number for logged in night.rounds if logged.time <= time]
     return before[-1] if before else 0

@@ -67,9 +67,7 @@ def of_origin(reports: pa.Table, origin: str) -> pa.Table:
 def usage_and_limit(reports: pa.Table, absent: float) -> tuple[Floats, Floats]:
     """Return what each broker used and had of its resources, both (n_reports, 5), RESOURCES.
 
-    Args:
-        reports: rows of `load_reports`.
-        absent: stands where a report does not say.
+    `absent` stands where a report does not say.
     """
     usage, limit = (
         beside(reports, [f"{resource}_{which}" for resource in RESOURCES], absent)

@@ -41,10 +41,7 @@ def rounds(events: Iterable[Event], interval_s: float) -> tuple[Round, ...]:
     A round is a run of lines of the shedding task: first the shedder's, then those of
     the unloads.  The next round starts with a shedder's line after an unload, or after
     half a shedding interval of silence, since rounds are at least an interval apart.
-
-    Args:
-        events: rows of `log_events`, in any order.
-        interval_s: the shedding interval.
+    Events may come in any order.
     """
     by_log: dict[str, list[Event]] = {}
     for event in events:

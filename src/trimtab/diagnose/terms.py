@@ -19,13 +19,7 @@ _SAME_ELECTION = timedelta(seconds=30)
 def with_elections(
     events: Sequence[Event], leaders: Iterable[Mapping[str, Any]], names: Mapping[str, str]
 ) -> list[Event]:
-    """Return events with the elections added that the metadata store has and no log.
-
-    Args:
-        events: rows of `log_events`.
-        leaders: rows of `leaders`.
-        names: log folder → broker id.
-    """
+    """Return events with the elections added that the metadata store has and no log."""
     logs = {broker: log for log, broker in names.items()}
     logged = [event for event in events if event.kind == "elected-leader"]
     added = []
@@ -59,12 +53,7 @@ def terms(rounds: Sequence[Round], events: Sequence[Event], end: datetime) -> tu
     """Return the tenures of leadership, each with its rounds.
 
     A tenure is bounded by the line in which a broker says that it was elected, or by a
-    round in another broker's log.
-
-    Args:
-        rounds: the rounds, in order.
-        events: rows of `log_events`; those of election and of idle rounds are used.
-        end: when the recording ends.
+    round in another broker's log.  The last one ends with the recording.
     """
     marks: list[tuple[datetime, int, str, Round | None]] = [
         (event.time, 0, event.log_broker, None)

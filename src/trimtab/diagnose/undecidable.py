@@ -11,15 +11,33 @@ from trimtab.diagnose.night import Night, Round, Undecidable
 
 #: Brokers whose names are told where very many have no log.
 _NAMED_MAX = 10
+_REPORTS = "store/zookeeper/ or store/brokers.jsonl"
+#: Need → what is said where its source is absent, and what would have been its source.
+_SOURCES = {
+    Need.OWNERS: (
+        "who owned the bundles before and after is not in the recording",
+        "store/ownership.jsonl",
+    ),
+    Need.TAKERS: (
+        "who took the bundles after their unloads is not in the recording",
+        "store/ownership.jsonl, or the logs of all brokers",
+    ),
+    Need.BUNDLE_REPORTS: ("what the moved bundles carried is not in the recording", _REPORTS),
+    Need.BROKER_REPORTS: ("what brokers told the store is not in the recording", _REPORTS),
+    Need.USAGE: (
+        "no usage of any broker is in the recording",
+        f"{_REPORTS}, load-reports.jsonl or metrics/",
+    ),
+    Need.ROUNDS_DECIDED_AGAIN: ("no round was decided again", _REPORTS),
+    Need.ELECTIONS: (
+        "no election is in the recording",
+        "store/leader.jsonl, or the logs of all brokers",
+    ),
+}
 
 
 def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
-    """Return the questions that had to stay open.
-
-    Args:
-        night: what happened.
-        covered: why no round was replayed; None if they were.
-    """
+    """Return the questions that had to stay open; `covered` says why no round was replayed."""
     questions = [*_of_logs(night), *_of_settings(night), *_of_sources(night)]
     is_open = any(logged.recomputed.equal is None for logged in night.rounds)
     if covered is not None and is_open:
@@ -121,55 +139,19 @@ def _of_sources(night: Night) -> list[Undecidable]:
     """Return what was not looked for because a whole source is absent, once a night."""
     moved = any(logged.moves for logged in night.rounds)
     elections = any(event.kind == "elected-leader" for event in night.events)
-    reports = "store/zookeeper/ or store/brokers.jsonl"
-    absent = (
-        (
-            moved and not night.owners,
-            Need.OWNERS,
-            "who owned the bundles before and after is not in the recording",
-            "store/ownership.jsonl",
-        ),
-        (
-            moved and not night.owners and not night.acquired,
-            Need.TAKERS,
-            "who took the bundles after their unloads is not in the recording",
-            "store/ownership.jsonl, or the logs of all brokers",
-        ),
-        (
-            moved and not night.bundles,
-            Need.BUNDLE_REPORTS,
-            "what the moved bundles carried is not in the recording",
-            reports,
-        ),
-        (
-            not night.reports,
-            Need.BROKER_REPORTS,
-            "what brokers told the store is not in the recording",
-            reports,
-        ),
-        (
-            not night.usages,
-            Need.USAGE,
-            "no usage of any broker is in the recording",
-            f"{reports}, load-reports.jsonl or metrics/",
-        ),
-        (
-            not night.decisions.times,
-            Need.ROUNDS_DECIDED_AGAIN,
-            "no round was decided again",
-            reports,
-        ),
-        (
-            not night.leaders and not elections,
-            Need.ELECTIONS,
-            "no election is in the recording",
-            "store/leader.jsonl, or the logs of all brokers",
-        ),
-    )
+    is_absent = {
+        Need.OWNERS: moved and not night.owners,
+        Need.TAKERS: moved and not night.owners and not night.acquired,
+        Need.BUNDLE_REPORTS: moved and not night.bundles,
+        Need.BROKER_REPORTS: not night.reports,
+        Need.USAGE: not night.usages,
+        Need.ROUNDS_DECIDED_AGAIN: not night.decisions.times,
+        Need.ELECTIONS: not night.leaders and not elections,
+    }
     return [
         Undecidable(_missed(need), why, missing)
-        for is_absent, need, why, missing in absent
-        if is_absent
+        for need, (why, missing) in _SOURCES.items()
+        if is_absent[need]
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,7 @@ import pyarrow.compute as pc
 from trimtab.diagnose.columns import moments, stamps, words, write_times
 from trimtab.diagnose.night import Usage
 from trimtab.diagnose.reports import of_origin, usage_and_limit
-from trimtab.pulsar.model import BundleTraffic, ClusterLoad, Floats
-from trimtab.pulsar.scores import weighted_usage
+from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights
 
 #: Metric → position in RESOURCES; they carry percent.
@@ -40,11 +38,7 @@ def usages(
 ) -> tuple[Usage, ...]:
     """Return usages from the store's reports, else from those over REST, else from the metrics.
 
-    Args:
-        reports: rows of `load_reports`.
-        samples: reads the rows of `metrics` of METRICS, which are many, if they are asked for.
-        names: log folder → broker id.
-        weights: of the shedder.
+    `samples` reads the rows of `metrics` of METRICS, which are many, if they are asked for.
     """
     for origin in ("store", "rest"):
         reported = usages_from_reports(of_origin(reports, origin), weights)
@@ -56,15 +50,10 @@ def usages(
 
 
 def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Usage, ...]:
-    """Return the weighted usage in every report.
+    """Return the weighted usage in every report, in order of time.
 
-    Args:
-        reports: rows of `load_reports`; a row without a CPU is passed over (the extensible
-            load manager keeps no load in the store).
-        weights: of the shedder.
-
-    Returns:
-        In order of time; a broker that left has usage None from then on.
+    A row without a CPU is passed over (the extensible load manager keeps no load in the store);
+    a broker that left has usage None from then on.
     """
     is_gone = pc.fill_null(reports["is_gone"], False)
     gone = reports.filter(is_gone)
@@ -75,7 +64,7 @@ def usages_from_reports(reports: pa.Table, weights: ResourceWeights) -> tuple[Us
         (
             write_times(with_cpu),
             with_cpu["broker"],
-            pa.array(_weighed(usage, limit, weights), pa.float64()),
+            pa.array(busiest_resource(usage, limit, weights), pa.float64()),
         ),
         (gone["time"], gone["broker"], pa.nulls(len(gone), pa.float64())),
     )
@@ -91,12 +80,8 @@ def usages_from_metrics(
 ) -> tuple[Usage, ...]:
     """Return the weighted usage in every scrape of the load balancer's own gauges.
 
-    Args:
-        samples: rows of `metrics`.
-        names: log folder → broker id; the metric's own label has no port.
-        weights: of the shedder.
-
     Quirks:
+        The metric's own label has no port.
         What was exported from a Prometheus names no log folder: its `broker` label counts, or
         else that of the target.  A host with several brokers is told by the target alone.
     """
@@ -111,7 +96,7 @@ def usages_from_metrics(
             broker = names.get(row["log_broker"], row["log_broker"]) or _labelled(row, alone)
             scrapes.setdefault((row["time"], broker), [0.0] * 5)[position] = row["value"]
     usage = np.array(list(scrapes.values()), np.float64).reshape(-1, 5)
-    weighed = _weighed(usage, np.full(usage.shape, 100.0), weights)
+    weighed = busiest_resource(usage, np.full(usage.shape, 100.0), weights).tolist()
     scraped = [
         Usage(time, broker, value) for (time, broker), value in zip(scrapes, weighed, strict=True)
     ]
@@ -126,24 +111,3 @@ def _labelled(row: Mapping[str, Any], alone: Mapping[str, str]) -> str:
         if (host := label.rpartition(":")[0] or label) in alone:
             return alone[host]
     return brokers[-1] if brokers else "unknown"
-
-
-def _weighed(usage: Floats, limit: Floats, weights: ResourceWeights) -> list[float]:
-    n = len(usage)
-    nothing = np.zeros(n)
-    load = ClusterLoad(
-        brokers=("",) * n,
-        resource_usage=usage,
-        resource_limit=limit,
-        rate_in=nothing,
-        rate_out=nothing,
-        throughput_in=nothing,
-        throughput_out=nothing,
-        bundle_count=np.zeros(n, np.int64),
-        bundles=(),
-        bundle_broker=np.empty(0, np.int64),
-        bundle_traffic=partial(BundleTraffic, *np.empty((4, 0))),
-        bundle_is_sheddable=np.empty(0, np.bool_),
-    )
-    weighed: list[float] = weighted_usage(load, weights).tolist()
-    return weighed

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from trimtab.diagnose.broker_loads import broker_loads, percent
+from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.entry import Useless, Words
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.findings.even_distribution_override import is_forced
 from trimtab.diagnose.night import Finding, Move, Night, Round
+from trimtab.diagnose.wording import percent
 
 #: Codes of useless moves in the order in which they name a move: the first that applies does.
 USELESS: Mapping[str, Useless] = {

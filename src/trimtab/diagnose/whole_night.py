@@ -34,14 +34,7 @@ class Beside:
 def whole_night(
     basis: Basis, course: Course, beside: Beside, replayed: Mapping[str, pa.Table]
 ) -> Night:
-    """Return the night that the findings look at.
-
-    Args:
-        basis: what was read first.
-        course: who led when, of the basis.
-        beside: what was read once that was known.
-        replayed: the tables of DIAGNOSED; empty where nothing was asked.
-    """
+    """Return the night that the findings look at; `replayed` are the tables of DIAGNOSED."""
     ran = basis.ran
     return Night(
         rounds=full_rounds(course.rounds(), replayed, ran, course.open_question),

@@ -149,12 +149,7 @@ def _looked(confs_of_paths: Iterable[tuple[list[Conf], str]], releases: Releases
 
 
 def _confs(path: str, release: str) -> tuple[list[Conf], str]:
-    """Return what a path holds: one conf, or those of a recording, and of which release they are.
-
-    Args:
-        path: as it was given.
-        release: that was asked for; empty if a recording is to tell it.
-    """
+    """Return the conf of a path, or those of a recording, and the release that they are of."""
     if path == "-":
         return [read_conf(STANDARD_INPUT, sys.stdin.buffer.read(_BYTES_MAX + 1))], release
     if os.path.isdir(path) or path.endswith(ARCHIVES):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from trimtab.explanation.notebook import show_page, summary
 from trimtab.files.datasets import Tables
@@ -104,6 +104,9 @@ class Undecidable:
     time: datetime | None
 
 
+_Entry = TypeVar("_Entry", Finding, Unload, Undecidable)
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Explained:
     """A recording that has been explained, as `trimtab explain` does."""
@@ -156,22 +159,19 @@ class Explained:
 
 
 def explained(document: Mapping[str, Any], report: Path, tables: Tables) -> Explained:
-    """Return what a document of findings says, as objects.
-
-    Args:
-        document: as findings.json has it.
-        report: the page.
-        tables: of the same recording.
-    """
+    """Return what findings.json says, as objects, with the page and the tables beside it."""
     headline = document["headline"]
     return Explained(
         recording=document["recording"],
         headline=f"{headline['text']} {headline['sting']}".strip(),
         release=document["release"],
-        findings=tuple(map(_finding, document["findings"])),
+        findings=tuple(
+            _entry(Finding, each, better=each["better"] or None, advice=each["advice"] or None)
+            for each in document["findings"]
+        ),
         unloads=tuple(map(_unload, document["unloads"])),
         changes=tuple(Change(**each) for each in document["changes"]),
-        undecidable=tuple(map(_undecidable, document["undecidable"])),
+        undecidable=tuple(_entry(Undecidable, each) for each in document["undecidable"]),
         warnings=tuple(document["warnings"]),
         tables=tables,
         report=report,
@@ -179,49 +179,25 @@ def explained(document: Mapping[str, Any], report: Path, tables: Tables) -> Expl
     )
 
 
-def _finding(entry: Mapping[str, Any]) -> Finding:
-    return Finding(
-        id=entry["id"],
-        code=entry["code"],
-        severity=entry["severity"],
-        time=datetime.fromisoformat(entry["time"]),
-        round=entry["round"],
-        title=entry["title"],
-        text=entry["text"],
-        brokers=tuple(entry["brokers"]),
-        bundles=tuple(entry["bundles"]),
-        unloads=tuple(entry["unloads"]),
-        evidence=_evidence(entry["evidence"]),
-        numbers=entry["numbers"],
-        better=entry["better"] or None,
-        advice=entry["advice"] or None,
-    )
-
-
 def _unload(entry: Mapping[str, Any]) -> Unload:
     better = entry["better"]
-    return Unload(
-        id=entry["id"],
-        time=datetime.fromisoformat(entry["time"]),
-        round=entry["round"],
-        bundle=entry["bundle"],
-        source=entry["source"],
-        target=entry["target"],
-        strategy=entry["strategy"],
-        throughput=entry["throughput"],
-        verdict=entry["verdict"],
+    return _entry(
+        Unload,
+        entry,
         is_useless=entry["useless"],
         is_reproduced=entry["recomputed"]["equal"],
         better=None if better is None else (better["target"], better["why"]),
-        findings=tuple(entry["findings"]),
-        evidence=_evidence(entry["evidence"]),
     )
 
 
-def _undecidable(entry: Mapping[str, Any]) -> Undecidable:
+def _entry(kind: type[_Entry], entry: Mapping[str, Any], **others: object) -> _Entry:
+    """Return an entry as an object, its lists as tuples, but for what is read in another way."""
     time = entry["time"]
-    return Undecidable(**{**entry, "time": None if time is None else datetime.fromisoformat(time)})
-
-
-def _evidence(entries: Iterable[Mapping[str, Any]]) -> tuple[Evidence, ...]:
-    return tuple(Evidence(**each) for each in entries)
+    values: dict[str, Any] = {
+        field.name: tuple(value) if isinstance(value := entry.get(field.name), list) else value
+        for field in fields(kind)
+    }
+    values["time"] = None if time is None else datetime.fromisoformat(time)
+    if "evidence" in values:
+        values["evidence"] = tuple(Evidence(**each) for each in entry["evidence"])
+    return kind(**{**values, **others})

@@ -91,10 +91,10 @@ def names_of(name: str, value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str | os.PathLike) or not isinstance(value, Iterable):
         return (needed(name, value),)
-    found = tuple(needed(name, each) for each in value)
-    if not found:
+    names = tuple(needed(name, each) for each in value)
+    if not names:
         raise FieldError(name, repr(value), "at least one name or path")
-    return found
+    return names
 
 
 def line_of(name: str, value: object) -> bytes | dict[str, object]:
@@ -132,10 +132,10 @@ def texts_of(name: str, value: object) -> tuple[str, ...]:
     """
     if isinstance(value, str):
         return tuple(filter(None, map(str.strip, value.split(","))))
-    found = tuple(value) if isinstance(value, Iterable) else (value,)
-    if not all(isinstance(each, str) for each in found):
+    texts = tuple(value) if isinstance(value, Iterable) else (value,)
+    if not all(isinstance(each, str) for each in texts):
         raise FieldError(name, repr(value), "texts")
-    return found
+    return texts
 
 
 def whole_of(name: str, value: object, least: int) -> int:
@@ -146,12 +146,12 @@ def whole_of(name: str, value: object, least: int) -> int:
     """
     expected = f"a whole number from {least} on"
     try:
-        found = operator.index(value)  # type: ignore[arg-type]  # that is what is tried
+        number = operator.index(value)  # type: ignore[arg-type]  # that is what is tried
     except TypeError:
         raise FieldError(name, repr(value), expected) from None
-    if isinstance(value, bool) or found < least:
+    if isinstance(value, bool) or number < least:
         raise FieldError(name, repr(value), expected)
-    return found
+    return number
 
 
 def positive(name: str, value: object) -> float:

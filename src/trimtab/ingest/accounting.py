@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from trimtab.files.errors import TrimtabError
 from trimtab.ingest.recording import Recording, UnusedFile
 from trimtab.ingest.splits import Split
 from trimtab.ingest.worker import CLASSES, PARSED, SplitAccount
+
+_COUNTS = attrgetter("lines", *CLASSES)
 
 
 class IngestError(TrimtabError):
@@ -95,16 +98,12 @@ def file_accounts(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> 
     of_splits = zip(splits, accounts, strict=True)
     return [
         FileAccount(
-            file, source, *map(sum, zip(*(_counts(account) for _, account in group), strict=True))
+            file, source, *map(sum, zip(*(_COUNTS(account) for _, account in group), strict=True))
         )
         for (source, file), group in itertools.groupby(
             of_splits, key=lambda it: (it[0].source, it[0].origin.file)
         )
     ]
-
-
-def _counts(account: SplitAccount) -> tuple[int, ...]:
-    return account.lines, *(getattr(account, name) for name in CLASSES)
 
 
 def check_lines(files: Iterable[FileAccount]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from trimtab.ingest.entries import Entry, Row, read_entry
-from trimtab.ingest.outcome import Origin, Outcome
+from trimtab.ingest.entries import Entry, Row, of_entry
 
 
-def action(text: str, origin: Origin) -> Outcome:
-    """Return the row of one action.
+@of_entry
+def action(entry: Entry) -> Iterator[Row]:
+    """Yield the row of one action.
 
     Example line: `{"time": "2026-11-21T06:37:58.806Z", "event": "broker_start",
     "broker": 2, "id": "10.0.0.2:8080"}`
@@ -18,10 +18,6 @@ def action(text: str, origin: Origin) -> Outcome:
     Quirks:
         A broker's id stands under `broker`, or under `id` where `broker` is a number.
     """
-    return read_entry(text, _rows)
-
-
-def _rows(entry: Entry) -> Iterator[Row]:
     broker = next((entry.values[key] for key in ("broker", "id") if _is_name(entry, key)), None)
     yield (
         "actions",

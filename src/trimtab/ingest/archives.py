@@ -24,7 +24,7 @@ class ArchiveError(TrimtabError):
 
 
 def unpack(path: Path, folder: Path) -> tuple[str, ...]:
-    """Unpack the regular files of an archive; return the names of what else is in it.
+    """Return the names of what in an archive is no regular file; the rest is unpacked.
 
     An archive with a file that would lie outside of the folder is refused whole.
 

@@ -15,9 +15,8 @@ from msgspec.json import Decoder
 
 from trimtab.files.tables import TIME
 from trimtab.ingest.columns import repeated, usual_lines
-from trimtab.ingest.entries import Entry, Row, read_entry
+from trimtab.ingest.entries import Entry, Row, of_entry
 from trimtab.ingest.json_fields import Fields, Milliseconds, fields_of, moments
-from trimtab.ingest.outcome import Origin, Outcome
 from trimtab.ingest.sieve import BlockContent, Columns
 from trimtab.ingest.store import BUNDLE
 
@@ -92,21 +91,18 @@ def averages_at(path: str) -> Averages | None:
     return _BROKERS if path.startswith(_BROKERS.head) else None
 
 
-def store_bundles(text: str, origin: Origin) -> Outcome:
-    """Return the rows of one listing of the averages that the leader keeps in the store.
+@of_entry
+def store_bundles(entry: Entry) -> Iterator[Row]:
+    """Yield the rows of one listing of the averages that the leader keeps in the store.
 
     Example line: `{"time": "2026-11-21T06:38:25.981Z", "nodes":
     {"/loadbalance/bundle-data/public/default/0x0_0x1": {"mtime": 1795243098335, "v": {…}}}}`
 
     Quirks:
-        A listing repeats the nodes that did not change: the same write, told by its
-        `written`, gives a row each time it is seen.  Nodes under other paths give none,
+        A listing repeats the nodes that did not change: the same write, known by its
+        `written`, gives a row each time it is listed.  Nodes under other paths give none,
         and neither do the empty ones of a namespace, which stay behind its last bundle.
     """
-    return read_entry(text, _rows)
-
-
-def _rows(entry: Entry) -> Iterator[Row]:
     time = entry.moment("time")
     nodes = entry.entry("nodes")
     for path in nodes.values:

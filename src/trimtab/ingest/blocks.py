@@ -1,7 +1,7 @@
-"""Blocks of a broker's log: what most of its lines are, told for all of them at once.
+"""Blocks of a broker's log: what most of its lines are, for all of them at once.
 
 Most lines of a log are in the distribution's layout and hold no message that we know, or
-are frames of a stack trace.  Those are told here with numpy and counted, and lines in that
+are frames of a stack trace.  Those are known here with numpy and counted, and lines in that
 layout that may be messages are kept for `events`.  All other lines, and whatever does not
 fit, are left to `broker_log`, the authority: what is said of a line here, it would say too.
 """
@@ -172,7 +172,7 @@ def _classify(
     lines: _Lines, sources: list[Source | None], before: int, content: BlockContent
 ) -> _Places:
     """Return the numbers of the lines whose kind is known, and add them to the content."""
-    # 0 stands for what cannot be told, 1 for classes that print nothing we know.
+    # 0 stands for what is not known, 1 for classes that print nothing we know.
     ranks: dict[tuple[Form, ...], int] = {}
     rank_of_source = [
         0

@@ -1,6 +1,6 @@
 """JSON in columns: rows that come by the thousand, without an object for each of their values.
 
-Read here is what is as it usually is, told by types and decoded against them.  Whatever is
+Read here is what is as it usually is, known by its types and decoded against them.  Whatever is
 odd, be it in one value, is left to the parser of its line or document, the authority: what is
 said of a line here, it would say too.
 """

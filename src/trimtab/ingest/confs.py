@@ -1,4 +1,4 @@
-"""Settings: broker.conf as deployed, and the effective values as a broker tells them."""
+"""Settings: broker.conf as deployed, and the effective values as a broker gives them."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def runtime_config(text: str, origin: Origin) -> Outcome:
     return Rows(tuple(_placed(origin, "runtime", *entry) for entry in entries))
 
 
-def _placed(origin: Origin, told_by: str, key: str, value: str, line: int) -> Row:
-    table, row = _setting(origin, key, value, told_by)
+def _placed(origin: Origin, kind: str, key: str, value: str, line: int) -> Row:
+    table, row = _setting(origin, key, value, kind)
     return table, row | {"line": line}
 
 
-def _setting(origin: Origin, key: str, value: str, told_by: str) -> Row:
+def _setting(origin: Origin, key: str, value: str, kind: str) -> Row:
     return "settings", {
         "log_broker": origin.log_broker,
         "key": key,
         "value": value,
-        "origin": told_by,
+        "origin": kind,
     }

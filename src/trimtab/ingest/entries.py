@@ -10,10 +10,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from typing import Any, TypeAlias
 
 from trimtab.files.errors import TrimtabError
-from trimtab.ingest.outcome import OTHER, Outcome, Rejected, Rows
+from trimtab.ingest.outcome import OTHER, Origin, Outcome, Rejected, Rows
 
 #: A table's name, and a row of it without `file` and `line`.
 Row: TypeAlias = tuple[str, dict[str, Any]]
@@ -161,19 +162,24 @@ def decode(text: str) -> Any:
     return value
 
 
-def read_entry(text: str, rows: Callable[[Entry], Iterable[Row]]) -> Outcome:
-    """Return the rows of one line of JSON Lines, or why there are none.
+def of_entry(rows: Callable[[Entry], Iterable[Row]]) -> Callable[[str, Origin], Outcome]:
+    """Return what reads a line of JSON Lines by the rows of its object.
 
     A blank line, and an object that gives no row, are understood and not needed.
     """
-    if not text.strip():
-        return OTHER
-    try:
-        document = decode(text)
-        if not isinstance(document, dict):
-            shown = json.dumps(document, ensure_ascii=False)
-            raise MalformedError(f"found {shown[:80]}, expected an object")
-        result = tuple(rows(Entry(document)))
-    except MalformedError as error:
-        return Rejected(str(error))
-    return Rows(result) if result else OTHER
+
+    @wraps(rows)
+    def outcome(text: str, origin: Origin) -> Outcome:
+        if not text.strip():
+            return OTHER
+        try:
+            document = decode(text)
+            if not isinstance(document, dict):
+                shown = json.dumps(document, ensure_ascii=False)
+                raise MalformedError(f"found {shown[:80]}, expected an object")
+            result = tuple(rows(Entry(document)))
+        except MalformedError as error:
+            return Rejected(str(error))
+        return Rows(result) if result else OTHER
+
+    return outcome

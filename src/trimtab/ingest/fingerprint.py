@@ -1,8 +1,8 @@
-"""By what the bytes of a split are told from others: without parsing, and whatever the clock says.
+"""A digest of the bytes of a split: without parsing, and whatever the clock says.
 
 A digest covers the lines of a split whole, and the byte before them, so that equal digests
 mean equal lines.  It is made of CRC-32s, which cost a tenth of a cryptographic hash and a
-hundredth of parsing; they tell files that changed, not files that somebody forged.
+hundredth of parsing; they show files that changed, not files that somebody forged.
 """
 
 from __future__ import annotations
@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import FileIO
 
 from isal import isal_zlib
 
-from trimtab.ingest.splits import Split
+from trimtab.ingest.splits import Split, line_end
 from trimtab.ingest.worker import LINE_PARSERS
 
 #: Bytes of which a CRC is taken.
@@ -41,17 +40,13 @@ def is_made_of_lines(split: Split) -> bool:
 
 
 def fingerprint(split: Split, end: int | None = None) -> Fingerprint:
-    """Return what distinguishes the bytes of a split from others.
-
-    Args:
-        split: what to look at.
-        end: where to stop; by default where the split's last line ends.
-    """
+    """Return what distinguishes a split's bytes, up to `end` or that of its last line."""
     try:
         with split.path.open("rb", buffering=0) as file:
             start = max(split.start - 1, 0)
             if end is None:
-                end = _line_end(file, split) if is_made_of_lines(split) else split.end
+                is_cut = is_made_of_lines(split) and split.end > split.start
+                end = line_end(file, split.end) if is_cut else split.end
             file.seek(start)
             digest = hashlib.sha256()
             for size in _sizes(end - start):
@@ -90,17 +85,3 @@ def last_line_start(split: Split) -> int:
 def _sizes(total: int) -> Iterator[int]:
     for start in range(0, total, _CHUNK_SIZE):
         yield min(_CHUNK_SIZE, total - start)
-
-
-def _line_end(file: FileIO, split: Split) -> int:
-    """Return where the last line that begins within the split ends."""
-    place = split.end
-    if place == split.start:
-        return place
-    file.seek(place - 1)
-    while chunk := file.read(_LINE_CHUNK_SIZE):
-        end = chunk.find(b"\n") + 1
-        place = file.tell() - len(chunk) + (end or len(chunk))
-        if end:
-            break
-    return place

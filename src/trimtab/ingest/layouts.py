@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -185,15 +186,21 @@ def _peeled(match: re.Match[str]) -> LogLine | None:
     message = rest.strip()
     if not separated and _CUT_OFF.fullmatch(message):
         return None
+    return _timed(match, pieces | {"message": message})
+
+
+def _timed(match: re.Match[str], parts: Mapping[str, str], attributes: str = "") -> LogLine:
+    """Return a line of what was matched of its time and of the parts behind it."""
     return LogLine(
         day=_iso_day(match["day"]),
         clock=match["clock"],
         fraction=match["fraction"] or "",
         zone=match["zone"] or "",
-        thread=pieces.get("thread"),
-        level=pieces.get("level"),
-        logger=pieces.get("logger", ""),
-        message=message,
+        thread=parts.get("thread"),
+        level=parts.get("level"),
+        logger=parts.get("logger", ""),
+        message=parts.get("message", ""),
+        attributes=attributes,
     )
 
 
@@ -217,21 +224,12 @@ def _json_line(text: str) -> LogLine | None:
         return None
     if match is None or not isinstance(fields, dict):
         return None
-    part = {
-        part: next((str(fields.pop(name)) for name in names if name in fields), None)
+    parts = {
+        part: str(fields.pop(name))
         for part, names in _JSON_FIELDS.items()
+        if (name := next(filter(fields.__contains__, names), None))
     }
-    return LogLine(
-        day=_iso_day(match["day"]),
-        clock=match["clock"],
-        fraction=match["fraction"] or "",
-        zone=match["zone"] or "",
-        thread=part["thread"],
-        level=part["level"],
-        logger=part["logger"] or "",
-        message=part["message"] or "",
-        attributes=json.dumps(fields) if fields else "",
-    )
+    return _timed(match, parts, json.dumps(fields) if fields else "")
 
 
 def _json_time(stamp: Any) -> str:

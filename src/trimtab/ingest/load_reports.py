@@ -13,7 +13,7 @@ from msgspec.json import Decoder
 
 from trimtab.files.tables import TIME
 from trimtab.ingest.columns import repeated, usual_lines
-from trimtab.ingest.entries import Entry, Row, read_entry
+from trimtab.ingest.entries import Entry, Row, of_entry
 from trimtab.ingest.json_fields import (
     Kind,
     Milliseconds,
@@ -23,7 +23,6 @@ from trimtab.ingest.json_fields import (
     fields_of,
     moments,
 )
-from trimtab.ingest.outcome import Origin, Outcome
 from trimtab.ingest.sieve import BlockContent, Columns
 from trimtab.ingest.store import write_columns
 
@@ -69,8 +68,9 @@ class Report(NamedTuple):
 # --------------------------------------------------------------- one at a time
 
 
-def load_report(text: str, origin: Origin) -> Outcome:
-    """Return the rows of one answer of a broker that was asked for its load report.
+@of_entry
+def load_report(entry: Entry) -> Iterator[Row]:
+    """Yield the rows of one answer of a broker to a request for its load report.
 
     Example line: `{"time": "2026-11-21T06:37:25.565Z", "broker": "10.0.0.1:8080",
     "report": {"cpu": {"usage": 23.5, "limit": 80.0}, …}}`
@@ -78,11 +78,14 @@ def load_report(text: str, origin: Origin) -> Outcome:
     Quirks:
         A usage and limit of -1 is the broker's "not measured" and is kept as it is.
     """
-    return read_entry(text, _answered_rows)
+    coming = {"time": entry.moment("time"), "broker": entry.text("broker"), "origin": "rest"}
+    write = {"version": None, "written": None}
+    yield from report_rows(entry.entry("report"), coming | write)
 
 
-def store_broker(text: str, origin: Origin) -> Outcome:
-    """Return the rows of one write of a broker's node: its load report as the leader saw it.
+@of_entry
+def store_broker(entry: Entry) -> Iterator[Row]:
+    """Yield the rows of one write of a broker's node: its load report as the leader saw it.
 
     Example line: `{"time": "2026-11-21T06:37:26.786Z", "broker": "10.0.0.1:8080",
     "version": 0, "mtime": 1795243037519, "report": {…}}`
@@ -90,7 +93,12 @@ def store_broker(text: str, origin: Origin) -> Outcome:
     Quirks:
         A null report says that the node was gone, and then so are version and mtime.
     """
-    return read_entry(text, _stored_rows)
+    coming = {"time": entry.moment("time"), "broker": entry.text("broker"), "origin": "store"}
+    coming |= write_columns(entry)
+    if "report" in entry.values and entry.values["report"] is None:
+        yield gone_row(coming)
+        return
+    yield from report_rows(entry.entry("report"), coming)
 
 
 def report_rows(report: Entry, coming: dict[str, Any]) -> Iterator[Row]:
@@ -119,21 +127,6 @@ def report_rows(report: Entry, coming: dict[str, Any]) -> Iterator[Row]:
 def gone_row(coming: dict[str, Any]) -> Row:
     """Return the row of a broker whose node is gone."""
     return "load_reports", coming | {"is_gone": True} | _REPORT.nothing
-
-
-def _answered_rows(entry: Entry) -> Iterator[Row]:
-    coming = {"time": entry.moment("time"), "broker": entry.text("broker"), "origin": "rest"}
-    write = {"version": None, "written": None}
-    yield from report_rows(entry.entry("report"), coming | write)
-
-
-def _stored_rows(entry: Entry) -> Iterator[Row]:
-    coming = {"time": entry.moment("time"), "broker": entry.text("broker"), "origin": "store"}
-    coming |= write_columns(entry)
-    if "report" in entry.values and entry.values["report"] is None:
-        yield gone_row(coming)
-        return
-    yield from report_rows(entry.entry("report"), coming)
 
 
 # ------------------------------------------------------------ as usual, at once

@@ -64,7 +64,7 @@ def prom_line(text: str, origin: Origin) -> Outcome:
 
 @lru_cache(maxsize=1024)
 def scrape_time(file: str, zone: tzinfo) -> datetime | None:
-    """Return the time that a scrape's file name tells; None if it tells none."""
+    """Return the time in the name of a scrape's file; None if there is none."""
     name = PurePosixPath(file).name
     if match := _NAME_TIME.search(name):
         day, hour, minute, second, fraction, offset = match.groups()

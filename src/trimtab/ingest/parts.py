@@ -74,12 +74,7 @@ def write_group(place: Place, groups: Sequence[Group], number: int) -> Written:
     """Parse a group and write its rows: a part, which is a file for each table and day.
 
     A task that is tried again writes the same bytes, and no file under its final name
-    is ever half written.  A disk that is full is told and not tried again.
-
-    Args:
-        place: where to.
-        groups: the splits of each part.
-        number: the group's place among them.
+    is ever half written.  A disk that is full is a `fault` and not tried again.
     """
     _seldom_collect()
     group = groups[number]
@@ -94,10 +89,7 @@ def write_group(place: Place, groups: Sequence[Group], number: int) -> Written:
 def write_waiting(place: Place, offsets: Mapping[int, int], number: int) -> Written:
     """Write the rows of a group that wait, otherwise as `write_group`.
 
-    Args:
-        place: where to.
-        offsets: lines of the file before a split; a split that is not there is a first one.
-        number: the group's.
+    The offsets are the lines of the file before a split; one that is not there is a first one.
     """
     try:
         return _write_kept(place, number, offsets)

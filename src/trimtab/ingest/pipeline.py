@@ -66,7 +66,7 @@ def ingest(spark: SparkContext, recording: Recording, tables: Path) -> Accountin
     wrote of other recordings goes.
 
     Args:
-        spark: of `trimtab.spark.session.started`.
+        spark: runs the jobs.
         recording: an open recording; on a cluster, on a disk that all workers see.
         tables: folder to write, as `trimtab.files.partitions` has it.
 
@@ -149,7 +149,8 @@ def _bring(
         result = _read(spark, recording, folder, place, earlier_run)
         if result is None:
             # What was known held line by line, and yet not the numbers of the lines.
-            _remove_parts(place)
+            for path in itertools.chain(*(_own_files(place, table) for table in PARSED)):
+                path.unlink()
             result = _read(spark, recording, folder, place, Earlier())
     assert result is not None
     _remove_drafts(place)
@@ -301,13 +302,6 @@ def _write_small(place: Place, small: dict[str, list[dict[str, Any]]]) -> None:
     rows = {name: table_of(name, those) for name, those in small.items()}
     rows |= {name: INGESTED[name].empty_table() for name in PARSED if not _own_files(place, name)}
     write_rows(place.tables, place.cluster, place.part(0), rows)
-
-
-def _remove_parts(place: Place) -> None:
-    """Remove what was written of a recording that has to be read once more."""
-    for table in PARSED:
-        for path in _own_files(place, table):
-            path.unlink()
 
 
 def _remove_drafts(place: Place) -> None:

@@ -182,7 +182,7 @@ def open_recording(path: Path) -> Iterator[Recording]:
 
 
 def _unpack(path: Path, folder: Path) -> tuple[UnusedFile, ...]:
-    """Unpack an archive; return what in it is no file."""
+    """Return what in an archive is no file; the rest is unpacked."""
     try:
         left_out = unpack(path, folder)
     except ArchiveError as error:
@@ -197,17 +197,14 @@ def open_growing(path: Path) -> Recording:
         RecordingError: it is not a folder, or recording.toml is wrong.
     """
     if not path.is_dir():
-        raise RecordingError(f"{path}: found {_kind(path)}, expected the folder of a recording")
+        kind = "a file" if path.exists() else "nothing"
+        raise RecordingError(f"{path}: found {kind}, expected the folder of a recording")
     return _looked_through(_inner(path), _shown(path.resolve().name), path)
 
 
 def log_stem(name: str) -> str:
     """Return what rotation leaves of a log's name: `broker` of broker-2026-11-21-1.log."""
     return _ROTATION.sub("", name)
-
-
-def _kind(path: Path) -> str:
-    return "a file" if path.exists() else "nothing"
 
 
 def _recording(root: Path, name: str, named_path: Path) -> Recording:
@@ -241,10 +238,7 @@ def _without_copies(recording: Recording) -> Recording:
 def _looked_through(root: Path, name: str, named_path: Path) -> Recording:
     """Return a recording's folder with what each of its files is read as.
 
-    Args:
-        root: where its files are.
-        name: of the recording, where recording.toml has none.
-        named_path: what the user named, for what is said of it.
+    Its name stands for one in recording.toml; what the user named is for what is said of it.
     """
     files: dict[str, list[RecordedFile]] = {source: [] for source in SOURCES}
     paths, shut = _walk(root)

@@ -27,7 +27,7 @@ def shared_out(
     """Return what of each file of ZooKeeper's counts.
 
     Args:
-        spark: of `trimtab.spark.session.started`.
+        spark: runs a task a file.
         splits: of all files; those of other sources stay as they are.
 
     Returns:
@@ -48,7 +48,7 @@ def are_unchanged(
     """Return whether the files of ZooKeeper's are those that are known, so that as much counts.
 
     Args:
-        spark: of `trimtab.spark.session.started`.
+        spark: runs a task a file.
         splits: of all files; those of other sources do not matter.
         fingerprints: file → by what its bytes are known.
     """

@@ -1,4 +1,4 @@
-"""What is told of the lines of a block at once, and what of them is left to their parser."""
+"""The content of a block as far as it is known at once, and the lines left to their parser."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BlockContent:
     left: Iterable[tuple[int, str]] = ()
 
 
-#: Tells what it can of the lines of a block, before which stand so many others.
+#: Returns what can be known of the lines of a block, before which stand so many others.
 Sieve: TypeAlias = Callable[[bytes, int], BlockContent]
 
 

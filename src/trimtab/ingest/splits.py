@@ -8,6 +8,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from errno import EIO
 from functools import partial
 from io import FileIO
 from operator import attrgetter
@@ -109,18 +110,6 @@ def pack(splits: Iterable[Split]) -> list[tuple[Split, ...]]:
     return batches(splits, attrgetter("weight"), limit)
 
 
-def read_lines(split: Split) -> Iterator[str]:
-    """Yield the lines of a split, without their ends.
-
-    Lines end in LF or CRLF; a last line needs no end.  What is not UTF-8 is replaced.
-
-    Raises:
-        DamagedError: the file cannot be read on.
-    """
-    for block in read_blocks(split):
-        yield from lines_of(block)
-
-
 def lines_of(block: bytes) -> list[str]:
     """Return the lines of a block of whole lines."""
     # Only LF ends a line: str.splitlines would also cut at form feeds within messages.
@@ -158,27 +147,20 @@ def read_blocks(split: Split) -> Iterator[bytes]:
             # A view, since a slice would be another copy of nearly all of it.
             yield b"".join((*pieces, memoryview(chunk)[:end]))
             pieces = [chunk[end:]]
-    except (OSError, _BrokenError) as fault:
+    except OSError as fault:
         text = b"".join(pieces).decode("utf-8", "replace")
-        raise DamagedError(text, f"the file breaks off: {_why(fault)}") from None
+        raise DamagedError(text, f"the file breaks off: {fault.strerror}") from None
     if rest := b"".join(pieces):
         yield rest
 
 
 def read_chunks(split: Split) -> Iterator[bytes]:
-    """Yield a whole file's bytes, cut anywhere.
+    """Yield a whole file's bytes, unpacked and cut anywhere.
 
     Raises:
         DamagedError: the file cannot be read on.
     """
-    try:
-        if split.is_gzip:
-            yield from _unpacked(split.path)
-        else:
-            with split.path.open("rb", buffering=0) as file:
-                yield from iter(partial(file.read, _CHUNK_SIZE), b"")
-    except (OSError, _BrokenError) as fault:
-        raise DamagedError("", _why(fault)) from None
+    return _checked(_unpacked(split.path) if split.is_gzip else _plain(split.path))
 
 
 def read_packed(path: Path) -> Iterator[bytes]:
@@ -187,18 +169,19 @@ def read_packed(path: Path) -> Iterator[bytes]:
     Raises:
         DamagedError: the file cannot be read on.
     """
+    return _checked(_unpacked(path))
+
+
+def _checked(chunks: Iterator[bytes]) -> Iterator[bytes]:
     try:
-        yield from _unpacked(path)
-    except (OSError, _BrokenError) as fault:
-        raise DamagedError("", _why(fault)) from None
+        yield from chunks
+    except OSError as fault:
+        raise DamagedError("", str(fault.strerror)) from None
 
 
-class _BrokenError(Exception):
-    """Packed data is cut off or damaged."""
-
-
-def _why(fault: OSError | _BrokenError) -> str:
-    return str(fault.strerror if isinstance(fault, OSError) else fault)
+def _plain(path: Path) -> Iterator[bytes]:
+    with path.open("rb", buffering=0) as file:
+        yield from iter(partial(file.read, _CHUNK_SIZE), b"")
 
 
 def _range(split: Split) -> Iterator[bytes]:
@@ -207,8 +190,7 @@ def _range(split: Split) -> Iterator[bytes]:
         place = split.start
         if place:
             # A line that begins right at the start is ours; the byte before it tells.
-            file.seek(place - 1)
-            place += sum(map(len, _line_rest(file))) - 1
+            place = line_end(file, place)
             file.seek(place)
         chunk = b"\n"
         while place < split.end:
@@ -219,6 +201,12 @@ def _range(split: Split) -> Iterator[bytes]:
             yield chunk
         if not chunk.endswith(b"\n"):
             yield from _line_rest(file)
+
+
+def line_end(file: FileIO, place: int) -> int:
+    """Return where the line ends that the byte before a place belongs to."""
+    file.seek(place - 1)
+    return place - 1 + sum(map(len, _line_rest(file)))
 
 
 def _line_rest(file: FileIO) -> Iterator[bytes]:
@@ -239,7 +227,7 @@ def _unpacked(path: Path) -> Iterator[bytes]:
             yield chunk
     except igzip_lib.IsalError as fault:  # type: ignore[misc]  # its stub says instance, not class
         yield from _salvaged(path, size)
-        raise _BrokenError(f"damaged gzip data ({fault})") from None
+        raise OSError(EIO, f"damaged gzip data ({fault})") from None
 
 
 def _inflated(path: Path) -> Iterator[bytes]:
@@ -252,7 +240,7 @@ def _inflated(path: Path) -> Iterator[bytes]:
             while not member.eof:
                 packed = file.read(_PACKED_SIZE) if member.needs_input else b""
                 if member.needs_input and not packed:
-                    raise _BrokenError("the gzip data is cut off")
+                    raise OSError(EIO, "the gzip data is cut off")
                 yield member.decompress(packed, _CHUNK_SIZE)
             packed = member.unused_data or file.read(_PACKED_SIZE)
 

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from trimtab.ingest.entries import Entry, Row, read_entry
-from trimtab.ingest.outcome import Origin, Outcome
+from trimtab.ingest.entries import Entry, Row, of_entry
 
 #: Where a broker writes its load reports.
 BROKER = "/loadbalance/brokers/"
@@ -16,8 +15,9 @@ BROKER = "/loadbalance/brokers/"
 BUNDLE = re.compile(r".+/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+")
 
 
-def store_leader(text: str, origin: Origin) -> Outcome:
-    """Return the row of one write of the leader's node.
+@of_entry
+def store_leader(entry: Entry) -> Iterator[Row]:
+    """Yield the row of one write of the leader's node.
 
     Example line: `{"time": "2026-11-21T06:37:26.789Z", "version": 0, "mtime":
     1795243037317, "leader": {"brokerId": "10.0.0.1:8080", "serviceUrl": "…"}}`
@@ -25,11 +25,15 @@ def store_leader(text: str, origin: Origin) -> Outcome:
     Quirks:
         Releases that do not write `brokerId` have the same host and port in `serviceUrl`.
     """
-    return read_entry(text, _leader_rows)
+    row = {"time": entry.moment("time"), **write_columns(entry), "broker": None}
+    if "leader" not in entry.values or entry.has("leader"):
+        row["broker"] = leader_id(entry.entry("leader"))
+    yield "leaders", row
 
 
-def store_ownership(text: str, origin: Origin) -> Outcome:
-    """Return the rows of one change of ownership, or of one full listing of it.
+@of_entry
+def store_ownership(entry: Entry) -> Iterator[Row]:
+    """Yield the rows of one change of ownership, or of one full listing of it.
 
     Example line: `{"time": "2026-11-21T06:37:26.862Z", "full": false, "change":
     {"public/default/0x0_0x1": "10.0.0.1:8080"}}`
@@ -38,14 +42,14 @@ def store_ownership(text: str, origin: Origin) -> Outcome:
         A full listing of nothing gives one row without a bundle: nothing had an owner.
         Nodes whose name does not end in a range are namespaces, and give no row.
     """
-    return read_entry(text, _ownership_rows)
-
-
-def _leader_rows(entry: Entry) -> Iterator[Row]:
-    row = {"time": entry.moment("time"), **write_columns(entry), "broker": None}
-    if "leader" not in entry.values or entry.has("leader"):
-        row["broker"] = leader_id(entry.entry("leader"))
-    yield "leaders", row
+    common = {"time": entry.moment("time"), "is_full": entry.flag("full")}
+    change = entry.entry("change")
+    bundles = [name for name in change.values if BUNDLE.fullmatch(name)]
+    for bundle in bundles:
+        owner = change.text(bundle) if change.values[bundle] else None
+        yield "ownership", common | {"bundle": bundle, "broker": owner}
+    if common["is_full"] and not bundles:
+        yield "ownership", common | {"bundle": None, "broker": None}
 
 
 def leader_id(leader: Entry) -> str:
@@ -65,19 +69,8 @@ def _host_and_port(url: str) -> str:
 
 
 def write_columns(entry: Entry) -> dict[str, Any]:
-    """Return the columns that say which write to the store a line tells of."""
+    """Return the columns that say which write to the store a line is about."""
     return {
         "version": entry.small("version") if entry.has("version") else None,
         "written": entry.moment("mtime") if entry.has("mtime") else None,
     }
-
-
-def _ownership_rows(entry: Entry) -> Iterator[Row]:
-    common = {"time": entry.moment("time"), "is_full": entry.flag("full")}
-    change = entry.entry("change")
-    bundles = [name for name in change.values if BUNDLE.fullmatch(name)]
-    for bundle in bundles:
-        owner = change.text(bundle) if change.values[bundle] else None
-        yield "ownership", common | {"bundle": bundle, "broker": owner}
-    if common["is_full"] and not bundles:
-        yield "ownership", common | {"bundle": None, "broker": None}

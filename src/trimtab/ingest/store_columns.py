@@ -25,7 +25,7 @@ _SESSION_MASK = (1 << 64) - 1
 
 
 class TimedWrite(NamedTuple):
-    """A write, and where and when it was seen."""
+    """A write with its place and its time."""
 
     #: Number of its transaction or node.
     line: int
@@ -53,8 +53,8 @@ class Waiting:
         self.writes.append(timed)
         self.rows += 1
 
-    def tell(self, timed: TimedWrite) -> bool:
-        """Read what a write says of the load; return whether it is such a one and as usual.
+    def add_load(self, timed: TimedWrite) -> bool:
+        """Return whether a write says something of the load, as usual; if so, it waits, too.
 
         Properties:
             Whatever the value, `zookeeper` says of it row by row what is said of it here.
@@ -92,7 +92,7 @@ class Waiting:
 
 
 def _store_writes(timed: Sequence[TimedWrite]) -> Columns:
-    """Return the rows that tell of the writes, whatever they wrote."""
+    """Return a row for each write, whatever it wrote."""
     writes = [each.write for each in timed]
     return {
         "line": [each.line for each in timed],

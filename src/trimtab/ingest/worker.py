@@ -51,7 +51,7 @@ LINE_PARSERS: dict[str, Parser] = {
     "metrics": prom_line,
     "actions": action,
 }
-#: Source → what tells most of its lines a block at a time; their parser would say the same.
+#: Source → what reads most of its lines a block at a time; their parser would say the same.
 SIEVES: dict[str, Sieve] = {
     "log": log_lines,
     "load-reports": answered_reports,
@@ -64,7 +64,7 @@ DOCUMENT_PARSERS: dict[str, Parser] = {
     "runtime-config": runtime_config,
     "metrics-export": query_range,
 }
-#: Source → what tells a document as a whole, or nothing; its parser would say the same.
+#: Source → what reads a document as a whole, or nothing; its parser would say the same.
 DOCUMENT_SIEVES: dict[str, Callable[[bytes, Origin], Mapping[str, Columns]]] = {
     "metrics-export": exported_samples
 }
@@ -88,7 +88,7 @@ class TableRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitAccount:
-    """What became of the lines of one split, and by what its bytes are told from others."""
+    """What became of the lines of one split, and the digest of its bytes."""
 
     bytes: int
     is_damaged: bool
@@ -153,9 +153,9 @@ class _SplitResult:
             case Rejected(reason):
                 self.classes["rejected"] += 1
                 self.reject(reason, text, line)
-            case Rows(made):
+            case Rows(rows):
                 self.classes["rows"] += 1
-                self.add(made, line)
+                self.add(rows, line)
 
     def add(self, rows: Iterable[Row], line: int) -> None:
         """Add rows that came from a line."""
@@ -289,9 +289,9 @@ def _parse_document(result: _SplitResult, source: str, blocks: Iterable[bytes]) 
             return
     parser = DOCUMENT_PARSERS[source]
     match outcome or _outcome(parser, "\n".join(lines), result.origin):
-        case Rows(made):
+        case Rows(rows):
             result.classes["rows"] = len(lines)
-            result.add(made, 1)
+            result.add(rows, 1)
         case Rejected(reason):
             result.classes["rejected"] = result.lines
             result.reject(reason, lines[0] if lines else "", 1)

@@ -36,8 +36,8 @@ class StoreFile:
     """One file of ZooKeeper's, read forward once.
 
     Iterating gives the number of a transaction or node, rows of it, and why some of its
-    values could not be read (None if they could).  Further rows wait in columns: `told`
-    gives those of all that has been read.
+    values could not be read (None if they could).  Further rows wait in columns:
+    `waiting_columns` gives those of all that has been read.
 
     Raises:
         BrokenFileError: while iterating: the file cannot be read on; what came before has
@@ -85,7 +85,7 @@ class StoreFile:
                     self._waiting.add(timed)
                     # Rows of one transaction come to stand behind those of it that wait, so
                     # what follows a row is not to wait: a table's rows stay in their order.
-                    if rows or not self._waiting.tell(timed):
+                    if rows or not self._waiting.add_load(timed):
                         rows += tuple(_derived(write, path, timed.time))
                 except MalformedError as error:
                     reasons.append(f"{write.path}: {error}")

@@ -57,7 +57,7 @@ class Brokers:
     by_id: dict[str, Broker]
 
     def named(self, broker: str) -> Broker:
-        """Give how a broker is shown; one that was never listed, under its own name."""
+        """Return how a broker is shown; one that was never listed, under its own name."""
         return self.by_id.get(broker) or Broker(broker, broker, None)
 
 

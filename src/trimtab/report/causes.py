@@ -77,8 +77,8 @@ def causes_of(
     for given, name in zip(listed, names, strict=True):
         anchor = f"finding-{name}" if name in by_anchor else name
         listed_here = [by_anchor[each] for each in texts(given, "unloads") if each in by_anchor]
-        told_by_moves = by_finding.get(text(given, "id"), [])
-        concerned = {move.anchor: move for move in (*listed_here, *told_by_moves)}
+        others = by_finding.get(text(given, "id"), [])
+        concerned = {move.anchor: move for move in (*listed_here, *others)}
         finding = _finding(given, anchor, concerned.values(), brokers, with_day=with_day)
         by_code.setdefault(text(given, "code"), []).append((given, finding))
     causes = [_cause(code, pairs, words) for code, pairs in by_code.items()]

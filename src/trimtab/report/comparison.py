@@ -14,7 +14,6 @@ from trimtab.report.contenders import (
     contenders_of,
     letters_of,
     measures_of,
-    unit_of,
 )
 from trimtab.report.input import Given, entries, text
 from trimtab.report.pareto import pareto_of
@@ -57,8 +56,8 @@ def _page_of(comparison: Given) -> dict[str, Any]:
         "scenarios": scenarios,
         "strategies": list(everybody.values()),
         "columns": sorted(
-            (each for each in measures if each.name in COLUMNS),
-            key=lambda each: COLUMNS.index(each.name),
+            (each for each in measures if each["name"] in COLUMNS),
+            key=lambda each: COLUMNS.index(each["name"]),
         ),
         "measures": measures,
         "seeds": len(comparison.get("seeds") or ()),
@@ -66,7 +65,6 @@ def _page_of(comparison: Given) -> dict[str, Any]:
         "command": text(comparison, "command"),
         "version": text(comparison, "trimtab"),
         "has_details": _differ_in_details(tuple(everybody.values())),
-        "unit_of": unit_of,
     }
 
 

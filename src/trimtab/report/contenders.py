@@ -5,7 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 from trimtab.report.brokers import SHAPES
 from trimtab.report.input import Given, entries, part, text, whole
@@ -30,34 +30,6 @@ _WHOLE_FROM = 100.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
-    """What is measured; all measures are better when smaller."""
-
-    name: str
-    title: str
-    unit: str
-    meaning: str
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One measure of one strategy, in words."""
-
-    value: str
-    #: Where the truth may lie; empty if it is not known, or beyond doubt.
-    range: str
-    #: Against the baseline, seed by seed; empty of the baseline itself.
-    difference: str
-    difference_range: str
-    #: `good`, `useless` or empty: the whole interval of the difference lies on one side.
-    tone: str
-    #: On how many seeds it was lower and higher; empty of the baseline.
-    seeds: str
-    #: Runs in which it never came.
-    never: int
-
-
-@dataclass(frozen=True, slots=True)
 class Contender:
     """One strategy on one scenario."""
 
@@ -73,8 +45,8 @@ class Contender:
     failures: tuple[Given, ...]
     #: What its scenario expects of it, and what was found.
     expectations: tuple[Given, ...]
-    #: Name of a measure → it.
-    cells: dict[str, Cell]
+    #: Name of a measure → it, in words.
+    cells: dict[str, dict[str, Any]]
     #: The numbers themselves, for the picture.
     measures: Given
 
@@ -84,12 +56,10 @@ class Contender:
         return SHAPES[self.colour - 1] if self.colour else "circle"
 
 
-def measures_of(comparison: Given) -> tuple[Measure, ...]:
-    """Read what was measured."""
-    return tuple(
-        Measure(*(text(each, key) for key in ("name", "title", "unit", "meaning")))
-        for each in entries(comparison, "measures")
-    )
+def measures_of(comparison: Given) -> list[dict[str, str]]:
+    """Return what was measured; all measures are better when smaller."""
+    keys = ("name", "title", "unit", "meaning")
+    return [{key: text(each, key) for key in keys} for each in entries(comparison, "measures")]
 
 
 def toned(good: str, fair: str, poor: str) -> dict[str, tuple[str, str]]:
@@ -97,23 +67,8 @@ def toned(good: str, fair: str, poor: str) -> dict[str, tuple[str, str]]:
     return {good: ("good", "✓"), fair: ("doubtful", "~"), poor: ("useless", "✕")}
 
 
-class _HasUnit(Protocol):
-    @property
-    def unit(self) -> str: ...
-
-
-def unit_of(measure: _HasUnit) -> str:
-    """Return a unit as it stands behind a title, if there is one."""
-    return f", {measure.unit}" if measure.unit else ""
-
-
 def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, ...]:
-    """Read the strategies of a scenario.
-
-    Args:
-        scenario: one entry of the comparison's scenarios.
-        letters: identity of every strategy of the page → its letter.
-    """
+    """Return the strategies of a scenario, each with the letter that it has on the page."""
     shown = entries(scenario, "strategies")
     places = {identity: place for place, identity in enumerate(letters)}
     has_colours = len(letters) <= len(SHAPES)
@@ -129,8 +84,8 @@ def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, 
             failures=tuple(entries(each, "failures")),
             expectations=tuple(entries(each, "expectations")),
             cells={
-                name: _cell(found, is_baseline=bool(each.get("is_baseline")))
-                for name, found in part(each, "measures").items()
+                name: _cell(measure, is_baseline=bool(each.get("is_baseline")))
+                for name, measure in part(each, "measures").items()
             },
             measures=part(each, "measures"),
         )
@@ -139,7 +94,7 @@ def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, 
 
 
 def letters_of(scenarios: Iterable[Given]) -> dict[str, str]:
-    """Give every strategy of the page a letter, the same on every scenario."""
+    """Return every strategy of the page a letter, the same on every scenario."""
     shown = [identity(each) for scenario in scenarios for each in entries(scenario, "strategies")]
     return {each: _letter(place) for place, each in enumerate(dict.fromkeys(shown))}
 
@@ -151,7 +106,7 @@ def identity(strategy: Given) -> str:
 
 
 def figure(value: object) -> str:
-    """Give a number as it is read; what never came is `never`, what is not known a dash.
+    """Return a number as it is read; what never came is `never`, what is not known a dash.
 
     >>> figure(8.46), figure(0.031), figure(742.0), figure("Infinity"), figure(None)
     ('8.5', '0.031', '742', 'never', '–')
@@ -192,23 +147,25 @@ def _details(strategy: Given) -> tuple[str, ...]:
     )
 
 
-def _cell(found: Given, *, is_baseline: bool) -> Cell:
-    median = part(found, "median")
-    against = part(found, "difference")
+def _cell(measure: Given, *, is_baseline: bool) -> dict[str, Any]:
+    """Return one measure of one strategy; of the baseline itself there is no difference."""
+    median, against = part(measure, "median"), part(measure, "difference")
     difference = part(against, "median")
     lower, higher = whole(against, "smaller") or 0, whole(against, "larger") or 0
     n = whole(difference, "count") or 0
     if is_baseline or not n:
         difference, lower, higher = {}, 0, 0
-    return Cell(
-        value=figure(median.get("estimate")),
-        range=_range(median, figure),
-        difference=signed(difference.get("estimate")) if difference else "",
-        difference_range=_range(difference, signed),
-        tone=_tone(difference),
-        seeds=f"lower on {lower}, higher on {higher} of {n}" if difference else "",
-        never=whole(found, "never") or 0,
-    )
+    return {
+        "value": figure(median.get("estimate")),
+        # Where the truth may lie; empty if it is not known, or beyond doubt.
+        "range": _range(median, figure),
+        "difference": signed(difference.get("estimate")) if difference else "",
+        "difference_range": _range(difference, signed),
+        "tone": _tone(difference),
+        "seeds": f"lower on {lower}, higher on {higher} of {n}" if difference else "",
+        # Runs in which it never came.
+        "never": whole(measure, "never") or 0,
+    }
 
 
 def _range(interval: Given, spelt: object) -> str:
@@ -220,7 +177,7 @@ def _range(interval: Given, spelt: object) -> str:
 
 
 def signed(value: object) -> str:
-    """Give a difference with its sign."""
+    """Return a difference with its sign."""
     if isinstance(value, str):
         return _INFINITIES.get(value, value)
     known = number(value)

@@ -65,7 +65,7 @@ def common_slots(scene: Scene, form: Format) -> dict[str, Any]:
 
 
 def common_data(scene: Scene, form: Format) -> dict[str, list[dict[str, Any]]]:
-    """Give the band, the rounds and what people did."""
+    """Return the band, the rounds and what people did."""
     marks = round_marks(scene, form)
     return {
         "band": _band(scene, form),
@@ -78,7 +78,7 @@ def common_data(scene: Scene, form: Format) -> dict[str, list[dict[str, Any]]]:
 
 
 def _band(scene: Scene, form: Format) -> list[dict[str, Any]]:
-    """Give the band in stretches; a single round is a short piece of it."""
+    """Return the band in stretches; a single round is a short piece of it."""
     half = timedelta(seconds=7 * scene.span.seconds() / form.width)
     points: list[dict[str, Any]] = []
     for stretch, places in enumerate(stretches([time for time, _, _ in scene.band])):
@@ -101,7 +101,7 @@ class Arrow:
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Give what every chart draws of it."""
+        """Return what every chart draws of it."""
         first = self.moves[0]
         return {
             "time": iso(self.time),
@@ -154,7 +154,7 @@ def _shifts(
 
 
 def _letters(scene: Scene, form: Format) -> list[dict[str, Any]]:
-    """Give the letters of what people did, moved apart where they would cover each other."""
+    """Return the letters of what people did, moved apart where they would cover each other."""
     marked = [each for each in scene.actions if each.letter]
     pixels = [scene.span.share(each.time) * form.width for each in marked]
     moved = spread_apart(pixels, 13)
@@ -168,7 +168,7 @@ def _letters(scene: Scene, form: Format) -> list[dict[str, Any]]:
 
 
 def iso(time: datetime) -> str:
-    """Give a time as the charts read it."""
+    """Return a time as the charts read it."""
     return f"{time:%Y-%m-%dT%H:%M:%S}.{time.microsecond // 1000:03d}Z"
 
 
@@ -224,7 +224,7 @@ def _telling(each: Round) -> tuple[int, int]:
 
 
 def _tallies(scene: Scene, form: Format) -> list[dict[str, Any]]:
-    """Give the number of moves of each round, where they are too many for arrows."""
+    """Return the number of moves of each round, where they are too many for arrows."""
     if has_arrows(scene, form):
         return []
     busy = [(time, each) for each in scene.rounds if each.moves and (time := moment(each.time))]

@@ -51,7 +51,7 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return -(-len(self.brokers) // self.per_row)
 
 
@@ -71,7 +71,7 @@ def heatmap_slots(scene: Scene, form: Format) -> dict[str, Any]:
     width = form.width - (left if chosen.has_names else 44)
     columns = max(1, width // COLUMN)
     every = in_columns(chosen.brokers, scene.span, columns)
-    peak, mean = _told(np.fmax.reduce(every, axis=0)), _told(_mean(every))
+    peak, mean = _numbers(np.fmax.reduce(every, axis=0)), _numbers(_mean(every))
     row_of = {each.broker: at // chosen.per_row for at, each in enumerate(chosen.brokers)}
     return {
         **common_slots(scene, form),
@@ -136,14 +136,14 @@ def _short(label: str) -> str:
 
 
 def _mean(rows: Floats) -> Floats:
-    """Give the mean of each column, of those of whom something is known."""
+    """Return the mean of each column, of those of whom something is known."""
     is_known = np.isfinite(rows)
     with np.errstate(invalid="ignore"):
         mean: Floats = np.where(is_known, rows, 0.0).sum(axis=0) / is_known.sum(axis=0)
     return mean
 
 
-def _told(values: Floats) -> list[float | None]:
+def _numbers(values: Floats) -> list[float | None]:
     return [None if math.isnan(each) else each for each in values.tolist()]
 
 
@@ -160,7 +160,7 @@ def _line(usages: Sequence[float | None], span: Span) -> list[dict[str, Any]]:
 
 
 def _marks(arrows: Sequence[Arrow], row_of: dict[str, int]) -> list[dict[str, Any]]:
-    """Give the arrows from row to row; a broker that has none is at the bottom edge."""
+    """Return the arrows from row to row; a broker that has none is at the bottom edge."""
     marks: list[dict[str, Any]] = []
     edge = max(row_of.values(), default=0)
     for arrow in arrows:

@@ -22,7 +22,7 @@ ANCHOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 
 
 def entries(given: Given, key: str) -> list[Given]:
-    """Give the objects of a list; an absent list is empty."""
+    """Return the objects of a list; an absent list is empty."""
     value = given.get(key)
     if not isinstance(value, list | tuple):
         return []
@@ -31,19 +31,19 @@ def entries(given: Given, key: str) -> list[Given]:
 
 
 def part(given: Given, key: str) -> Given:
-    """Give a nested object; an absent one is empty."""
+    """Return a nested object; an absent one is empty."""
     value = given.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
 def text(given: Given, key: str) -> str:
-    """Give a value as text that can be seen, cut if very long; an absent one is empty."""
+    """Return a value as text that can be seen, cut if very long; an absent one is empty."""
     value = given.get(key)
     return "" if value is None else visible(str(value), TEXT_MAX, keep="\n\t")
 
 
 def texts(given: Given, key: str) -> tuple[str, ...]:
-    """Give a list of texts; an absent one is empty."""
+    """Return a list of texts; an absent one is empty."""
     value = given.get(key)
     if not isinstance(value, list | tuple):
         return ()
@@ -51,7 +51,7 @@ def texts(given: Given, key: str) -> tuple[str, ...]:
 
 
 def shown_name(value: Any) -> str:
-    """Give the name of a bundle or broker as the page shows it: on one line, not too long."""
+    """Return the name of a bundle or broker as the page shows it: on one line, not too long."""
     return "" if value is None else _shown_name(str(value))
 
 
@@ -62,24 +62,24 @@ def _shown_name(name: str) -> str:
 
 
 def name(given: Given, key: str) -> str:
-    """Give a name as it is shown; an absent one is empty."""
+    """Return a name as it is shown; an absent one is empty."""
     return shown_name(given.get(key))
 
 
 def names(given: Given, key: str) -> tuple[str, ...]:
-    """Give a list of names as they are shown; an absent one is empty."""
+    """Return a list of names as they are shown; an absent one is empty."""
     value = given.get(key)
     return tuple(map(shown_name, value)) if isinstance(value, list | tuple) else ()
 
 
 def whole(given: Given, key: str) -> int | None:
-    """Give a whole number; None if there is none."""
+    """Return a whole number; None if there is none."""
     value = given.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def anchors(ids: Iterable[str], otherwise: str) -> Iterator[str]:
-    """Give a unique name to link to for each id: the id itself wherever that can be.
+    """Return a unique name to link to for each id: the id itself wherever that can be.
 
     >>> list(anchors(["u1", "u1", "a b"], "move"))
     ['u1', 'move-2', 'move-3']

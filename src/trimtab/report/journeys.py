@@ -45,7 +45,7 @@ class Step:
 
     @property
     def sign(self) -> str:
-        """Give the sign of its tone."""
+        """Return the sign of its tone."""
         return SIGNS[self.tone] if self.tone else ""
 
 
@@ -63,7 +63,7 @@ class Journey:
 
     @property
     def length(self) -> int:
-        """Give the lines that it takes to tell."""
+        """Return the lines that it takes to tell."""
         return 1 + len(self.steps)
 
 
@@ -109,17 +109,17 @@ def journeys_of(
     """
     night = _Night(brokers, with_day, *anchored)
     listed = entries(findings, "findings")
-    found_of = {kind: _by_name(listed, kind) for kind in ("bundles", "brokers")}
+    findings_of = {kind: _by_name(listed, kind) for kind in ("bundles", "brokers")}
     moved = _grouped(moves, lambda move: (move.bundle,))
     touched = _grouped(moves, _ends)
     over = _over_bar(entries(findings, "round_list"))
-    bundles = sorted({*moved, *found_of["bundles"]} - {""})
+    bundles = sorted({*moved, *findings_of["bundles"]} - {""})
     known = [broker.id for broker in brokers.all]
     places = dict(zip(bundles, anchors([""] * len(bundles), "bundle"), strict=True))
     homes = dict(zip(known, anchors([""] * len(known), "broker"), strict=True))
     return Journeys(
         tuple(
-            _bundle(_Subject(place, each), moved.get(each, []), found_of["bundles"][each], night)
+            _bundle(_Subject(place, each), moved.get(each, []), findings_of["bundles"][each], night)
             for each, place in places.items()
         ),
         tuple(
@@ -127,7 +127,7 @@ def journeys_of(
                 _Subject(home, each),
                 touched.get(each, []),
                 over.get(each, []),
-                found_of["brokers"][each],
+                findings_of["brokers"][each],
                 night,
             )
             for each, home in homes.items()
@@ -177,8 +177,8 @@ def _bundle(
         _moved(move, f"moved from {move.source.label} to {_target(move)}", stay)
         for move, stay in zip(ordered, stays, strict=True)
     ]
-    others = _not_told(findings, moves)
-    return _journey(subject, "bundle", [*steps, *_told(others, night)], _of_bundle(ordered))
+    steps += _beside_moves(findings, moves, night)
+    return _journey(subject, "bundle", steps, _of_bundle(ordered))
 
 
 def _of_bundle(moves: Sequence[Move]) -> str:
@@ -223,7 +223,7 @@ def _broker(
     night: _Night,
 ) -> Journey:
     steps = [_moved(move, _from_here(move, subject.name), "") for move in moves]
-    steps += [*_above(over, night), *_told(_not_told(findings, moves), night)]
+    steps += [*_above(over, night), *_beside_moves(findings, moves, night)]
     lost = sum(move.source.id == subject.name for move in moves)
     got = sum(move.target is not None and move.target.id == subject.name for move in moves)
     useless = sum(move.tone == "useless" for move in moves)
@@ -244,7 +244,7 @@ def _from_here(move: Move, broker: str) -> str:
 
 
 def _over_bar(rounds: Sequence[Given]) -> dict[str, list[_Over]]:
-    """Give the rounds in which each broker stood over the bar, by their place in the list."""
+    """Return the rounds in which each broker stood over the bar, by their place in the list."""
     over: dict[str, list[_Over]] = {}
     for place, each in enumerate(rounds):
         for broker in entries(each, "brokers"):
@@ -313,14 +313,9 @@ def _moved(move: Move, what: str, stay: str) -> Step:
     )
 
 
-def _not_told(findings: Sequence[Given], moves: Sequence[Move]) -> list[Given]:
-    """Leave out findings that are the verdict of a move: its step tells them."""
+def _beside_moves(findings: Sequence[Given], moves: Sequence[Move], night: _Night) -> list[Step]:
+    """Return findings as steps, but for those that are the verdict of a move: its step has them."""
     in_steps = {(each, move.verdict) for move in moves for each in move.findings}
-    return [each for each in findings if (text(each, "id"), text(each, "code")) not in in_steps]
-
-
-def _told(findings: Sequence[Given], night: _Night) -> list[Step]:
-    """Turn findings into steps."""
     return [
         Step(
             time=text(each, "time"),
@@ -333,6 +328,7 @@ def _told(findings: Sequence[Given], night: _Night) -> list[Step]:
             line=next(iter(reversed(evidence_of(each))), None),
         )
         for each in findings
+        if (text(each, "id"), text(each, "code")) not in in_steps
     ]
 
 

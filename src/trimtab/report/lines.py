@@ -40,7 +40,7 @@ def line_slots(scene: Scene, form: Format) -> dict[str, Any]:
 
 
 def _points(series: Iterable[Series], span: Span, form: Format) -> list[dict[str, Any]]:
-    """Give the points of lines; a new stretch begins where a broker was gone."""
+    """Return the points of lines; a new stretch begins where a broker was gone."""
     points: list[dict[str, Any]] = []
     for each in series:
         stretch = 0
@@ -57,7 +57,7 @@ def _points(series: Iterable[Series], span: Span, form: Format) -> list[dict[str
 
 
 def _smoothed(scene: Scene, form: Format) -> list[dict[str, Any]]:
-    """Give the smoothed lines, which do not reach over a long silence."""
+    """Return the smoothed lines, which do not reach over a long silence."""
     parts = [
         (
             Series(
@@ -76,7 +76,7 @@ def _smoothed(scene: Scene, form: Format) -> list[dict[str, Any]]:
 
 
 def _signs(scene: Scene, form: Format) -> list[dict[str, Any]]:
-    """Give the points of the smoothed lines that carry the broker's sign: not too near."""
+    """Return the points of the smoothed lines that carry the broker's sign: not too near."""
     signs: list[dict[str, Any]] = []
     for each in scene.smoothed:
         last = -float(SIGN)

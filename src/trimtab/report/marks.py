@@ -27,12 +27,12 @@ def replaced(page: str, part: str) -> str:
     return f"{before}{BEGINS}\n\n{part.strip()}\n\n{ENDS}{rest.partition(ENDS)[2]}"
 
 
-def opening(found: Given, date: str, headline: str) -> str:
+def opening(document: Given, date: str, headline: str) -> str:
     """Return when and how it was measured, without the folder that somebody wrote into."""
-    command = text(found, "command").partition(" -o ")[0]
+    command = text(document, "command").partition(" -o ")[0]
     return (
-        f"Measured on {date} with trimtab {text(found, 'trimtab')} over "
-        f"{whole(found, 'seeds')} seeds:\n\n```\n{command}\n```\n\n{headline}\n"
+        f"Measured on {date} with trimtab {text(document, 'trimtab')} over "
+        f"{whole(document, 'seeds')} seeds:\n\n```\n{command}\n```\n\n{headline}\n"
     )
 
 

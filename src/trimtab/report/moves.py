@@ -98,20 +98,6 @@ class Move:
     findings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """How many moves got one verdict with one outcome."""
-
-    verdict: str
-    label: str
-    tone: Tone
-    sign: str
-    moves: int
-    #: Share of all moves before it and of it, in percent of the bar.
-    start_percent: float
-    percent: float
-
-
 def evidence_of(given: Given) -> tuple[Line, ...]:
     """Read the lines that prove something."""
     return tuple(
@@ -243,19 +229,31 @@ def _short_place(line: Line | None, *, can_shorten: bool) -> str:
     return f"{dirname(line.file).rpartition('/')[2]}:{line.line}"
 
 
-def tallies_of(moves: Sequence[Move]) -> tuple[Tally, ...]:
-    """Count the moves by verdict and outcome: the good first, then the worst, most first."""
+def tallies_of(moves: Sequence[Move]) -> list[dict[str, Any]]:
+    """Return how many moves got one verdict with one outcome: the good first, then the worst.
+
+    With the share of all moves before it and of it, in percent of the bar.
+    """
     order: dict[Tone, int] = {"good": 0, "useless": 1, "doubtful": 2, "unknown": 3}
     counted: Counter[tuple[str, Tone]] = Counter((move.verdict, move.tone) for move in moves)
     ranked = sorted(counted.items(), key=lambda item: (order[item[0][1]], -item[1], item[0][0]))
     labels = {move.verdict: move.label for move in moves}
-    tallies: list[Tally] = []
+    tallies: list[dict[str, Any]] = []
     start = 0
     for (verdict, tone), times in ranked:
-        ends: tuple[float, float] = (100 * start / len(moves), 100 * times / len(moves))
-        tallies.append(Tally(verdict, labels[verdict], tone, SIGNS[tone], times, *ends))
+        tallies.append(
+            {
+                "verdict": verdict,
+                "label": labels[verdict],
+                "tone": tone,
+                "sign": SIGNS[tone],
+                "moves": times,
+                "start_percent": 100 * start / len(moves),
+                "percent": 100 * times / len(moves),
+            }
+        )
         start += times
-    return tuple(tallies)
+    return tallies
 
 
 def moves_by(moves: Sequence[Move], what: str) -> dict[Any, list[Move]]:

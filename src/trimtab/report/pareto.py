@@ -5,19 +5,15 @@ How it looks stands in `charts/pareto.vl.json`; here its data is filled in.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
-from trimtab.report.charts import filled, within_page
 from trimtab.report.contenders import Contender
-from trimtab.report.drawing import VEGA_LITE
+from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.input import Given, part
 from trimtab.report.words import number
@@ -59,11 +55,7 @@ def pareto_of(
 
 
 def _drawn(shown: Sequence[Contender], form: Format, name: str, axes: Axes) -> Markup:
-    chart = files("trimtab.report").joinpath("charts", "pareto.vl.json")
-    slots = _slots(shown, form, axes)
-    spec = filled(json.loads(chart.read_text(encoding="utf-8")), slots)
-    spec["datasets"] = slots["datasets"]
-    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    svg = chart_svg("pareto", _slots(shown, form, axes))
     return Markup(within_page(svg, f"{name}-{form.name}"))
 
 
@@ -100,7 +92,7 @@ def _slots(shown: Sequence[Contender], form: Format, axes: Axes) -> dict[str, An
 
 
 def _ends(contender: Contender, measure: str) -> tuple[float | None, float | None, float | None]:
-    """Give estimate and interval of a measure; infinite is what never came."""
+    """Return estimate and interval of a measure; infinite is what never came."""
     median: Given = part(part(contender.measures, measure), "median")
     estimate, low, high = (_float(median.get(key)) for key in ("estimate", "low", "high"))
     return estimate, low, high
@@ -111,7 +103,7 @@ def _float(value: object) -> float | None:
 
 
 def _point(contender: Contender, never: float, axes: Axes) -> dict[str, Any]:
-    """Give a mark with the interval of each axis; one that is not known is the mark itself."""
+    """Return a mark with the interval of each axis; one that is not known is the mark itself."""
     x, x_low, x_high = _ends(contender, axes.across)
     y, y_low, y_high = (
         end if end is None else min(end, never) for end in _ends(contender, axes.up)
@@ -155,7 +147,7 @@ def _names(
 
 
 def _frontier(points: Sequence[dict[str, Any]], never: float) -> list[dict[str, Any]]:
-    """Give the steps of the frontier, as far as balance comes at all."""
+    """Return the steps of the frontier, as far as balance comes at all."""
     on = [point for point in points if point["is_on_frontier"] and point["y"] < never]
     return sorted(({"x": point["x"], "y": point["y"]} for point in on), key=lambda each: each["x"])
 

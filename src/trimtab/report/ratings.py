@@ -1,11 +1,12 @@
-"""A rating in, one self-contained HTML page out: nothing is computed but layout."""
+"""A rating in; out one self-contained HTML page, or the measured part of its page of the docs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from trimtab.report.contenders import between, figure, toned
 from trimtab.report.input import Given, entries, part, text, texts, whole
+from trimtab.report.marks import markdown_table, opening
 from trimtab.report.render import rendered
 from trimtab.report.words import count, number
 
@@ -13,127 +14,121 @@ from trimtab.report.words import count, number
 TONES = toned("good", "fair", "poor")
 
 
-@dataclass(frozen=True, slots=True)
-class Dimension:
-    """One column."""
-
-    name: str
-    asks: str
-    #: What is measured, in words, and up to where it is good and fair.
-    measured: str
-    thresholds: str
-    scenarios: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One strategy in one dimension."""
-
-    word: str
-    tone: str
-    sign: str
-    number: str
-    range: str
-    #: Another word is within the interval.
-    is_unsure: bool
-    published: str
-    says: str
-    is_other: bool
-    #: Which rows of the outcomes it rests on.
-    rows: str
-    because: str
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """One row."""
-
-    name: str
-    details: tuple[str, ...]
-    cells: tuple[Cell, ...]
-
-
-def render_ratings(found: Given) -> str:
+def render_ratings(rating: Given) -> str:
     """Return the page of a rating, as in `ratings.json`."""
-    dimensions, strategies = shown_of(found)
+    dimensions, strategies = _columns(rating), _rows(rating)
     page = {
-        "headline": headline(found),
+        "headline": _headline(rating),
         "where": (
             count(len(strategies), "strategy"),
             count(len(dimensions), "dimension"),
-            count(whole(found, "seeds") or 0, "seed"),
+            count(whole(rating, "seeds") or 0, "seed"),
         ),
         "dimensions": dimensions,
         "strategies": strategies,
-        "disagreements": [text(each, "sentence") for each in entries(found, "disagreements")],
-        "command": text(found, "command"),
-        "version": text(found, "trimtab"),
-        "seeds": whole(found, "seeds") or 0,
+        "disagreements": [text(each, "sentence") for each in entries(rating, "disagreements")],
+        "command": text(rating, "command"),
+        "version": text(rating, "trimtab"),
+        "seeds": whole(rating, "seeds") or 0,
     }
     return rendered("ratings.html.j2", page, "reproductions.css")
 
 
-def shown_of(found: Given) -> tuple[list[Dimension], list[Strategy]]:
-    """Read columns and rows as they are shown."""
-    return (
-        [_dimension(each) for each in entries(found, "dimensions")],
-        [_strategy(each) for each in entries(found, "strategies")],
-    )
+def ratings_text(rating: Given, date: str) -> str:
+    """Return a rating, as in `ratings.json` and measured on a date, as Markdown."""
+    dimensions, strategies = _columns(rating), _rows(rating)
+    parts = [
+        opening(rating, date, _headline(rating)),
+        "## The rating\n",
+        markdown_table(
+            ("strategy", *(each["name"] for each in dimensions)),
+            ((f"**{each['name']}**", *map(_cell_text, each["cells"])) for each in strategies),
+        ),
+        "## Where it is not what was published\n",
+        "".join(f"- {text(each, 'sentence')}\n" for each in entries(rating, "disagreements"))
+        or "Nowhere.\n",
+        "## What each cell rests on\n",
+        markdown_table(
+            ("strategy", "dimension", "rows of outcomes.parquet"),
+            (
+                (each["name"], dimension["name"], cell["rows"])
+                for each in strategies
+                for dimension, cell in zip(dimensions, each["cells"], strict=True)
+            ),
+        ),
+    ]
+    return "\n".join(parts)
 
 
-def headline(found: Given) -> str:
+def _cell_text(cell: Given) -> str:
+    unsure = "?" if cell["is_unsure"] else ""
+    published = f"<br>published: {cell['published']}" if cell["published"] else ""
+    word = f"{cell['sign']} **{cell['word']}{unsure}**"
+    return f"{word} {cell['number']}<br>{cell['range']}{published}"
+
+
+def _headline(rating: Given) -> str:
     """Return how often the measured word is the published one."""
-    cells = [cell for each in entries(found, "strategies") for cell in entries(each, "cells")]
+    cells = [cell for each in entries(rating, "strategies") for cell in entries(each, "cells")]
     published = sum(bool(part(cell, "published")) for cell in cells)
-    same = published - len(entries(found, "disagreements"))
+    same = published - len(entries(rating, "disagreements"))
     return (
         f"{count(len(cells), 'word')} measured; of {published} that were published, "
         f"{same} come out the same."
     )
 
 
-def _dimension(given: Given) -> Dimension:
-    good, fair = (number(given.get(name)) or 0.0 for name in ("good_to", "fair_to"))
-    title, unit = text(given, "title"), text(given, "unit")
-    named = f"{title}, {unit}" if unit else title
-    return Dimension(
-        name=text(given, "name"),
-        asks=text(given, "asks"),
-        measured=f"{named}. {text(given, 'definition')}",
-        thresholds=f"good up to {good:g}, fair up to {fair:g}",
-        scenarios=texts(given, "scenarios"),
-    )
+def _columns(rating: Given) -> list[dict[str, Any]]:
+    """Return what is measured in each dimension, in words, and up to where it is good and fair."""
+    columns = []
+    for each in entries(rating, "dimensions"):
+        good, fair = (number(each.get(name)) or 0.0 for name in ("good_to", "fair_to"))
+        title, unit = text(each, "title"), text(each, "unit")
+        named = f"{title}, {unit}" if unit else title
+        columns.append(
+            {
+                "name": text(each, "name"),
+                "asks": text(each, "asks"),
+                "measured": f"{named}. {text(each, 'definition')}",
+                "thresholds": f"good up to {good:g}, fair up to {fair:g}",
+                "scenarios": texts(each, "scenarios"),
+            }
+        )
+    return columns
 
 
-def _strategy(given: Given) -> Strategy:
-    cells = entries(given, "cells")
-    settings = part(part(cells[0], "rows"), "settings") if cells else {}
-    return Strategy(
-        name=text(given, "name"),
-        details=tuple(f"{key} = {value}" for key, value in settings.items()),
-        cells=tuple(map(_cell, cells)),
-    )
+def _rows(rating: Given) -> list[dict[str, Any]]:
+    """Return the strategies, each with a cell for every dimension."""
+    rows = []
+    for each in entries(rating, "strategies"):
+        cells = entries(each, "cells")
+        settings = part(part(cells[0], "rows"), "settings") if cells else {}
+        details = [f"{key} = {value}" for key, value in settings.items()]
+        rows.append({"name": text(each, "name"), "details": details, "cells": [*map(_cell, cells)]})
+    return rows
 
 
-def _cell(given: Given) -> Cell:
+def _cell(given: Given) -> dict[str, Any]:
+    """Return one strategy in one dimension: a word, its number, and which rows it rests on."""
     word, published, rows = text(given, "word"), part(given, "published"), part(given, "rows")
     tone, sign = TONES.get(word, ("unknown", "?"))
     never, failed = whole(given, "never") or 0, whole(given, "failed") or 0
-    said = text(published, "word")
-    return Cell(
-        word=word,
-        tone=tone,
-        sign=sign,
-        number=figure(given.get("estimate")),
-        range=between(given.get("low"), given.get("high")),
-        is_unsure=given.get("is_sure") is False,
-        published=said,
-        says=text(published, "says"),
-        is_other=bool(said) and said != word,
-        rows=(
+    published_word = text(published, "word")
+    return {
+        "word": word,
+        "tone": tone,
+        "sign": sign,
+        "number": figure(given.get("estimate")),
+        "range": between(given.get("low"), given.get("high")),
+        # Another word is within the interval.
+        "is_unsure": given.get("is_sure") is False,
+        "published": published_word,
+        "says": text(published, "says"),
+        "is_other": bool(published_word) and published_word != word,
+        "rows": (
             f"{text(rows, 'number')} of {', '.join(texts(rows, 'scenarios'))}: "
             f"{count(whole(given, 'runs') or 0, 'row')}"
             f"{f', {never} never' if never else ''}{f', {failed} failed' if failed else ''}"
         ),
-        because=text(given, "because"),
-    )
+        "because": text(given, "because"),
+    }

@@ -21,12 +21,13 @@ from markupsafe import Markup
 from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
 from trimtab.report.brokers import SHAPES, Brokers, brokers_of
 from trimtab.report.causes import Cause, causes_of
-from trimtab.report.charts import Chart, chart_of, start_engine
+from trimtab.report.charts import chart_of
 from trimtab.report.compression import packed, packed_articles, packed_moves
+from trimtab.report.drawing import start_engine
 from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
-from trimtab.report.rounds import Round, rounds_of, told
+from trimtab.report.rounds import Round, listed, rounds_of
 from trimtab.report.verdicts import SIGNS, Words
 from trimtab.report.what_if_section import section_of
 from trimtab.report.words import count, interval, moment, percent, spans_days, traffic
@@ -38,7 +39,7 @@ CHANGES_MAX = 5
 #: nothing of a usual night needs a script; of more, the rest is packed.
 MOVES_OPEN = 300
 ROUNDS_OPEN = 60
-FINDINGS_TOLD = 12
+FINDINGS_LISTED = 12
 #: Rows and rounds that lie open of a night that has more than that.
 MOVES_OF_MANY = 100
 ROUNDS_OF_MANY = 12
@@ -128,6 +129,7 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     round_anchors = {each.number: each.anchor for each in rounds if each.number is not None}
     anchored = ({name: anchor for name, (anchor, _) in placed.items()}, round_anchors)
     journeys = journeys_of(findings, moves, brokers, anchored, with_day=with_day)
+    rounds_listed = listed(rounds)
     chart = chart_of(with_smoothed(picture, findings), rounds, moves, brokers)
     return {
         "title": text(findings, "recording") or "trimtab",
@@ -147,9 +149,9 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
         "strategy": text(part(findings, "strategies"), "shedding"),
         "log_file": common_file(moves),
         "rounds": rounds,
-        "told": (listed := told(rounds)),
+        "listed": rounds_listed,
         "moves_open": MOVES_OPEN if len(moves) <= MOVES_OPEN else MOVES_OF_MANY,
-        "rounds_open": ROUNDS_OPEN if len(listed) <= ROUNDS_OPEN else ROUNDS_OF_MANY,
+        "rounds_open": ROUNDS_OPEN if len(rounds_listed) <= ROUNDS_OPEN else ROUNDS_OF_MANY,
         "rounds_counted": max(whole(findings, "rounds") or 0, len(rounds)),
         "round_anchors": round_anchors,
         "finding_anchors": placed,
@@ -164,14 +166,14 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     }
 
 
-def rows_of(chart: Chart | None, journeys: Journeys) -> list[list[str]]:
-    """Give what the script needs to name a row: (label, anchor of the broker's journey)."""
-    rows = chart.rows if chart else ()
+def rows_of(chart: Given | None, journeys: Journeys) -> list[list[str]]:
+    """Return what the script needs to name a row: (label, anchor of the broker's journey)."""
+    rows = chart["rows"] if chart else ()
     return [[each.label, journeys.broker_anchors.get(each.id, "")] for each in rows]
 
 
 def names_of(journeys: Journeys) -> dict[str, list[list[str]]]:
-    """Give what the script finds bundles and brokers by: (anchor, name)."""
+    """Return what the script finds bundles and brokers by: (anchor, name)."""
     return {
         "bundle": [[each.anchor, each.name] for each in journeys.bundles],
         "broker": [[each.anchor, each.name] for each in journeys.brokers],
@@ -179,7 +181,7 @@ def names_of(journeys: Journeys) -> dict[str, list[list[str]]]:
 
 
 def milliseconds(stamp: str) -> str:
-    """Give a time as the script reads it; empty if it is none."""
+    """Return a time as the script reads it; empty if it is none."""
     time = moment(stamp)
     return "" if time is None else str(round(time.timestamp() * 1000))
 
@@ -221,7 +223,7 @@ def where(findings: Given, brokers: Brokers) -> tuple[str, ...]:
 
 
 def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) -> tuple[str, str]:
-    """Give the answer and its sting; of an input that has none, what can be counted."""
+    """Return the answer and its sting; of an input that has none, what can be counted."""
     given = part(findings, "headline")
     if text(given, "text"):
         return text(given, "text"), text(given, "sting")
@@ -233,13 +235,13 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
 
 
 def common_file(moves: Sequence[Move]) -> str:
-    """Give the file in which the lines of all moves stand; empty if there are several."""
+    """Return the file in which the lines of all moves stand; empty if there are several."""
     files = {move.evidence[-1].file for move in moves if move.evidence}
     return files.pop() if len(files) == 1 else ""
 
 
 def usage_max(rounds: Sequence[Round]) -> float:
-    """Give the end of the scale on which brokers are compared, the same in every round."""
+    """Return the end of the scale on which brokers are compared, the same in every round."""
     heights = [max(each.height(), each.usage or 0.0) for one in rounds for each in one.standings]
     bars = [one.bar for one in rounds if one.bar is not None]
     return max([*heights, *bars, 0.1]) * 1.04
@@ -335,14 +337,14 @@ def policy(style: str, script: str) -> str:
 
 
 def fingerprint(content: str) -> str:
-    """Give the source expression by which a policy allows an inline text."""
+    """Return the source expression by which a policy allows an inline text."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
 @cache
 def environment() -> Environment:
-    """Give the template environment: everything is escaped, and a misspelt name fails."""
+    """Return the template environment: everything is escaped, and a misspelt name fails."""
     made = Environment(
         loader=PackageLoader("trimtab.report", "templates"),
         autoescape=True,
@@ -365,7 +367,7 @@ def environment() -> Environment:
         figures_max=FIGURES_MAX,
         links_max=LINKS_MAX,
         story_max=STORY_MAX,
-        findings_told=FINDINGS_TOLD,
+        findings_listed=FINDINGS_LISTED,
         journeys_open=JOURNEY_LINES_OPEN,
         packed=packed,
         packed_moves=packed_moves,

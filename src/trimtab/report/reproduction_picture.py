@@ -6,19 +6,16 @@ colours of the light theme; one on a page has the page's.
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
-from trimtab.report.charts import filled, within_page
-from trimtab.report.drawing import VEGA_LITE
+from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
 from trimtab.report.input import Given, entries, part
+from trimtab.report.render import asset
 from trimtab.report.words import number
 
 #: Pixels beside the plot that its axis takes.
@@ -50,7 +47,11 @@ def picture_alone(experiment: Given) -> str | None:
     picture = part(experiment, "picture")
     if not picture:
         return None
-    svg = re.sub(r"var\((--[a-z0-9-]+)\)", lambda match: _light()[match[1]], _svg(picture, WIDE))
+    svg = re.sub(
+        r"var\((--[a-z0-9-]+)\)",
+        lambda match: _light()[match[1]],
+        _svg(picture, WIDE),
+    )
     ground = f'<rect width="100%" height="100%" fill="{_light()["--card"]}"/>'
     # Behind everything: the first thing within the drawing.
     return re.sub(r"(<svg[^>]*>)", rf"\1{ground}", within_page(svg, "alone"), count=1) + "\n"
@@ -63,12 +64,7 @@ def names_of(experiment: Given) -> list[tuple[str, int]]:
 
 
 def _svg(picture: Given, form: Format) -> str:
-    chart = files("trimtab.report").joinpath("charts", "reproduction.vl.json")
-    slots = _slots(picture, form)
-    spec = filled(json.loads(chart.read_text(encoding="utf-8")), slots)
-    spec["datasets"] = slots["datasets"]
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
-    return svg
+    return chart_svg("reproduction", _slots(picture, form))
 
 
 def _slots(picture: Given, form: Format) -> dict[str, Any]:
@@ -108,6 +104,5 @@ def _slots(picture: Given, form: Format) -> dict[str, Any]:
 @cache
 def _light() -> dict[str, str]:
     """Read the colours of the light theme out of the style sheet."""
-    style = files("trimtab.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    light = style.partition(":root {")[2].partition("}")[0]
+    light = asset("report.css").partition(":root {")[2].partition("}")[0]
     return dict(re.findall(r"(--[a-z0-9-]+): ([^;]+);", light))

@@ -1,15 +1,14 @@
-"""Reproductions in, one self-contained HTML page out: nothing is computed but layout."""
+"""Reproductions in; out one self-contained HTML page, or the measured part of a page of docs."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-from markupsafe import Markup
-
-from trimtab.report.contenders import between, figure, toned, unit_of
+from trimtab.report.contenders import between, figure, toned
 from trimtab.report.input import Given, entries, part, text, whole
+from trimtab.report.marks import markdown_table, opening
 from trimtab.report.render import rendered
 from trimtab.report.reproduction_picture import names_of, pictures_of
 from trimtab.report.words import count
@@ -19,95 +18,83 @@ TONES = toned("comes out", "comes out only if", "does not come out")
 #: Agreement of one number → the same.
 AGREEMENTS = toned("reached", "within range", "missed")
 
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """One published number."""
-
-    title: str
-    unit: str
-    #: What was published, and what counts as reached.
-    value: str
-    accepted: str
-    says: str
-    because: str
+#: Folder of the pictures, as seen from the page of the docs.
+_PICTURES = "reproductions"
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One number of one arm."""
-
-    median: str
-    range: str
-    tone: str
-    sign: str
-    within: str
-
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """One row of an experiment's table."""
-
-    name: str
-    details: tuple[str, ...]
-    runs: str
-    tone: str
-    sign: str
-    at_once: str
-    failures: tuple[Given, ...]
-    cells: tuple[Cell, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """One experiment, as it is shown."""
-
-    anchor: str
-    title: str
-    strategy: str
-    release: str
-    source: str
-    remark: str
-    tone: str
-    sign: str
-    sentence: str
-    numbers: tuple[Number, ...]
-    arms: tuple[Arm, ...]
-    #: What is said of the picture, the names of its lines with their colours, and the drawings.
-    caption: str
-    lines: tuple[tuple[str, int], ...]
-    wide: Markup | None
-    narrow: Markup | None
-
-
-def render_reproductions(found: Given) -> str:
+def render_reproductions(reproductions: Given) -> str:
     """Return the page of reproductions, as in `reproductions.json`."""
-    shown = shown_of(found)
+    experiments = _experiments(reproductions)
+    seeds = whole(reproductions, "seeds") or 0
     page = {
-        "headline": headline(found),
-        "where": (
-            count(len(shown), "published experiment"),
-            count(whole(found, "seeds") or 0, "seed"),
-        ),
-        "experiments": shown,
-        "rules": [(text(each, "unit"), text(each, "says")) for each in entries(found, "rules")],
-        "command": text(found, "command"),
-        "version": text(found, "trimtab"),
-        "seeds": whole(found, "seeds") or 0,
-        "unit_of": unit_of,
+        "headline": _headline(reproductions),
+        "where": (count(len(experiments), "published experiment"), count(seeds, "seed")),
+        "experiments": experiments,
+        "rules": [
+            (text(each, "unit"), text(each, "says")) for each in entries(reproductions, "rules")
+        ],
+        "command": text(reproductions, "command"),
+        "version": text(reproductions, "trimtab"),
+        "seeds": seeds,
     }
     return rendered("reproductions.html.j2", page, "reproductions.css")
 
 
-def shown_of(found: Given) -> list[Shown]:
-    """Read the experiments as they are shown."""
-    return [_shown(f"e{i}", each) for i, each in enumerate(entries(found, "experiments"), start=1)]
+def reproductions_text(reproductions: Given, date: str) -> str:
+    """Return reproductions, as in `reproductions.json` and measured on a date, as Markdown."""
+    experiments = _experiments(reproductions)
+    parts = [
+        opening(reproductions, date, _headline(reproductions)),
+        markdown_table(
+            ("experiment", "verdict"),
+            (
+                (f"[{it['title']}](#{_anchor(it['title'])})", f"{it['sign']} {it['sentence']}")
+                for it in experiments
+            ),
+        ),
+        *(
+            "\n".join(_section(each, text(given, "name")))
+            for each, given in zip(experiments, reproductions["experiments"], strict=True)
+        ),
+    ]
+    return "\n".join(parts)
 
 
-def headline(found: Given) -> str:
+def _section(experiment: Given, name: str) -> Iterator[str]:
+    yield f"## {experiment['title']}\n"
+    yield f"{experiment['sign']} **It {experiment['sentence']}.**\n"
+    yield f"{experiment['source']}."
+    yield f"{experiment['strategy']}, Pulsar {experiment['release']}."
+    if experiment["remark"]:
+        yield experiment["remark"]
+    yield ""
+    numbers = experiment["numbers"]
+    titles = (f"{it['title']}{it['unit'] and ', '}{it['unit']}" for it in numbers)
+    yield markdown_table(("arm", *titles, "all at once"), _rows(experiment))
+    if experiment["wide"]:
+        picture = f"![Usage and unloads of one run]({_PICTURES}/{name}.svg)"
+        yield f"{picture}\n\n{experiment['caption']}\n"
+
+
+def _rows(experiment: Given) -> Iterator[tuple[str, ...]]:
+    numbers = experiment["numbers"]
+    yield ("published", *(f"**{each['value']}**" for each in numbers), "")
+    yield ("counts as reached", *(each["accepted"] for each in numbers), "")
+    for arm in experiment["arms"]:
+        cells = (f"{cell['sign']} {cell['median']} ({cell['range']})" for cell in arm["cells"])
+        yield (f"{arm['sign']} {arm['name']}", *cells, arm["at_once"])
+
+
+def _anchor(title: str) -> str:
+    """Return the name that a heading has on a page: as GitHub and most others make it."""
+    kept = (sign for sign in title.lower() if sign.isalnum() or sign in " -_")
+    return "".join(kept).replace(" ", "-")
+
+
+def _headline(reproductions: Given) -> str:
     """Return how many experiments come out."""
     outcomes = Counter(
-        text(part(each, "verdict"), "outcome") for each in entries(found, "experiments")
+        text(part(each, "verdict"), "outcome") for each in entries(reproductions, "experiments")
     )
     total = count(outcomes.total(), "published experiment")
     out, only_if, not_out = (outcomes[word] for word in TONES)
@@ -117,75 +104,77 @@ def headline(found: Given) -> str:
     )
 
 
-def _shown(anchor: str, experiment: Given) -> Shown:
+def _experiments(reproductions: Given) -> list[dict[str, Any]]:
+    """Return the experiments as they are shown."""
+    listed = entries(reproductions, "experiments")
+    return [_experiment(f"e{place}", each) for place, each in enumerate(listed, start=1)]
+
+
+def _experiment(anchor: str, experiment: Given) -> dict[str, Any]:
     verdict, picture = part(experiment, "verdict"), part(experiment, "picture")
     tone, sign = TONES.get(text(verdict, "outcome"), ("unknown", "?"))
-    numbers = tuple(map(_number, entries(experiment, "published")))
     wide, narrow = pictures_of(experiment, anchor) or (None, None)
-    return Shown(
-        anchor=anchor,
-        title=text(experiment, "title"),
-        strategy=text(experiment, "strategy"),
-        release=text(experiment, "release"),
-        source=text(experiment, "source"),
-        remark=text(experiment, "remark"),
-        tone=tone,
-        sign=sign,
-        sentence=text(verdict, "sentence"),
-        numbers=numbers,
-        arms=tuple(map(_arm, entries(experiment, "arms"))),
-        caption=(
+    said = ("title", "strategy", "release", "source", "remark")
+    return {
+        "anchor": anchor,
+        **{name: text(experiment, name) for name in said},
+        "tone": tone,
+        "sign": sign,
+        "sentence": text(verdict, "sentence"),
+        "numbers": [*map(_number, entries(experiment, "published"))],
+        "arms": [*map(_arm, entries(experiment, "arms"))],
+        # What is said of the picture, the names of its lines with their colours, and the drawings.
+        "caption": (
             f"Arm: {text(picture, 'arm')}; seed {whole(picture, 'seed')}, "
             "the one nearest to the medians."
             if picture
             else ""
         ),
-        lines=tuple(names_of(experiment)),
-        wide=wide,
-        narrow=narrow,
-    )
+        "lines": names_of(experiment),
+        "wide": wide,
+        "narrow": narrow,
+    }
 
 
-def _number(given: Given) -> Number:
+def _number(given: Given) -> dict[str, str]:
+    """Return what was published, and what counts as reached."""
     more = " or more" if given.get("or_more") is True else ""
-    return Number(
-        title=text(given, "title"),
-        unit=text(given, "unit"),
-        value=_span(given.get("value")) + more,
-        accepted=_span(given.get("accepted")),
-        says=text(given, "says"),
-        because=text(given, "because"),
-    )
+    return {
+        **{name: text(given, name) for name in ("title", "unit", "says", "because")},
+        "value": _span(given.get("value")) + more,
+        "accepted": _span(given.get("accepted")),
+    }
 
 
 def _span(ends: object) -> str:
-    """Write two ends as one number, a range, or what it begins with."""
+    """Return two ends as one number, a range, or what it begins with."""
     assert isinstance(ends, Sequence)
     return between(*ends).replace(" to never", " or more")
 
 
-def _arm(given: Given) -> Arm:
+def _arm(given: Given) -> dict[str, Any]:
+    """Return one row of an experiment's table."""
     tone, sign = ("good", "✓") if given.get("comes_out") is True else ("useless", "✕")
     runs = whole(given, "runs") or 0
     settings = part(given, "settings")
-    return Arm(
-        name=text(given, "name"),
-        details=(text(given, "scenario"), *(f"{key} = {settings[key]}" for key in settings)),
-        runs=count(runs, "run"),
-        tone=tone,
-        sign=sign,
-        at_once=f"{whole(given, 'at_once') or 0} of {runs}",
-        failures=tuple(entries(given, "failures")),
-        cells=tuple(_cell(each, runs) for each in entries(given, "numbers")),
-    )
+    return {
+        "name": text(given, "name"),
+        "details": [text(given, "scenario"), *(f"{key} = {settings[key]}" for key in settings)],
+        "tone": tone,
+        "sign": sign,
+        "at_once": f"{whole(given, 'at_once') or 0} of {runs}",
+        "failures": entries(given, "failures"),
+        "cells": [_cell(each, runs) for each in entries(given, "numbers")],
+    }
 
 
-def _cell(given: Given, runs: int) -> Cell:
+def _cell(given: Given, runs: int) -> dict[str, str]:
+    """Return one number of one arm."""
     tone, sign = AGREEMENTS.get(text(given, "agreement"), ("unknown", "?"))
-    return Cell(
-        median=figure(given.get("median")),
-        range=between(given.get("p10"), given.get("p90")),
-        tone=tone,
-        sign=sign,
-        within=f"{whole(given, 'within') or 0} of {runs} within",
-    )
+    return {
+        "median": figure(given.get("median")),
+        "range": between(given.get("p10"), given.get("p90")),
+        "tone": tone,
+        "sign": sign,
+        "within": f"{whole(given, 'within') or 0} of {runs} within",
+    }

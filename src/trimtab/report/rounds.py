@@ -19,10 +19,10 @@ BROKERS_OF_ROUND_MAX = 12
 #: The same for each round, and for one that moved nothing, where there are many rounds.
 BROKERS_OF_ONE_OF_MANY_MAX = 6
 BROKERS_OF_STILL_ROUND_MAX = 3
-ROUNDS_TOLD_IN_FULL_MAX = 100
+ROUNDS_IN_FULL_MAX = 100
 
-#: Rounds told one by one; of more, only those in which something happened.
-ROUNDS_TOLD_MAX = 1000
+#: Rounds listed one by one; of more, only those in which something happened.
+ROUNDS_LISTED_MAX = 1000
 
 #: `still`: nothing was moved.
 RoundTone: TypeAlias = Tone | Literal["still"]
@@ -45,7 +45,7 @@ class Standing:
         return ", ".join(each for each in known if each)
 
     def height(self) -> float:
-        """Give the number that the balancer compares, for ordering."""
+        """Return the number that the balancer compares, for ordering."""
         return self.smoothed if self.smoothed is not None else (self.usage or 0.0)
 
 
@@ -74,7 +74,7 @@ class Round:
 
     @property
     def name(self) -> str:
-        """Give its name: `Round 3`."""
+        """Return its name: `Round 3`."""
         return "Round" if self.number is None else f"Round {self.number}"
 
 
@@ -87,7 +87,7 @@ def rounds_of(
     names = anchors(("" if n is None else f"round-{n}" for n in numbers), "nth-round")
     grouped = moves_by(moves, "round")
     busy = still = BROKERS_OF_ROUND_MAX
-    if len(listed) > ROUNDS_TOLD_IN_FULL_MAX:
+    if len(listed) > ROUNDS_IN_FULL_MAX:
         busy, still = BROKERS_OF_ONE_OF_MANY_MAX, BROKERS_OF_STILL_ROUND_MAX
     moves_of_rounds = [grouped.get(n, []) if n is not None else [] for n in numbers]
     return tuple(
@@ -161,9 +161,9 @@ def _tone(moves: Sequence[Move]) -> RoundTone:
     return next((tone for tone in ranked if tone in tones), "still")
 
 
-def told(rounds: Sequence[Round]) -> tuple[Round, ...]:
-    """Choose the rounds that are told: all, or of very many those with something to tell."""
-    if len(rounds) <= ROUNDS_TOLD_MAX:
+def listed(rounds: Sequence[Round]) -> tuple[Round, ...]:
+    """Return the rounds that are listed: all, or of very many those in which something happened."""
+    if len(rounds) <= ROUNDS_LISTED_MAX:
         return tuple(rounds)
     return tuple(
         each for each in rounds if each.unloads or each.moves or each.recomputed.equal is not True

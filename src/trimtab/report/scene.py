@@ -95,7 +95,7 @@ def _within(span: Span, time: datetime | None) -> bool:
 
 
 def _placed(picture: Given, moves: Sequence[Move]) -> tuple[tuple[datetime, Move], ...]:
-    """Give the time at which each move is drawn: the picture's, or else its own."""
+    """Return the time at which each move is drawn: the picture's, or else its own."""
     drawn_at = {text(each, "id"): moment(each.get("time")) for each in entries(picture, "unloads")}
     times = ((drawn_at.get(move.anchor) or moment(move.time), move) for move in moves)
     known = [(time, move) for time, move in times if time is not None]

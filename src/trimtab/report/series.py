@@ -37,12 +37,12 @@ class Series:
     usages: tuple[float | None, ...]
 
     def at(self, time: datetime) -> float | None:
-        """Give the usage last reported at `time`; None if nothing was, or it was gone."""
+        """Return the usage last reported at `time`; None if nothing was, or it was gone."""
         position = bisect_right(self.times, time)
         return self.usages[position - 1] if position else None
 
     def mean(self) -> float:
-        """Give the mean of what was reported; 0 if nothing was."""
+        """Return the mean of what was reported; 0 if nothing was."""
         known = [usage for usage in self.usages if usage is not None]
         return sum(known) / len(known) if known else 0.0
 
@@ -55,7 +55,7 @@ class Span:
     end: datetime
 
     def seconds(self) -> float:
-        """Give its length in seconds."""
+        """Return its length in seconds."""
         return (self.end - self.start).total_seconds()
 
     def share(self, time: datetime) -> float:
@@ -83,7 +83,7 @@ def _series(broker: str, points: Mapping[datetime, float | None]) -> Series:
 
 
 def span_of(times: Iterable[datetime | None]) -> Span | None:
-    """Give the time from the first to the last; None if there is no time at all."""
+    """Return the time from the first to the last; None if there is no time at all."""
     known = [time for time in times if time is not None]
     return Span(min(known), max(known)) if known else None
 
@@ -120,7 +120,7 @@ def stretches(times: Sequence[datetime]) -> list[range]:
 
 
 def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
-    """Give the highest usage in each of `columns` equal stretches of time, a row a series.
+    """Return the highest usage in each of `columns` equal stretches of time, a row a series.
 
     A stretch without a report holds what was last reported; before the first report, and
     after the broker was gone, there is nothing (NaN).
@@ -137,14 +137,14 @@ def in_columns(every: Sequence[Series], span: Span, columns: int) -> Floats:
     highest, last = np.full((2, len(every), columns), np.nan)
     highest[place] = np.fmax.reduceat(np.maximum(usage, 0.0), first)
     last[place] = usage[end - 1]
-    is_told = np.zeros(highest.shape, np.bool_)
-    is_told[place] = True
-    last_column = np.maximum.accumulate(np.where(is_told, np.arange(columns), -1), axis=1)
+    is_reported = np.zeros(highest.shape, np.bool_)
+    is_reported[place] = True
+    last_column = np.maximum.accumulate(np.where(is_reported, np.arange(columns), -1), axis=1)
     before = np.insert(last_column[:, :-1], 0, -1, axis=1)
     carried = np.where(before < 0, np.nan, np.take_along_axis(last, before, axis=1))
     # What was held when a stretch began counts in it, too.
     both = np.fmax(highest, np.maximum(carried, 0.0))
-    filled: Floats = np.where(is_told, both, carried)
+    filled: Floats = np.where(is_reported, both, carried)
     return filled
 
 
@@ -166,7 +166,7 @@ def runs(levels: Sequence[int | None]) -> list[tuple[int, int, int]]:
 
 
 def ceiling(values: Iterable[float | None]) -> float:
-    """Give the end of an axis from 0: the next tenth over all values, at least 0.1."""
+    """Return the end of an axis from 0: the next tenth over all values, at least 0.1."""
     highest = max((value for value in values if value is not None), default=0.0)
     # The tiny term keeps 0.3 (which is 0.30000000000000004 after some sums) at 0.3.
     return max(0.1, math.ceil(highest * 10 - 1e-9) / 10)

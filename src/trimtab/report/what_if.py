@@ -5,7 +5,6 @@ How well the replay does comes first; where that is not enough, nothing else is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from trimtab.report.contenders import (
@@ -14,7 +13,6 @@ from trimtab.report.contenders import (
     identity,
     letters_of,
     measures_of,
-    unit_of,
 )
 from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.pareto import Axes, pareto_of
@@ -28,16 +26,6 @@ _AXES = Axes(
     across_title="unloads a day",
     up_title="95th percentile of spread, points",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What something costs of the CPU."""
-
-    of: str
-    cost: str
-    range: str
-    unit: str
 
 
 def render_what_if(document: Given) -> str:
@@ -73,7 +61,6 @@ def _page_of(document: Given) -> dict[str, Any]:
         "confidence": document.get("confidence"),
         "command": text(document, "command"),
         "version": text(document, "trimtab"),
-        "unit_of": unit_of,
     }
 
 
@@ -95,13 +82,14 @@ def _where(document: Given) -> tuple[str, ...]:
     )
 
 
-def _costs(cpu: Given) -> tuple[Cost, ...]:
-    return tuple(
-        Cost(
-            of=text(each, "of"),
-            cost=figure(each.get("cost")),
-            range=f"{figure(each.get('low'))} to {figure(each.get('high'))}",
-            unit=text(each, "unit"),
-        )
+def _costs(cpu: Given) -> list[dict[str, str]]:
+    """Return what each kind of traffic costs of the CPU."""
+    return [
+        {
+            "of": text(each, "of"),
+            "cost": figure(each.get("cost")),
+            "range": f"{figure(each.get('low'))} to {figure(each.get('high'))}",
+            "unit": text(each, "unit"),
+        }
         for each in entries(cpu, "terms")
-    )
+    ]

@@ -111,7 +111,7 @@ def number(value: Any) -> float | None:
 
 
 def percent(fraction: Any) -> str:
-    """Give a fraction as a percentage with one decimal.
+    """Return a fraction as a percentage with one decimal.
 
     >>> percent(0.36584)
     '36.6 %'
@@ -121,7 +121,7 @@ def percent(fraction: Any) -> str:
 
 
 def traffic(bytes_s: Any) -> str:
-    """Give bytes a second with a unit that keeps the number short.
+    """Return bytes a second with a unit that keeps the number short.
 
     >>> traffic(112751), traffic(3_600_000)
     ('112.8 kB/s', '3.6 MB/s')
@@ -136,7 +136,7 @@ def traffic(bytes_s: Any) -> str:
 
 
 def count(number_of: int, noun: str) -> str:
-    """Give a number with its noun, and thousands apart.
+    """Return a number with its noun, and thousands apart.
 
     >>> count(1, "move"), count(5000, "move"), count(2, "recovery")
     ('1 move', '5,000 moves', '2 recoveries')
@@ -148,7 +148,7 @@ def count(number_of: int, noun: str) -> str:
 
 
 def figures(numbers: Any) -> tuple[Figure, ...]:
-    """Give the named numbers of a finding, nested ones with both names."""
+    """Return the named numbers of a finding, nested ones with both names."""
     if not isinstance(numbers, Mapping):
         return ()
     return tuple(
@@ -237,5 +237,5 @@ def lasting(seconds: float) -> str:
 
 
 def plain(code: str) -> str:
-    """Give a code as words: `over-placement` becomes `over placement`."""
+    """Return a code as words: `over-placement` becomes `over placement`."""
     return code.replace("-", " ").replace("_", " ")

@@ -45,13 +45,17 @@ class SparkError(TrimtabError):
     """A Spark job failed; the message is the last line of what went wrong."""
 
 
+def _nothing() -> None:
+    pass
+
+
 def started(
-    app: str,
     *,
     cores: int = 2,
     master: str | None = None,
     log: Path | None = None,
     inherited: Sequence[int] = (),
+    meanwhile: Callable[[], object] = _nothing,
 ) -> SparkContext:
     """Return a quiet Spark that is started, or the one that runs on the same master.
 
@@ -60,11 +64,13 @@ def started(
     whole start; whoever asks for a `SparkSession` gets one on this.
 
     Args:
-        app: name that Spark shows for it.
         cores: tasks that run at a time; of no effect when `master` is given.
         master: a Spark master's URL; without it Spark runs in this process's machine.
         log: file for what Java prints; by default `spark.log` in the user's cache folder.
         inherited: file descriptors that Java keeps open as long as it lives.
+        meanwhile: what a thread does while Spark sets itself up, for which Python waits a
+            second; left out where Spark runs.  It is done when Spark is there: two threads
+            that import may lock each other out.
 
     Raises:
         JavaError: there is no Java of at least release 17.
@@ -76,16 +82,31 @@ def started(
         call.  A failed task is tried four times in all, as on a cluster: plain `local[2]`
         gives up after one, so that a worker killed by the system would end the run.
     """
-    return _started(app, (cores, master), log, inherited, _nothing)
-
-
-def _nothing() -> None:
-    pass
+    master = master or f"local[{cores},4]"
+    running = SparkContext._active_spark_context
+    if running is not None:
+        if running.master == master:
+            return running
+        running.stop()
+    log = log or _cache_folder() / "spark.log"
+    # Otherwise Python itself prints what PySpark and py4j log, traces and all.
+    logging.getLogger().addHandler(logging.NullHandler())
+    try:
+        check_master(master)
+        conf = _configuration(cores, master)
+        gateway = SparkContext._gateway or start_java(conf, _JAVA_OPTIONS, log, inherited)
+        context = _set_up(conf, gateway, meanwhile)
+        if is_cluster(master):
+            prepare(context)
+        return context
+    except WorkersError as fault:
+        raise SparkError(str(fault)) from None
+    except (PySparkException, Py4JError) as fault:
+        raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
 
 
 @contextmanager
 def opened_spark(
-    app: str,
     *,
     cores: int,
     master: str | None,
@@ -94,23 +115,11 @@ def opened_spark(
 ) -> Iterator[SparkContext]:
     """Give a block its Spark, and end it with its Java when the block ends.
 
-    One that ran before the block is used and left running.
-
-    Args:
-        app: name that Spark shows for it.
-        cores: tasks that run at a time; of no effect when `master` is given.
-        master: a Spark master's URL; without it Spark runs in this process's machine.
-        inherited: file descriptors that Java keeps open as long as it lives.
-        meanwhile: what a thread does while Spark sets itself up, for which Python waits a
-            second; left out where Spark runs.  The block begins when both are done: two threads
-            that import may lock each other out.
-
-    Raises:
-        JavaError: there is no Java of at least release 17.
-        SparkError: Java or Spark did not start; the message names the log.
+    One that ran before the block is used and left running.  Arguments and errors are those of
+    `started`.
     """
     with ended_spark():
-        yield _started(app, (cores, master), None, inherited, meanwhile)
+        yield started(cores=cores, master=master, inherited=inherited, meanwhile=meanwhile)
 
 
 @contextmanager
@@ -136,18 +145,17 @@ def shared_spark(
     """Give a block the process's Spark: whichever runs, or else a new one that stays.
 
     Args:
-        cores: tasks that run at a time; of no effect where one runs, or when `master` is given.
+        cores: of no effect where one runs, otherwise as `started` has it.
         master: a Spark master's URL; None for that of the one that runs, or this machine.
-        meanwhile: as `opened_spark` has it.
+        meanwhile: as `started` has it.
 
     Raises:
         JavaError: there is no Java of at least release 17.
-        SparkError: Spark did not start, its workers cannot run this program, or one runs at
-            another master.
+        SparkError: as of `started`, or one runs at another master.
     """
     running = SparkContext._active_spark_context
     if running is None:
-        yield _started("trimtab", (cores, master), None, (), meanwhile)
+        yield started(cores=cores, master=master, meanwhile=meanwhile)
         return
     if master not in (None, running.master):
         expected = f"none, or {running.master}, where this process has its Spark already"
@@ -173,37 +181,6 @@ def _same_python(spark: SparkContext) -> Iterator[None]:
         yield
     finally:
         spark.pythonExec = before
-
-
-def _started(
-    app: str,
-    where: tuple[int, str | None],
-    log: Path | None,
-    inherited: Sequence[int],
-    meanwhile: Callable[[], object],
-) -> SparkContext:
-    """Return a Spark as `started` has it; something else is done while it sets itself up."""
-    cores, master = where[0], where[1] or f"local[{where[0]},4]"
-    running = SparkContext._active_spark_context
-    if running is not None:
-        if running.master == master:
-            return running
-        running.stop()
-    log = log or _cache_folder() / "spark.log"
-    # Otherwise Python itself prints what PySpark and py4j log, traces and all.
-    logging.getLogger().addHandler(logging.NullHandler())
-    try:
-        check_master(master)
-        conf = _configuration(app, cores, master)
-        gateway = SparkContext._gateway or start_java(conf, _JAVA_OPTIONS, log, inherited)
-        context = _set_up(conf, gateway, meanwhile)
-        if is_cluster(master):
-            prepare(context)
-        return context
-    except WorkersError as fault:
-        raise SparkError(str(fault)) from None
-    except (PySparkException, Py4JError) as fault:
-        raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
 
 
 def _set_up(conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], object]) -> SparkContext:
@@ -306,11 +283,11 @@ def _watch(
             bar.update(work, completed=completed, total=total or None)
 
 
-def _configuration(app: str, cores: int, master: str) -> SparkConf:
+def _configuration(cores: int, master: str) -> SparkConf:
     """Return the configuration; each line has why it departs from Spark's own."""
     return (
         SparkConf()
-        .setAppName(app)
+        .setAppName("trimtab")
         .setMaster(master)
         .setAll(
             [

@@ -83,10 +83,6 @@ class Decided:
 def decided(sequence: bytes | dict[str, object], question: Question) -> Decided:
     """Return what the class of one sequence decides.
 
-    Args:
-        sequence: a line of JSON, or what JSON makes of it.
-        question: what is asked of it.
-
     Raises:
         FieldError: it is no sequence, or there is no such release or strategy.
     """
@@ -103,10 +99,6 @@ def decided(sequence: bytes | dict[str, object], question: Question) -> Decided:
 
 def decisions(file: str, question: Question) -> Iterator[Answer]:
     """Answer line by line, each before the next is read; blank lines are passed over.
-
-    Args:
-        file: path of JSON Lines, gzipped or not, or `-` for the standard input.
-        question: what is asked of every line.
 
     Raises:
         UnreadableError: the file cannot be read, or not to its end.

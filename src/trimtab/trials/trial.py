@@ -21,11 +21,6 @@ from trimtab.trials.sweep.task import Row
 Document: TypeAlias = Mapping[str, Any]
 
 
-def _no_pictures(document: Document) -> Mapping[str, str]:
-    del document
-    return {}
-
-
 @dataclass(frozen=True, slots=True)
 class Form:
     """How the document of one kind of trial is shown."""
@@ -41,7 +36,7 @@ class Form:
     #: Document and today's date → the measured part of its page of the docs.
     measured: Callable[[Document, str], str] | None = None
     #: Document → name and text of each SVG file beside that page.
-    pictures: Callable[[Document], Mapping[str, str]] = _no_pictures
+    pictures: Callable[[Document], Mapping[str, str]] = lambda _: {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +76,6 @@ def run(start: Start, trial: Trial, output: Path, *, anew: bool = False) -> Resu
     Writes a page, a JSON file and the tables of a sweep into the output folder; runs that an
     earlier start has done are not done again.
 
-    Args:
-        start: starts Spark; called only if runs are missing.
-        trial: what is run.
-        output: folder to write into; made if need be.
-        anew: throw away what the folder holds of an earlier sweep.
-
     Raises:
         SweepError: the folder cannot be used.
         JavaError: there is no Java for Spark.
@@ -114,11 +103,7 @@ def spelt(
 ) -> str:
     """Return the command line that asks the same again, on however many cores.
 
-    Args:
-        name: of the command.
-        options: with the value of each, or a tuple of values; what is None or blank is left out.
-        output: folder to write into.
-        arguments: of the command.
+    An option has a value, or a tuple of values; what is None or blank is left out.
     """
     words = ["trimtab", name, *arguments]
     for option, value in options.items():

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trimtab.diagnose.broker_loads import percent, points
-from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Decisions, Finding, Night
 from trimtab.pulsar.model import Reason
 
@@ -17,6 +15,8 @@ _WIDE = 0.25
 _ROUNDS = 10
 #: Reasons of brokers that did not pass the bar.
 _WITHIN = frozenset({Reason.BALANCED, Reason.UNDERLOADED, Reason.UNKNOWN})
+#: Shedders of which it is said what they compare.
+_COMPARED = frozenset({"ThresholdShedder", "UniformLoadShedder", "OverloadShedder", "AvgShedder"})
 
 
 def blind_to_imbalance(night: Night) -> list[Finding]:
@@ -67,48 +67,18 @@ def _finding(night: Night, first: int, end: int) -> Finding:
     widest = max(range(first, end), key=lambda i: _spread(decisions, i))
     start, stop = int(decisions.offsets[widest]), int(decisions.offsets[widest + 1])
     hot, cool = (start + int(pick(decisions.usage[start:stop])) for pick in (np.argmax, np.argmin))
-    why, advice = _why(night, decisions.scores[hot], widest)
     usage, spread = float(decisions.usage[hot]), _spread(decisions, widest)
     return Finding(
-        code="blind-to-imbalance",
-        severity="medium" if usage >= 0.5 else "low",
-        time=decisions.times[first],
-        round=max(decisions.numbers[: first + 1]),
-        title=f"{points(spread)} between brokers, and nothing moved for {end - first} rounds",
-        text=(
-            f"At the widest {decisions.brokers[hot]} stood at {percent(usage)} and "
-            f"{decisions.brokers[cool]} at {percent(float(decisions.usage[cool]))}. {why}"
-        ),
-        better=f"move load from {decisions.brokers[hot]} to {decisions.brokers[cool]}",
-        advice=advice,
+        f"blind-to-imbalance.{night.shedder if night.shedder in _COMPARED else 'other'}",
+        "medium" if usage >= 0.5 else "low",
+        decisions.times[first],
+        max(decisions.numbers[: first + 1]),
         brokers=(decisions.brokers[hot], decisions.brokers[cool]),
         numbers={"rounds": end - first, "spread": spread},
+        values={
+            "usage": usage,
+            "least": float(decisions.usage[cool]),
+            "score": float(decisions.scores[hot]),
+            "bar": (decisions.averages[widest] or 0.0) + night.threshold,
+        },
     )
-
-
-def _why(night: Night, score: float, widest: int) -> tuple[str, str]:
-    """Return why the hottest broker was left alone, and what to change."""
-    if night.shedder == "ThresholdShedder":
-        bar = night.decisions.averages[widest] + night.threshold
-        return (
-            f"Its score was {percent(float(score))} and the bar {percent(bar)}: nobody passed it.",
-            "Set lowerBoundarySheddingEnabled = true for brokers that stay idle, or lower "
-            "loadBalancerBrokerThresholdShedderPercentage.",
-        )
-    settings = {
-        "UniformLoadShedder": "It compares traffic, and traffic was even enough.",
-        "OverloadShedder": "Nobody passed loadBalancerBrokerOverloadedThresholdPercentage.",
-        "AvgShedder": "The pairs were closer than loadBalancerAvgShedderLowThreshold.",
-    }
-    return (
-        settings.get(night.shedder, "The strategy saw nobody to relieve."),
-        "Lower the threshold, or use a strategy that compares usage (AvgShedder).",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=blind_to_imbalance,
-    rank=10,
-    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
-    words=None,
-)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 import numpy as np
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import densest
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.reports import BrokerReports
 from trimtab.pulsar.model import RESOURCES, Flags
@@ -20,7 +19,6 @@ _WINDOW, _WRITES = timedelta(minutes=10), 30
 #: A report that is so long after the last one is written for its age.
 _AGE = timedelta(seconds=45)
 _SETTING = "loadBalancerReportUpdateThresholdPercentage"
-_WEIGHTS = {"memory": "loadBalancerMemoryResourceWeight"}
 _WORDS = {"cpu": "CPU", "memory": "heap", "direct_memory": "direct memory"}
 
 
@@ -41,9 +39,9 @@ def chatty_reports(night: Night) -> list[Finding]:
     for broker, reports in night.reports.items():
         idle = _needless(reports, threshold)
         times = [time for time, is_idle in zip(reports.times[1:], idle, strict=True) if is_idle]
-        densest = _densest(times)
-        if densest.reports >= _WRITES:
-            findings.append(_finding(broker, reports, idle, densest))
+        written = times[densest(times, _WINDOW)]
+        if len(written) >= _WRITES:
+            findings.append(_finding(broker, reports, idle, written))
     return findings
 
 
@@ -65,63 +63,22 @@ def _needless(reports: BrokerReports, threshold: float) -> Flags:
     return np.asarray(is_soon & is_same)
 
 
-class _Window(NamedTuple):
-    """When its first report was written, and how many reports it has."""
-
-    first: datetime | None
-    reports: int
-
-
-def _densest(times: Sequence[datetime]) -> _Window:
-    """Return the window with the most reports."""
-    best = _Window(None, 0)
-    start = 0
-    for end, time in enumerate(times):
-        while time - times[start] > _WINDOW:
-            start += 1
-        if end + 1 - start > best.reports:
-            best = _Window(times[start], end + 1 - start)
-    return best
-
-
-def _finding(broker: str, reports: BrokerReports, idle: Flags, window: _Window) -> Finding:
+def _finding(
+    broker: str, reports: BrokerReports, idle: Flags, written: Sequence[datetime]
+) -> Finding:
     moved = np.nanmedian(np.abs(np.diff(reports.shares(), axis=0))[idle], axis=0)
     resource = RESOURCES[int(np.argmax(moved))]
-    word = _WORDS.get(resource, "network")
-    weight = _WEIGHTS.get(resource)
     return Finding(
-        code="chatty-reports",
-        severity="medium",
-        time=window.first or reports.times[0],
-        round=0,
-        title=f"{broker} wrote {window.reports} reports in ten minutes though its traffic stayed",
-        text=(
-            f"From one to the next messages, bytes and bundles were the same; its {word} moved most"
-            f", by {100 * float(moved.max()):.1f} points. Each report makes the leader feed its "
-            f"averages again: {int(idle.sum())} times in all."
-        ),
-        better="a report when the load changes",
-        advice=(
-            (
-                f"Set {weight} = 0, or upgrade to 4.0, which weighs before it compares"
-                if weight
-                else f"Raise {_SETTING}, or find out what makes it go up and down"
-            )
-            + "; averages over long times then mean what they say."
-        ),
+        "chatty-reports.heap" if resource == "memory" else "chatty-reports",
+        "medium",
+        written[0],
+        0,
         brokers=(broker,),
         numbers={
-            "reports": window.reports,
+            "reports": len(written),
             "needless": int(idle.sum()),
             "resource": resource,
             "points": 100 * float(moved.max()),
         },
+        values={"word": _WORDS.get(resource, "network"), "setting": _SETTING},
     )
-
-
-ENTRY = FindingEntry(
-    rule=chatty_reports,
-    rank=27,
-    needs=(Need.BROKER_REPORTS,),
-    words=None,
-)

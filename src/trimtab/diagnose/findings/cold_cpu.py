@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from trimtab.diagnose.broker_loads import percent
-from trimtab.diagnose.cure import NOTHING_TO_SET
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Usage below this is a first sample of the CPU, a mean since 1970.
@@ -73,36 +71,17 @@ def _measured(night: Night, logged: Round, broker: str) -> float | None:
 
 
 def _finding(logged: Round, source: str, smoothed: float, bar: tuple[float, str]) -> Finding:
-    moves = [move for move in logged.moves if move.source == source]
-    was = (logged.average or 0.0) + (logged.threshold or 0.0)
     return Finding(
-        code="cold-cpu",
-        severity="high",
-        time=logged.time,
-        round=logged.number,
-        title=f"{source} was shed because {bar[1]} had not measured its CPU yet",
-        text=(
-            f"With the first report of {bar[1]} the bar was {percent(was)}; with the least that it "
-            f"measured soon after it would have been {percent(bar[0])}, and {source} stood at "
-            f"{percent(smoothed)}."
-        ),
-        better="wait a round after a broker has joined",
-        advice=f"{NOTHING_TO_SET}: it passes with the broker's next report.",
+        "cold-cpu",
+        "high",
+        logged.time,
+        logged.number,
         brokers=(source, *bar[1].split(", ")),
-        bundles=tuple(move.bundle for move in moves),
-        moves=tuple(move.id for move in moves),
-        evidence=tuple(event for move in moves[:5] for event in move.evidence[:1]),
-        numbers={"bar": was, "bar_measured": bar[0], "smoothed": smoothed},
+        numbers={
+            "bar": (logged.average or 0.0) + (logged.threshold or 0.0),
+            "bar_measured": bar[0],
+            "smoothed": smoothed,
+        },
+        values={"cold": bar[1]},
+        **of_moves(logged.moves_from(source), lines=slice(1)),
     )
-
-
-ENTRY = FindingEntry(
-    rule=cold_cpu,
-    rank=18,
-    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
-    words=Words(
-        "for an unmeasured broker",
-        "A broker that had just started lowered the average, and the source looked hot.",
-    ),
-    useless=Useless(21, "made because a broker had not measured itself yet"),
-)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.entry import FindingEntry, Need
-from trimtab.diagnose.night import Finding, Move, Night, Round
+from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.night import Finding, Night, Round
 
 #: Share of the bundles, and their least number.
 _SHARE, _BUNDLES = 0.9, 3
@@ -25,9 +25,20 @@ def emptied_broker(night: Night) -> list[Finding]:
     for logged in night.rounds:
         for source in dict.fromkeys(move.source for move in logged.moves):
             had = _had(night, logged, source)
-            moves = [move for move in logged.moves if move.source == source]
+            moves = logged.moves_from(source)
             if had and len(moves) >= max(_BUNDLES, _SHARE * had):
-                findings.append(_finding(logged, source, had, moves))
+                is_uniform = logged.strategy == "UniformLoadShedder"
+                findings.append(
+                    Finding(
+                        "emptied-broker.uniform" if is_uniform else "emptied-broker",
+                        "high",
+                        logged.time,
+                        logged.number,
+                        brokers=(source,),
+                        numbers={"bundles": had, "moved": len(moves)},
+                        **of_moves(moves),
+                    )
+                )
     return findings
 
 
@@ -38,37 +49,3 @@ def _had(night: Night, logged: Round, broker: str) -> int | None:
     reports = night.reports.get(broker)
     at = reports.at(logged.time) if reports else None
     return None if reports is None or at is None else int(reports.bundles[at])
-
-
-def _finding(logged: Round, source: str, had: int, moves: list[Move]) -> Finding:
-    return Finding(
-        code="emptied-broker",
-        severity="high",
-        time=logged.time,
-        round=logged.number,
-        title=f"{source} lost {len(moves)} of its {had} bundles in one round",
-        text=(
-            "So much is taken where all that may go is less than what is asked for; the broker is "
-            "left nearly idle, and others have its load."
-        ),
-        better="enough of it to reach the average",
-        advice=(
-            "Lower minUnloadMessage below the traffic of a broker, or use AvgShedder."
-            if logged.strategy == "UniformLoadShedder"
-            else "Look at what else loads that host; more and smaller bundles let a part of it go."
-        ),
-        brokers=(source,),
-        bundles=tuple(move.bundle for move in moves),
-        moves=tuple(move.id for move in moves),
-        evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
-        numbers={"bundles": had, "moved": len(moves)},
-    )
-
-
-ENTRY = FindingEntry(
-    rule=emptied_broker,
-    rank=15,
-    needs=(Need.LEADER_LOGS, Need.BROKER_REPORTS),
-    words=None,
-    doubtful=4,
-)

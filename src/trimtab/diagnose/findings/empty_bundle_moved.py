@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: Statistics are a minute's: a broker reports nothing of a bundle that has just come.
@@ -26,7 +26,17 @@ def empty_bundle_moved(night: Night) -> list[Finding]:
     for logged in night.rounds:
         empty = [move for move in logged.moves if _is_empty(night, move)]
         if empty:
-            findings.append(_finding(empty, len(logged.moves)))
+            findings.append(
+                Finding(
+                    "empty-bundle-moved",
+                    "medium" if len(empty) == len(logged.moves) else "low",
+                    empty[0].time,
+                    logged.number,
+                    brokers=tuple(dict.fromkeys(move.source for move in empty)),
+                    numbers={"empty": len(empty), "moved": len(logged.moves)},
+                    **of_moves(empty),
+                )
+            )
     return findings
 
 
@@ -40,37 +50,3 @@ def _is_empty(night: Night, move: Move) -> bool:
         since = reports.times[at]
         at -= 1
     return since is not None and move.time - since >= _EMPTY
-
-
-def _finding(empty: list[Move], moved: int) -> Finding:
-    first = empty[0]
-    return Finding(
-        code="empty-bundle-moved",
-        severity="medium" if len(empty) == moved else "low",
-        time=first.time,
-        round=first.round,
-        title=f"{len(empty)} bundle(s) without traffic were moved",
-        text=(
-            f"Of the {moved} bundle(s) of the round, {len(empty)} had neither a message nor a byte "
-            "a second in the reports before, so moving them relieved nobody."
-        ),
-        better="leave them where they are",
-        advice=(
-            "Averages go on with what a bundle used to carry: look at what stopped. Under "
-            "UniformLoadShedder set maxUnloadBundleNumPerShedding, which spares the smallest."
-        ),
-        brokers=tuple(dict.fromkeys(move.source for move in empty)),
-        bundles=tuple(move.bundle for move in empty),
-        moves=tuple(move.id for move in empty),
-        evidence=tuple(event for move in empty[:5] for event in move.evidence[-1:]),
-        numbers={"empty": len(empty), "moved": moved},
-    )
-
-
-ENTRY = FindingEntry(
-    rule=empty_bundle_moved,
-    rank=13,
-    needs=(Need.LEADER_LOGS, Need.BUNDLE_REPORTS),
-    words=Words("without traffic", "The bundle carried nothing, so nobody was relieved."),
-    useless=Useless(14, "of a bundle without traffic"),
-)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.diagnose.broker_loads import broker_loads, percent, points
-from trimtab.diagnose.cure import Change, Cure, many, place
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.broker_loads import broker_loads
+from trimtab.diagnose.cure import Proposal
+from trimtab.diagnose.evidence import WHOLE, of_moves
 from trimtab.diagnose.night import Finding, Move, Night, Round
-
-_SETTING = "loadBalancerDistributeBundlesEvenlyEnabled"
 
 
 def even_distribution_override(night: Night) -> list[Finding]:
@@ -51,62 +49,28 @@ def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
     right = loads.coolest(but=move.source)
     if right is None or not loads.is_cooler(right, target):
         return None
-    usage, gap = loads.usage[target], loads.usage[target] - loads.usage[right]
-    signs = (usage > loads.average()) + (gap >= night.margin)
+    usage, cooler = loads.usage[target], loads.usage[right]
+    signs = (usage > loads.average()) + (usage - cooler >= night.margin)
     return Finding(
-        code="even-distribution-override",
-        severity=("low", "medium", "high")[signs],
-        time=move.time,
-        round=logged.number,
-        title=f"{target} was the only candidate, and {right} was cooler",
-        text=(
-            f"The filter left the broker with the fewest bundles of the namespace. It stood at "
-            f"{percent(usage)}, number {loads.rank(target)} of {len(loads.usage)} from the "
-            f"hottest, and {right} at {percent(loads.usage[right])} ({loads.basis})."
-        ),
-        better=f"{right}, {points(gap)} cooler",
-        advice=f"{_SETTING} = false; 5.0 has it so by default.",
+        "even-distribution-override",
+        ("low", "medium", "high")[signs],
+        move.time,
+        logged.number,
         brokers=(move.source, target),
-        bundles=(move.bundle,),
-        moves=(move.id,),
-        evidence=move.evidence,
-        numbers={"target_usage": usage, "cooler_usage": loads.usage[right]},
+        numbers={"target_usage": usage, "cooler_usage": cooler},
+        values={
+            "right": right,
+            "place": loads.rank(target),
+            "count": len(loads.usage),
+            "basis": loads.basis,
+            "gap": usage - cooler,
+        },
+        **of_moves([move], lines=WHOLE),
     )
 
 
-def _evenly(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
-    forced = [
-        move
-        for logged in night.rounds
-        for move in logged.moves
-        if move.draw is not None and move.draw.count == 1
-    ]
-    if not forced:
-        return None
-    setting = "loadBalancerDistributeBundlesEvenlyEnabled"
-    return len(forced), Change(
-        title=f"{setting} = false",
-        why=(
-            "The even-distribution filter keeps only the brokers with the fewest bundles of the "
-            f"namespace, hot or cold: {many(len(forced), 'bundle')} had a single candidate left."
-        ),
-        effect=f"In {many(len(forced), 'case')} the placer would have had a choice.",
-        evidence=place(places, setting),
-        confidence="counted in the log: one broker was considered",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=even_distribution_override,
-    rank=8,
-    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
-    words=Words(
-        "forced by a filter",
-        "Only the broker with the fewest bundles was a candidate, and another was cooler.",
-    ),
-    useless=Useless(32, "forced by a filter onto a broker hotter than the average", only_high=True),
-    doubtful=7,
-    cure=Cure(2, _evenly),
-)
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
+    """Return the proposal to turn the filter off, for bundles to which it left one candidate."""
+    del findings
+    forced = sum(move.draw is not None and move.draw.count == 1 for move in night.moves())
+    return Proposal(forced, {"forced": forced}) if forced else None

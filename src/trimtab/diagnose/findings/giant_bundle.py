@@ -8,8 +8,6 @@ from datetime import datetime
 
 import numpy as np
 
-from trimtab.diagnose.broker_loads import percent
-from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Finding, Heavy, Night, Usage
 from trimtab.pulsar.model import Floats
 
@@ -72,36 +70,14 @@ def _mean(times: Sequence[datetime], series: Floats, end: datetime | None) -> fl
 
 
 def _finding(night: Night, heavy: Heavy, even: float, usage: float) -> Finding:
-    can_split = heavy.topics > 1
+    reports = night.reports.get(heavy.broker)
     return Finding(
-        code="giant-bundle",
-        severity="medium",
-        time=night.reports[heavy.broker].times[0]
-        if heavy.broker in night.reports
-        else night.usages[0].time,
-        round=0,
-        title=f"{heavy.bundle} carries {heavy.throughput / even:.1f} even shares",
-        text=(
-            f"On average it carried {heavy.throughput / 1e6:.1f} MB/s, and all traffic spread "
-            f"evenly is {even / 1e6:.1f} MB/s a broker. {heavy.broker}, which had it last, stood "
-            f"at {percent(usage)} on average."
-        ),
-        better="the same traffic in several bundles",
-        advice=(
-            f"Split it: pulsar-admin namespaces split-bundle --bundle "
-            f"{heavy.bundle.rpartition('/')[2]} {heavy.bundle.rpartition('/')[0]}."
-            if can_split
-            else "It has a single topic, which no split divides: partition the topic."
-        ),
+        "giant-bundle" if heavy.topics > 1 else "giant-bundle.one-topic",
+        "medium",
+        reports.times[0] if reports else night.usages[0].time,
+        0,
         brokers=(heavy.broker,),
         bundles=(heavy.bundle,),
         numbers={"throughput": heavy.throughput, "even_throughput": even, "topics": heavy.topics},
+        values={"shares": heavy.throughput / even, "usage": usage},
     )
-
-
-ENTRY = FindingEntry(
-    rule=giant_bundle,
-    rank=14,
-    needs=(Need.BROKER_REPORTS,),
-    words=None,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Move, Night, Round
 from trimtab.pulsar.model import Reason
 
@@ -65,34 +65,14 @@ def _came(night: Night, logged: Round, broker: str) -> list[Move]:
 
 def _finding(night: Night, broker: str, rounds: list[tuple[Round, Event, list[Move]]]) -> Finding:
     logged, event, came = rounds[0]
-    minutes = night.grace_period_s / 60
     return Finding(
-        code="grace-starvation",
-        severity="medium" if len(rounds) > 2 else "low",
-        time=event.time,
-        round=logged.number,
-        title=f"{broker} was hot, and its bundles had just been moved there",
-        text=(
-            f"In {len(rounds)} round(s) it was to lose traffic and no bundle was free to go: "
-            f"{len(came)} had come within the last {minutes:g} min, which is how long a bundle "
-            "is left alone."
-        ),
-        better="a broker that can carry what it is given",
-        advice=(
-            "Find what put the bundles there; a shorter loadBalancerSheddingGracePeriodMinutes "
-            "ends it sooner, and lets bundles go back and forth more often."
-        ),
+        "grace-starvation",
+        "medium" if len(rounds) > 2 else "low",
+        event.time,
+        logged.number,
         brokers=(broker,),
         bundles=tuple(dict.fromkeys(move.bundle for move in came)),
-        evidence=tuple(line for _, line, _ in rounds[:5]),
+        evidence=tuple(line for _, line, _ in rounds[:SHOWN]),
         numbers={"rounds": len(rounds), "came": len(came)},
+        values={"minutes": night.grace_period_s / 60},
     )
-
-
-ENTRY = FindingEntry(
-    rule=grace_starvation,
-    rank=25,
-    needs=(Need.LEADER_LOGS,),
-    partly={Need.ROUNDS_DECIDED_AGAIN: "of rounds without a line"},
-    words=None,
-)

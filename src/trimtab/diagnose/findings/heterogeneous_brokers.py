@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.other_events import events_in_rounds, grouped
 
@@ -42,23 +42,13 @@ def heterogeneous_brokers(night: Night) -> list[Finding]:
 
 
 def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding:
-    hot, cool = pair
     return Finding(
-        code="heterogeneous-brokers",
-        severity="high" if len(lines) >= _ROUNDS else "medium",
-        time=lines[0].time,
-        round=number,
-        title=f"{hot} is hotter than {cool} and carries less",
-        text=(
-            f"In {len(lines)} round(s) AvgShedder wanted to relieve it and found less than nothing "
-            "to move: its traffic is smaller than that of the broker that it was paired with."
-        ),
-        better="hardware alike, or weights by strength",
-        advice=(
-            f"Find out what loads {hot} besides its bundles, or give all brokers the same hardware."
-        ),
-        brokers=(hot, cool),
-        evidence=tuple(lines[:5]),
+        "heterogeneous-brokers.dead-end",
+        "high" if len(lines) >= _ROUNDS else "medium",
+        lines[0].time,
+        number,
+        brokers=pair,
+        evidence=tuple(lines[:SHOWN]),
         numbers={"rounds": len(lines)},
     )
 
@@ -74,27 +64,17 @@ def _unlike(night: Night) -> list[Finding]:
     strong, weak = max(cpu, key=cpu.__getitem__), min(cpu, key=cpu.__getitem__)
     return [
         Finding(
-            code="heterogeneous-brokers",
-            severity="low",
-            time=night.reports[weak].times[0],
-            round=0,
-            title=f"{strong} has {cpu[strong] / cpu[weak]:.1f} times the CPU of {weak}",
-            text=(
-                f"{' and '.join(blind)} compare(s) traffic and not what it costs, so both are "
-                f"given the same; one has {cpu[strong] / 100:g} cores and the other "
-                f"{cpu[weak] / 100:g}."
-            ),
-            better="a strategy that compares usage",
-            advice="Use AvgShedder for both roles, or ThresholdShedder; or the same hardware.",
+            "heterogeneous-brokers.unlike",
+            "low",
+            night.reports[weak].times[0],
+            0,
             brokers=(strong, weak),
             numbers={"cores": {broker: limit / 100 for broker, limit in cpu.items()}},
+            values={
+                "times": cpu[strong] / cpu[weak],
+                "blind": " and ".join(blind),
+                "most": cpu[strong] / 100,
+                "least": cpu[weak] / 100,
+            },
         )
     ]
-
-
-ENTRY = FindingEntry(
-    rule=heterogeneous_brokers,
-    rank=11,
-    needs=(Need.BROKER_REPORTS,),
-    words=None,
-)

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Move, Night
 from trimtab.diagnose.reports import BundleReports
 
@@ -68,34 +68,14 @@ def _level(reports: BundleReports, since: datetime, until: datetime) -> float:
 
 def _finding(moved: int, peaks: list[tuple[Move, tuple[float, float, float]]]) -> Finding:
     first, (was, peak, then) = peaks[0]
+    moves = [move for move, _ in peaks]
     return Finding(
-        code="jitter-chasing",
-        severity="medium",
-        time=first.time,
-        round=first.round,
-        title=f"{len(peaks)} bundle(s) were moved for a passing peak",
-        text=(
-            f"Of the {moved} bundle(s) of the round {len(peaks)} were at a peak that did not last: "
-            f"{first.bundle} went from {was / 1e6:.3f} MB/s up to {peak / 1e6:.3f} and back to "
-            f"{then / 1e6:.3f}."
-        ),
-        better="wait whether it lasts",
-        advice=(
-            "Use a strategy that waits: AvgShedder counts rounds, ThresholdShedder smooths. "
-            "Otherwise raise the thresholds above what the traffic does by itself."
-        ),
-        brokers=tuple(dict.fromkeys(move.source for move, _ in peaks)),
-        bundles=tuple(move.bundle for move, _ in peaks),
-        moves=tuple(move.id for move, _ in peaks),
-        evidence=tuple(event for move, _ in peaks[:5] for event in move.evidence[-1:]),
+        "jitter-chasing",
+        "medium",
+        first.time,
+        first.round,
+        brokers=tuple(dict.fromkeys(move.source for move in moves)),
         numbers={"moves": len(peaks), "before": was, "throughput": peak, "after": then},
+        values={"moved": moved},
+        **of_moves(moves),
     )
-
-
-ENTRY = FindingEntry(
-    rule=jitter_chasing,
-    rank=16,
-    needs=(Need.LEADER_LOGS, Need.BUNDLE_REPORTS),
-    words=Words("for a passing peak", "The bundle's traffic was back a few minutes later."),
-    useless=Useless(24, "made for a peak that had passed"),
-)

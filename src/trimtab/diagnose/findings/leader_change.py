@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import of_lines
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import other_events, round_at
+from trimtab.diagnose.other_events import other_events
 
 _ELECTED = ("elected-leader", "leadership-acquired")
 #: From so many changes on somebody should look.
@@ -31,31 +31,18 @@ def leader_change(night: Night) -> list[Finding]:
     changes = _changes(other_events(night, *_ELECTED))
     if not changes:
         return []
-    before, first = changes[0]
-    names = [night.names.get(event.log_broker, event.log_broker) for _, event in changes]
-    many = "once" if len(changes) == 1 else f"{len(changes)} times"
+    before, _ = changes[0]
+    names = [night.broker(event.log_broker) for _, event in changes]
+    is_often = len(changes) >= _MANY
+    variant = ".once" * (len(changes) == 1) + ".many" * is_often
     return [
         Finding(
-            code="leader-change",
-            severity="medium" if len(changes) >= _MANY else "low",
-            time=first.time,
-            round=round_at(night, first),
-            title=f"The leader changed {many}",
-            text=(
-                f"From {night.names.get(before.log_broker, before.log_broker)} to "
-                f"{' to '.join(names)}. Each began without smoothed usage and hit counts, and free "
-                "to move again what had just been moved."
-            ),
-            better="one leader through the night",
-            advice=(
-                "If brokers were not restarted by hand, look for lost sessions of the metadata "
-                "store and long pauses of the garbage collector on the leader."
-                if len(changes) >= _MANY
-                else "None, where a broker was restarted; scores need some rounds to settle."
-            ),
+            f"leader-change{variant}",
+            "medium" if is_often else "low",
             brokers=tuple(dict.fromkeys(names)),
-            evidence=tuple(event for _, event in changes[:5]),
             numbers={"changes": len(changes)},
+            values={"before": night.broker(before.log_broker), "names": " to ".join(names)},
+            **of_lines(night, [event for _, event in changes]),
         )
     ]
 
@@ -72,11 +59,3 @@ def _changes(elections: list[Event]) -> list[tuple[Event, Event]]:
         if not is_same:
             changes.append((before, after))
     return changes
-
-
-ENTRY = FindingEntry(
-    rule=leader_change,
-    rank=33,
-    needs=(Need.LEADER_LOGS, Need.ELECTIONS),
-    words=None,
-)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.diagnose.cure import Change, Cure, many, place
-from trimtab.diagnose.entry import FindingEntry, Need, Words
+from trimtab.diagnose.cure import Proposal
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.pulsar.settings import SettingError
 from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
 
 _RESOURCES = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")
-_WORDS = {"memory": "heap", "direct_memory": "direct memory"}
+#: Resource → what it is called, and the key of its weight.
+_MEMORY = {
+    "memory": ("heap", "loadBalancerMemoryResourceWeight"),
+    "direct_memory": ("direct memory", "loadBalancerDirectMemoryResourceWeight"),
+}
 
 
 def memory_as_load(night: Night) -> list[Finding]:
@@ -33,7 +37,7 @@ def memory_as_load(night: Night) -> list[Finding]:
     for logged in night.rounds:
         for event in logged.events:
             busiest = _busiest(event, weights)
-            if event.kind == "shed-attempt" and event.broker and busiest in _WORDS:
+            if event.kind == "shed-attempt" and event.broker and busiest in _MEMORY:
                 shed.setdefault((event.broker, busiest), []).append((logged.number, event))
     return [_finding(night, *key, lines) for key, lines in shed.items()]
 
@@ -68,57 +72,28 @@ def _finding(night: Night, broker: str, resource: str, lines: list[tuple[int, Ev
         move.id
         for logged in night.rounds
         if logged.number in numbers
-        for move in logged.moves
-        if move.source == broker
+        for move in logged.moves_from(broker)
     ]
-    event, word = lines[0][1], _WORDS[resource]
+    event, (word, weight) = lines[0][1], _MEMORY[resource]
     used, cpu = (event.numbers[f"{name}_percent"] for name in (resource, "cpu"))
-    weight = {
-        "memory": "loadBalancerMemoryResourceWeight",
-        "direct_memory": "loadBalancerDirectMemoryResourceWeight",
-    }[resource]
     return Finding(
-        code="memory-as-load",
-        severity="high" if moves else "medium",
-        time=event.time,
-        round=lines[0][0],
-        title=f"{broker} was shed for its {word}",
-        text=(
-            f"In {len(numbers)} round(s) {word} was its busiest resource; in the first it stood "
-            f"at {used:.1f} % and the CPU at {cpu:.1f} %. {len(moves)} bundle(s) were moved for it."
-        ),
-        better="decide on CPU and network",
-        advice=f"Set {weight} = 0.",
+        "memory-as-load",
+        "high" if moves else "medium",
+        event.time,
+        lines[0][0],
         brokers=(broker,),
         moves=tuple(moves),
-        evidence=tuple(line for _, line in lines[:5]),
+        evidence=tuple(line for _, line in lines[:SHOWN]),
         numbers={"rounds": len(numbers), f"{resource}_percent": used, "cpu_percent": cpu},
+        values={"word": word, "used": used, "moved": len(moves), "weight": weight},
     )
 
 
-def _memory(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
-    full = [f for f in findings if f.code == "memory-as-load"]
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
+    """Return the proposal to give memory no weight, for what was moved because of it."""
+    del night
+    full = findings["memory-as-load"]
     moves = sum(len(finding.moves) for finding in full)
-    if not moves:
-        return None
     is_heap = any("memory_percent" in finding.numbers for finding in full)
-    setting = f"loadBalancer{'' if is_heap else 'Direct'}MemoryResourceWeight"
-    return moves, Change(
-        title=f"{setting} = 0",
-        why=f"{many(moves, 'bundle was', 'bundles were')} moved because memory was full.",
-        effect="Brokers would be shed for CPU and network alone.",
-        evidence=place(places, setting),
-        confidence="counted on the percentages that the shedder printed; not simulated",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=memory_as_load,
-    rank=28,
-    needs=(Need.LEADER_LOGS, Need.SETTINGS),
-    words=Words("for memory", "Memory made the source hot, and moving bundles does not lower it."),
-    doubtful=2,
-    cure=Cure(8, _memory),
-)
+    setting = _MEMORY["memory" if is_heap else "direct_memory"][1]
+    return Proposal(moves, {"moves": moves, "setting": setting}) if moves else None

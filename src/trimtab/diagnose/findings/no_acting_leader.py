@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from trimtab.diagnose.entry import FindingEntry, Need
-from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import grouped, other_events, round_at
+from trimtab.diagnose.evidence import of_lines
+from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.other_events import by_log, round_at
 
 #: A leader that is absent for longer than this many rounds is missed.
 _INTERVALS = 2
@@ -24,12 +24,18 @@ def no_acting_leader(night: Night) -> list[Finding]:
         ServiceUnitStateChannelImpl.java getChannelOwner, 4.0.8
     """
     findings = [_absent(night, since, until) for since, until in _gaps(night)]
-    lines = other_events(night, "no-channel-owner")
-    findings += [
-        _no_owner(night, same)
-        for same in grouped(lines, lambda event: event.log_broker).values()
-        if (same[-1].time - same[0].time).total_seconds() > _INTERVALS * night.interval_s
-    ]
+    for log, lines in by_log(night, "no-channel-owner").items():
+        lasted_s = (lines[-1].time - lines[0].time).total_seconds()
+        if lasted_s > _INTERVALS * night.interval_s:
+            findings.append(
+                Finding(
+                    "no-acting-leader.no-owner",
+                    "high",
+                    numbers={"minutes": lasted_s / 60, "lines": len(lines)},
+                    values={"log": log},
+                    **of_lines(night, lines),
+                )
+            )
     return findings
 
 
@@ -48,41 +54,7 @@ def _gaps(night: Night) -> list[tuple[datetime, datetime]]:
 
 def _absent(night: Night, since: datetime, until: datetime) -> Finding:
     minutes = (until - since).total_seconds() / 60
-    before = [logged.number for logged in night.rounds if logged.time <= since]
+    round_number = round_at(night, since)
     return Finding(
-        code="no-acting-leader",
-        severity="high",
-        time=since,
-        round=before[-1] if before else 0,
-        title=f"Nobody led for {minutes:.0f} min",
-        text="The metadata store had no leader, so nothing was shed, split or averaged.",
-        better="an election within seconds",
-        advice="Look at the sessions of the metadata store: who kept the leader's node?",
-        numbers={"minutes": minutes},
+        "no-acting-leader.absent", "high", since, round_number, numbers={"minutes": minutes}
     )
-
-
-def _no_owner(night: Night, lines: list[Event]) -> Finding:
-    first = lines[0]
-    minutes = (lines[-1].time - first.time).total_seconds() / 60
-    return Finding(
-        code="no-acting-leader",
-        severity="high",
-        time=first.time,
-        round=round_at(night, first),
-        title=f"{first.log_broker} found no owner of the channel for {minutes:.0f} min",
-        text=f"It says so {len(lines)} time(s); without an owner no bundle changes its broker.",
-        better="an owner within seconds",
-        advice="Look at the sessions of the metadata store, and restart the broker if it stays.",
-        evidence=tuple(lines[:5]),
-        numbers={"minutes": minutes, "lines": len(lines)},
-    )
-
-
-ENTRY = FindingEntry(
-    rule=no_acting_leader,
-    rank=35,
-    needs=(Need.ELECTIONS,),
-    words=None,
-    is_fault=True,
-)

@@ -6,10 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from trimtab.diagnose.broker_loads import percent
-from trimtab.diagnose.cure import Change, Cure, many
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.other_events import round_at
 
 #: Mean usage from which no placing helps, and what the coolest must have at least.
 _FULL, _COOLEST = 0.75, 0.65
@@ -32,25 +31,19 @@ def no_headroom(night: Night) -> list[Finding]:
     since, until, worst = max(stretches, key=lambda each: each[1] - each[0])
     count, mean, coolest = worst
     more = max(1, math.ceil(count * mean / _WANTED) - count)
-    minutes = (until - since).total_seconds() / 60
-    before = [logged.number for logged in night.rounds if logged.time <= since]
     return [
         Finding(
-            code="no-headroom",
-            severity="high",
-            time=since,
-            round=before[-1] if before else 0,
-            title=f"All {count} brokers were hot for {minutes:.0f} min",
-            text=(
-                f"At worst they stood at {percent(mean)} on average, the coolest at "
-                f"{percent(coolest)}: wherever a bundle goes, it is hot there."
-            ),
-            better=f"{count + more} brokers",
-            advice=(
-                f"{more} more broker(s) of the same kind bring the average to {percent(_WANTED)} "
-                "or less, if load spreads evenly; until then every move is a waste."
-            ),
-            numbers={"minutes": minutes, "mean_usage": mean, "brokers": count, "more": more},
+            "no-headroom",
+            "high",
+            since,
+            round_at(night, since),
+            numbers={
+                "minutes": (until - since).total_seconds() / 60,
+                "mean_usage": mean,
+                "brokers": count,
+                "more": more,
+            },
+            values={"coolest": coolest, "enough": count + more, "wanted": _WANTED},
         )
     ]
 
@@ -86,30 +79,11 @@ def _stretches(night: Night) -> list[tuple[datetime, datetime, _Worst]]:
     return stretches
 
 
-def _brokers(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
-    full = next((f for f in findings if f.code == "no-headroom"), None)
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
+    """Return the proposal to add brokers: no setting helps, so it comes before all others."""
+    del night
+    full = next(iter(findings["no-headroom"]), None)
     if full is None:
         return None
-    numbers = full.numbers
-    # No setting helps a cluster without room, so this comes before all others.
-    return 1_000_000, Change(
-        title=f"Add {many(numbers['more'], 'broker')}",
-        why=(
-            f"All {numbers['brokers']} brokers were hot for {numbers['minutes']:.0f} min, at "
-            f"{numbers['mean_usage'] * 100:.0f} % on average."
-        ),
-        effect="Their load, spread evenly, would leave room for one that fails.",
-        evidence="the brokers' own reports",
-        confidence="usage is taken to grow with the load in proportion",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=no_headroom,
-    rank=17,
-    needs=(Need.USAGE,),
-    words=None,
-    cure=Cure(6, _brokers),
-)
+    mean_percent = full.numbers["mean_usage"] * 100
+    return Proposal(1_000_000, {**full.numbers, "mean_percent": mean_percent})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Rounds one after the other, and different sources among them.
@@ -40,29 +40,15 @@ def _sources(run: list[Round]) -> list[str]:
 
 
 def _finding(run: list[Round]) -> Finding:
-    sources = _sources(run)
-    minutes = (run[-1].end - run[0].time).total_seconds() / 60
+    first, last, sources = run[0], run[-1], _sources(run)
+    minutes = (last.end - first.time).total_seconds() / 60
     return Finding(
-        code="one-pair-per-round",
-        severity="low",
-        time=run[0].time,
-        round=run[0].number,
-        title=f"{len(sources)} brokers were relieved one at a time",
-        text=(
-            f"Rounds {run[0].number} to {run[-1].number} relieved one broker each and took "
-            f"{minutes:.0f} min."
-        ),
-        better="all hot brokers in one round",
-        advice="Use AvgShedder for both roles: it pairs half of the brokers with the other half.",
+        "one-pair-per-round",
+        "low",
+        first.time,
+        first.number,
         brokers=tuple(sources),
-        evidence=tuple(move.evidence[-1] for logged in run[:5] for move in logged.moves[:1]),
+        evidence=tuple(move.evidence[-1] for logged in run[:SHOWN] for move in logged.moves[:1]),
         numbers={"rounds": len(run), "minutes": minutes},
+        values={"sources": len(sources), "first": first.number, "last": last.number},
     )
-
-
-ENTRY = FindingEntry(
-    rule=one_pair_per_round,
-    rank=22,
-    needs=(Need.LEADER_LOGS,),
-    words=None,
-)

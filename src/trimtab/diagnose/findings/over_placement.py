@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
-from trimtab.diagnose.broker_loads import broker_loads, percent, reported_usage
-from trimtab.diagnose.cure import Change, Cure, many, place
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.broker_loads import broker_loads, reported_usage
+from trimtab.diagnose.cure import Proposal
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Move, Night, Round
+from trimtab.diagnose.wording import percent
 
 #: A broker below this has just started and not yet sampled its CPU: its first sample is the
 #: mean since 1970.  It would drag the average down and make anyone look hot.
@@ -17,11 +19,6 @@ _SAMPLED_MIN = 0.001
 _SETTLED_INTERVALS = 2
 #: Shedders that plan the destination themselves: several bundles to one broker are meant.
 _PLANNING = frozenset({"AvgShedder", "TransferShedder"})
-_PLAN = (
-    "Use AvgShedder for both roles: it pairs each hot broker with one cold one and plans the "
-    "destination together with the unload."
-)
-_MOVE_LESS = "Lower maxUnloadPercentage: a smaller share of the difference moves at a time."
 #: Rounds within which a destination that is shed itself counts as a wrong one.
 _SHED_AGAIN_ROUNDS = 3
 
@@ -66,45 +63,34 @@ def _finding(
         return None
     loads = broker_loads(night, logged, moves[0])
     right = loads.coolest(but=moves[0].source) if loads else None
-    better = "spread the bundles of the round over the brokers below the average"
+    values: dict[str, Any] = {"signs": "; ".join(signs)}
     if loads is not None and right is not None and right != target and target in loads.usage:
-        better = f"{right} at {percent(loads.usage[right])} ({loads.basis})"
+        values |= {"right": right, "right_usage": loads.usage[right], "basis": loads.basis}
+    variants = ".hot" * is_hot + ".planned" * is_planned + ".cooler" * ("right" in values)
     return Finding(
-        code="over-placement",
-        severity="high" if is_hot else "low",
-        time=moves[0].time,
-        round=logged.number,
-        title=f"{target} was given too much" if is_hot else f"{target} was given several at once",
-        text=f"{target}: {'; '.join(signs)}.",
-        better=better,
-        advice=_MOVE_LESS if is_planned else _PLAN,
+        f"over-placement{variants}",
+        "high" if is_hot else "low",
+        moves[0].time,
+        logged.number,
         brokers=(target,),
-        bundles=tuple(move.bundle for move in moves),
-        moves=tuple(move.id for move in moves),
-        evidence=tuple(event for move in moves for event in move.evidence[-1:]),
         numbers={"bundles": len(moves), **numbers},
+        values=values,
+        **of_moves(moves, shown=None),
     )
 
 
 def _signs(
     night: Night, logged: Round, target: str, reported: tuple[_Usage, _Usage]
 ) -> tuple[list[str], dict[str, float], bool]:
-    """Return what shows that a destination was overfilled.
+    """Return what shows that a destination was overfilled: words, numbers, and whether it was hot.
 
-    Args:
-        night: the night.
-        logged: the round.
-        target: the destination.
-        reported: usage before the round, and when its moves had settled.
-
-    Returns:
-        The signs in words, their numbers, and whether it was, or became, hot.
+    `reported` is usage before the round, and when its moves had settled.
     """
     signs: list[str] = []
     numbers: dict[str, float] = {}
     horizon = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
     for later in night.rounds:
-        if logged.end < later.time <= horizon and _sheds(later, target):
+        if logged.end < later.time <= horizon and later.moves_from(target):
             minutes = (later.time - logged.time).total_seconds() / 60
             signs.append(f"{minutes:.0f} min later it was shed itself (round {later.number})")
             numbers["shed_after_min"] = minutes
@@ -133,37 +119,9 @@ def _sampled(night: Night, time: datetime) -> dict[str, float]:
     return {broker: value for broker, value in usage.items() if value >= _SAMPLED_MIN}
 
 
-def _sheds(logged: Round, broker: str) -> bool:
-    return any(move.source == broker for move in logged.moves)
-
-
-def _pairing(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
-    hot = [f for f in findings if f.code == "over-placement" and f.severity != "low"]
-    if not hot:
-        return None
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
+    """Return the proposal of a strategy that plans, for bundles put where it was or became hot."""
+    del night
+    hot = [finding for finding in findings["over-placement"] if finding.severity != "low"]
     moves = sum(len(finding.moves) for finding in hot)
-    setting = "loadBalancerLoadSheddingStrategy"
-    return moves, Change(
-        title="AvgShedder for both roles",
-        why=(
-            "Reports do not change during a round and the placer does not reckon with what a "
-            f"bundle will add: {many(moves, 'bundle')} went to a broker that was, or became, hot."
-        ),
-        effect="Each hot broker is paired with one cold one, and the destination is planned.",
-        evidence=place(places, setting),
-        confidence="a property of the strategy; not simulated on this load",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=over_placement,
-    rank=2,
-    needs=(Need.LEADER_LOGS, Need.USAGE_IN_THE_ROUND),
-    words=Words(
-        "onto a hot broker", "The target was, or by this move became, hotter than the average."
-    ),
-    useless=Useless(33, "put on a broker that was hot or became so", only_high=True),
-    cure=Cure(5, _pairing),
-)
+    return Proposal(moves, {"moves": moves}) if hot else None

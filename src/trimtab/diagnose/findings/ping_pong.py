@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Move, Night
 
 
@@ -20,9 +20,8 @@ def ping_pong(night: Night) -> list[Finding]:
         was restarted has not been played with.
     """
     by_bundle: dict[str, list[Move]] = {}
-    for logged in night.rounds:
-        for move in logged.moves:
-            by_bundle.setdefault(move.bundle, []).append(move)
+    for move in night.moves():
+        by_bundle.setdefault(move.bundle, []).append(move)
     horizon = timedelta(seconds=2 * night.grace_period_s)
     findings = []
     for moves in by_bundle.values():
@@ -50,29 +49,12 @@ def _finding(trip: Sequence[Move]) -> Finding:
     stops = [first.source, *(move.target or "?" for move in trip)]
     minutes = (last.time - first.time).total_seconds() / 60
     return Finding(
-        code="ping-pong",
-        severity="high" if len(trip) > 2 else "medium",
-        time=first.time,
-        round=first.round,
-        title=f"{first.bundle} was moved {len(trip)} times and came back",
-        text=f"In {minutes:.0f} minutes it went {' → '.join(stops)}.",
-        better=f"leave it on {first.source}",
-        advice=(
-            "Where one bundle carries more than the difference between two brokers, no placing "
-            "helps: split it. Otherwise lengthen loadBalancerSheddingGracePeriodMinutes."
-        ),
+        "ping-pong",
+        "high" if len(trip) > 2 else "medium",
+        first.time,
+        first.round,
         brokers=tuple(dict.fromkeys(stops)),
-        bundles=(first.bundle,),
-        moves=tuple(move.id for move in trip),
-        evidence=tuple(event for move in trip for event in move.evidence[-1:]),
         numbers={"moves": len(trip), "minutes": minutes},
+        values={"stops": " → ".join(stops)},
+        **of_moves(trip, shown=None) | {"bundles": (first.bundle,)},
     )
-
-
-ENTRY = FindingEntry(
-    rule=ping_pong,
-    rank=4,
-    needs=(Need.LEADER_LOGS,),
-    words=Words("came back", "The bundle returned to a broker that it had just left."),
-    useless=Useless(15, "part of a round trip"),
-)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from trimtab.diagnose.broker_loads import BrokerLoads, broker_loads, percent, points
-from trimtab.diagnose.cure import Change, Cure, many, place
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.broker_loads import BrokerLoads, broker_loads
+from trimtab.diagnose.cure import Proposal
+from trimtab.diagnose.evidence import WHOLE, of_moves
 from trimtab.diagnose.night import Draw, Finding, Move, Night, Round
-
-_SETTING = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 
 
 def random_placement(night: Night) -> list[Finding]:
@@ -27,31 +25,36 @@ def random_placement(night: Night) -> list[Finding]:
         impl/LeastResourceUsageWithWeight.java selectBroker, 4.0.8
     """
     return [
-        _finding(night, logged, move, move.draw)
+        _finding(night, logged, move, draw)
         for logged in night.rounds
         for move in logged.moves
-        if move.draw is not None and move.draw.is_fallback and (move.draw.count or 2) > 1
+        if (draw := _among_several(move)) is not None
     ]
 
 
+def _among_several(move: Move) -> Draw | None:
+    """Return the draw by lot of a move's destination; None if there was none."""
+    draw = move.draw
+    return draw if draw is not None and draw.is_fallback and (draw.count or 2) > 1 else None
+
+
 def _finding(night: Night, logged: Round, move: Move, draw: Draw) -> Finding:
-    loads = broker_loads(night, logged, move)
-    better, heat, severity = _better(loads, move, draw)
-    lots = f"{draw.count} brokers" if draw.count else "all candidates"
+    scored = _of_scores(draw)
+    compared, severity = _of_usage(broker_loads(night, logged, move), move, draw)
     return Finding(
-        code="random-placement",
-        severity=severity,
-        time=move.time,
-        round=logged.number,
-        title=f"{move.bundle} was placed by lot on {move.target or 'an unknown broker'}",
-        text=f"{_bar(draw)} The destination was drawn at random among {lots}. {heat}".strip(),
-        better=better,
-        advice=_advice(draw),
+        f"random-placement{scored.variants}{compared.variants}",
+        severity,
+        move.time,
+        logged.number,
         brokers=tuple(b for b in (move.source, move.target) if b),
-        bundles=(move.bundle,),
-        moves=(move.id,),
-        evidence=move.evidence,
-        numbers=_numbers(draw, loads, move),
+        numbers={"candidates": draw.count, **scored.numbers, **compared.numbers},
+        values={
+            "target": move.target or "an unknown broker",
+            "lots": f"{draw.count} brokers" if draw.count else "all candidates",
+            **scored.values,
+            **compared.values,
+        },
+        **of_moves([move], lines=WHOLE),
     )
 
 
@@ -67,129 +70,73 @@ def closest(draw: Draw) -> tuple[str, float, float] | None:
     return broker, draw.scores[broker], draw.scores[broker] + draw.margin - draw.average
 
 
-def _bar(draw: Draw) -> str:
+class _Part(NamedTuple):
+    """What one side of the evidence adds to a finding."""
+
+    variants: str = ""
+    numbers: Mapping[str, Any] = {}
+    values: Mapping[str, Any] = {}
+
+
+def _of_scores(draw: Draw) -> _Part:
+    """Return what the placer's scores show: where the bar was, and who was nearest to it."""
     near = closest(draw)
     if near is None or draw.average is None or draw.margin is None:
-        return "Nobody stood far enough below the average of the placer's own scores."
+        return _Part()
     broker, score, missed = near
-    if draw.average < draw.margin:
-        return (
-            f"The average of the placer's own scores was {percent(draw.average)}, so nobody could "
-            f"stand {points(draw.margin)} below it."
-        )
-    bar = percent(draw.average - draw.margin)
-    return (
-        f"Nobody stood {points(draw.margin)} below the average of the placer's own scores, "
-        f"{percent(draw.average)}: the bar was {bar}, and {broker} with {percent(score)} "
-        f"missed it by {missed:.3f} ({points(missed)})."
-    )
+    enough = int((draw.average - score) * 100)
+    bar = ".impossible" if draw.average < draw.margin else ".missed"
+    numbers = {
+        "placer_scores": dict(draw.scores),
+        "placer_average": draw.average,
+        "margin": draw.margin,
+        "bar": draw.average - draw.margin,
+        "closest": broker,
+        "missed_by": missed,
+    }
+    advice = ".too-close" if enough < 1 else ".enough"
+    return _Part(bar + advice, numbers, {"score": score, "enough": enough})
 
 
-def _better(loads: BrokerLoads | None, move: Move, draw: Draw) -> tuple[str, str, str]:
-    """Return which broker would have been right, how hot the drawn one was, how bad that is.
+def _of_usage(loads: BrokerLoads | None, move: Move, draw: Draw) -> tuple[_Part, str]:
+    """Return what usage shows: how hot the drawn broker was, which was right; and how bad that is.
 
     A draw is bad (high) if it fell on a broker hotter than the average, a chance missed
     (medium) if another stood a whole margin below the drawn one, and luck otherwise.
     """
     target = move.target
     if loads is None or target is None or target not in loads.usage:
-        return "not known: the recording has no usage of the brokers", "", "medium"
-    right = loads.coolest(but=move.source)
-    rank, many = loads.rank(target), len(loads.usage)
-    heat = (
-        f"It fell on {target}, number {rank} of {many} from the hottest, at "
-        f"{percent(loads.usage[target])} ({loads.basis})."
-    )
+        return _Part(), "medium"
+    usage, right = loads.usage[target], loads.coolest(but=move.source)
+    numbers = {
+        "target_usage": usage,
+        "target_rank": loads.rank(target),
+        "usage": dict(loads.usage),
+        "usage_basis": loads.basis,
+    }
+    values: dict[str, Any] = {"count": len(loads.usage)}
     if right is None or not loads.is_cooler(right, target):
-        return f"{target} itself: nobody was cooler, the draw was lucky", heat, "low"
-    away = " The filters before the placer had left it out." if _is_left_out(right, draw) else ""
-    better = (
-        f"{right} at {percent(loads.usage[right])}, "
-        f"{points(loads.usage[target] - loads.usage[right])} cooler ({loads.basis}).{away}"
-    )
-    if loads.usage[target] > loads.average():
-        return better, heat, "high"
-    is_far = draw.margin is not None and loads.usage[target] - loads.usage[right] >= draw.margin
-    return better, heat, "medium" if is_far else "low"
+        return _Part(".known.lucky", numbers, values), "low"
+    gap = usage - loads.usage[right]
+    values |= {"right": right, "right_usage": loads.usage[right], "gap": gap}
+    is_left_out = bool(draw.scores) and right not in draw.scores
+    is_far = draw.margin is not None and gap >= draw.margin
+    severity = "high" if usage > loads.average() else "medium" if is_far else "low"
+    return _Part(".known.cooler" + ".left-out" * is_left_out, numbers, values), severity
 
 
-def _is_left_out(broker: str, draw: Draw) -> bool:
-    return bool(draw.scores) and broker not in draw.scores
-
-
-def _advice(draw: Draw) -> str:
-    near = closest(draw)
-    if near is None or draw.average is None:
-        return f"Lower {_SETTING}, or use a placer that does not draw by lot (AvgShedder)."
-    enough = int((draw.average - near[1]) * 100)
-    if enough < 1:
-        return "No margin would have helped: the candidates' scores are too close together."
-    return f"{_SETTING} = {enough} would have let {near[0]} pass."
-
-
-def _numbers(draw: Draw, loads: BrokerLoads | None, move: Move) -> dict[str, Any]:
-    numbers: dict[str, Any] = {"candidates": draw.count}
-    near = closest(draw)
-    if near is not None and draw.average is not None and draw.margin is not None:
-        numbers |= {
-            "placer_scores": dict(draw.scores),
-            "placer_average": draw.average,
-            "margin": draw.margin,
-            "bar": draw.average - draw.margin,
-            "closest": near[0],
-            "missed_by": near[2],
-        }
-    target = move.target
-    if loads is not None and target is not None and target in loads.usage:
-        numbers |= {
-            "target_usage": loads.usage[target],
-            "target_rank": loads.rank(target),
-            "usage": dict(loads.usage),
-            "usage_basis": loads.basis,
-        }
-    return numbers
-
-
-def _margin(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
     """Return the largest margin under which as many draws as possible had a candidate."""
-    draws = [
-        move.draw
-        for logged in night.rounds
-        for move in logged.moves
-        if move.draw is not None and move.draw.is_fallback and (move.draw.count or 2) > 1
-    ]
-    depths = sorted(
-        (draw.average - near[1] for draw in draws if (near := closest(draw)) and draw.average),
-        reverse=True,
-    )
+    del findings
+    draws = [draw for move in night.moves() if (draw := _among_several(move)) is not None]
+    depths = [draw.average - near[1] for draw in draws if (near := closest(draw)) and draw.average]
     whole = [int(depth * 100) for depth in depths if int(depth * 100) >= 1]
     if not whole:
         return None
-    margin, enough = min(whole), len(whole)
-    setting = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
-    return len(draws), Change(
-        title=f"{setting} = {margin}",
-        why=(
-            f"With a margin of {night.margin * 100:g} points nobody was cool enough for "
-            f"{many(len(draws), 'bundle')}, and a lot was drawn."
-        ),
-        effect=f"{enough} of these {len(draws)} draws would have had a candidate.",
-        evidence=place(places, setting),
-        confidence="counted on the placer's own scores of this recording",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=random_placement,
-    rank=1,
-    needs=(Need.LEADER_LOGS, Need.PLACER_SCORES),
-    words=Words(
-        "drawn by lot",
-        "No broker was cold enough to be a candidate, so the target was drawn by lot.",
-    ),
-    useless=Useless(31, "drawn by lot onto a broker hotter than the average", only_high=True),
-    doubtful=6,
-    cure=Cure(1, _margin),
-)
+    values = {
+        "enough": min(whole),
+        "margin_points": night.margin * 100,
+        "draws": len(draws),
+        "spared": len(whole),
+    }
+    return Proposal(len(draws), values)

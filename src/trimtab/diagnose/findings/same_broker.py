@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.new_owners import new_owners
 from trimtab.diagnose.night import Finding, Move, Night
 
@@ -20,39 +20,18 @@ def same_broker(night: Night) -> list[Finding]:
     """
     takers = new_owners(night)
     moves: dict[str, list[Move]] = {}
-    for logged in night.rounds:
-        for move in logged.moves:
-            if move.source in (move.target, takers.get(move.id)):
-                moves.setdefault(move.bundle, []).append(move)
-    return [_finding(bundle, same) for bundle, same in moves.items()]
-
-
-def _finding(bundle: str, moves: list[Move]) -> Finding:
-    first = moves[0]
-    return Finding(
-        code="same-broker",
-        severity="high" if len(moves) > 1 else "medium",
-        time=first.time,
-        round=first.round,
-        title=f"{bundle} was unloaded and taken again by {first.source}",
-        text=f"So it went {len(moves)} time(s). Its clients were interrupted, and nothing changed.",
-        better="another broker, or no unload",
-        advice=(
-            "Upgrade, if the unload names its source: #20822 took it out of the candidates. "
-            "Otherwise a lookup did not heed the destination (#24884)."
-        ),
-        brokers=(first.source,),
-        bundles=(bundle,),
-        moves=tuple(move.id for move in moves),
-        evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
-        numbers={"unloads": len(moves)},
-    )
-
-
-ENTRY = FindingEntry(
-    rule=same_broker,
-    rank=9,
-    needs=(Need.LEADER_LOGS, Need.OTHER_LOGS, Need.TAKERS),
-    words=Words("back at once", "The broker that lost the bundle took it again."),
-    useless=Useless(11, "taken again by the broker that had just lost it"),
-)
+    for move in night.moves():
+        if move.source in (move.target, takers.get(move.id)):
+            moves.setdefault(move.bundle, []).append(move)
+    return [
+        Finding(
+            "same-broker",
+            "high" if len(same) > 1 else "medium",
+            same[0].time,
+            same[0].round,
+            brokers=(same[0].source,),
+            numbers={"unloads": len(same)},
+            **of_moves(same) | {"bundles": (bundle,)},
+        )
+        for bundle, same in moves.items()
+    ]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.broker_loads import percent, points
-from trimtab.diagnose.entry import FindingEntry, Need, Words
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.pulsar.model import Floats
 
@@ -56,24 +55,21 @@ def _finding(
     widest, gap = brokers[at], float(gaps[at])
     if not swapped and gap <= night.margin:
         return None
-    order = ""
+    values: dict[str, Any] = {
+        "widest": widest,
+        "shedder": scores[widest],
+        "placer": placed[widest],
+        "gap": gap,
+    }
     if swapped:
-        a, b = (brokers[i] for i in swapped)
-        hotter = a if scores[a] > scores[b] else b
-        order = f" The shedder holds {hotter} for the hotter of {a} and {b}, the placer the other."
+        pair = [brokers[i] for i in swapped]
+        values |= {"pair": pair, "hotter": pair[not scores[pair[0]] > scores[pair[1]]]}
     shown = [brokers[i] for i in _named(gaps)]
     return Finding(
-        code="score-disagreement",
-        severity="medium" if swapped else "low",
-        time=logged.time,
-        round=logged.number,
-        title="Shedder and placer disagree about who is hot",
-        text=(
-            f"For {widest} the shedder's score is {percent(scores[widest])} and the placer's "
-            f"{percent(placed[widest])}, {points(gap)} apart in the same second.{order}"
-        ),
-        better="one score for both decisions",
-        advice="Use AvgShedder for both roles: one object, one score.",
+        "score-disagreement.swapped" if swapped else "score-disagreement",
+        "medium" if swapped else "low",
+        logged.time,
+        logged.number,
         brokers=tuple(shown),
         bundles=(move.bundle,),
         evidence=move.evidence,
@@ -83,6 +79,7 @@ def _finding(
             },
             "swapped_pairs": count,
         },
+        values=values,
     )
 
 
@@ -114,14 +111,3 @@ def _named(gaps: Floats) -> list[int]:
     if len(gaps) <= _NAMED_MAX:
         return list(range(len(gaps)))
     return sorted(np.argsort(-gaps, kind="stable")[:_FURTHEST].tolist())
-
-
-ENTRY = FindingEntry(
-    rule=score_disagreement,
-    rank=6,
-    needs=(Need.LEADER_LOGS, Need.SETTINGS, Need.ROUNDS_DECIDED_AGAIN),
-    words=Words(
-        "shedder and placer disagree",
-        "The one who takes a bundle away and the one who places it score brokers differently.",
-    ),
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night, Round
 
 #: What the manager says of a bundle that it does not unload after all.
@@ -33,38 +33,20 @@ def skipped_bundles(night: Night) -> list[Finding]:
 
 
 def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:
-    moved = sum(move.source == broker for move in logged.moves)
+    moved = len(logged.moves_from(broker))
     why = "; ".join(
         f"{count} {words}"
         for kind, words in _SKIPPED.items()
         if (count := sum(event.kind == kind for event in lines))
     )
     return Finding(
-        code="skipped-bundles",
-        severity="low" if moved else "medium",
-        time=lines[0].time,
-        round=logged.number,
-        title=f"{len(lines)} bundle(s) of {broker} were chosen and not moved",
-        text=(
-            f"Of the bundles chosen, {why}; {moved} were moved. Their traffic counted as moved, so "
-            "none was taken in their place."
-        ),
-        better="another bundle of the same broker",
-        advice=(
-            "Look at isolation policies and anti-affinity groups of the namespace, and at "
-            "loadBalancerDistributeBundlesEvenlyEnabled, which may leave the owner as the only "
-            "candidate."
-        ),
+        "skipped-bundles",
+        "low" if moved else "medium",
+        lines[0].time,
+        logged.number,
         brokers=(broker,),
         bundles=tuple(dict.fromkeys(event.bundle for event in lines if event.bundle)),
-        evidence=tuple(lines[:5]),
+        evidence=tuple(lines[:SHOWN]),
         numbers={"skipped": len(lines), "moved": moved},
+        values={"why": why},
     )
-
-
-ENTRY = FindingEntry(
-    rule=skipped_bundles,
-    rank=29,
-    needs=(Need.LEADER_LOGS,),
-    words=None,
-)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.night import Event, Finding, Move, Night, Round
 from trimtab.diagnose.other_events import grouped, other_events
 
@@ -40,38 +39,21 @@ def _end(night: Night, move: Move, given_up: Mapping[str, Sequence[Event]]) -> E
     """Return the line in which the source says that it has given a bundle up."""
     until = move.time + timedelta(seconds=_UNLOADING_S)
     for event in given_up.get(move.bundle, ()):
-        is_mine = night.names.get(event.log_broker, event.log_broker) == move.source
+        is_mine = night.broker(event.log_broker) == move.source
         if is_mine and move.time <= event.time <= until:
             return event
     return None
 
 
 def _finding(night: Night, logged: Round, last: Event) -> Finding:
-    took_s, moves = (last.time - logged.time).total_seconds(), len(logged.moves)
+    took_s = (last.time - logged.time).total_seconds()
     return Finding(
-        code="slow-round",
-        severity="high" if took_s > night.interval_s else "low",
-        time=logged.time,
-        round=logged.number,
-        title=f"Round {logged.number} took {took_s:.0f} s",
-        text=(
-            f"It moved {moves} bundle(s), one after the other; meanwhile the leader neither "
-            "measured itself nor reported."
-        ),
-        better="fewer bundles a round",
-        advice=(
-            "Look at how long brokers take to unload a bundle; fewer topics a bundle, or under "
-            "UniformLoadShedder a lower maxUnloadBundleNumPerShedding, shorten a round."
-        ),
+        "slow-round",
+        "high" if took_s > night.interval_s else "low",
+        logged.time,
+        logged.number,
         bundles=tuple(move.bundle for move in logged.moves),
         evidence=(logged.events[0], last),
-        numbers={"took_s": took_s, "unloads": moves},
+        numbers={"took_s": took_s, "unloads": len(logged.moves)},
+        values={"number": logged.number},
     )
-
-
-ENTRY = FindingEntry(
-    rule=slow_round,
-    rank=32,
-    needs=(Need.LEADER_LOGS, Need.OTHER_LOGS),
-    words=None,
-)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.diagnose.broker_loads import percent
-from trimtab.diagnose.cure import Change, Cure, many, place
-from trimtab.diagnose.entry import FindingEntry, Need, Words
+from trimtab.diagnose.cure import Proposal
+from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.other_events import events_in_rounds, grouped
 
 
 def sole_bundle(night: Night) -> list[Finding]:
@@ -19,14 +19,9 @@ def sole_bundle(night: Night) -> list[Finding]:
     Source:
         impl/ThresholdShedder.java, impl/OverloadShedder.java findBundlesForUnloading, 4.0.8
     """
-    warned: dict[tuple[str, str], list[tuple[int, Event]]] = {}
-    for logged in night.rounds:
-        for event in logged.events:
-            if event.kind == "sole-bundle" and event.broker and event.bundle:
-                warned.setdefault((event.broker, event.bundle), []).append((logged.number, event))
-    return [
-        _finding(night, broker, bundle, warnings) for (broker, bundle), warnings in warned.items()
-    ]
+    lines = [(n, e) for n, e in events_in_rounds(night, "sole-bundle") if e.broker and e.bundle]
+    warned = grouped(lines, lambda line: (line[1].broker or "", line[1].bundle or ""))
+    return [_finding(night, *key, warnings) for key, warnings in warned.items()]
 
 
 def _finding(night: Night, broker: str, bundle: str, warnings: list[tuple[int, Event]]) -> Finding:
@@ -39,54 +34,25 @@ def _finding(night: Night, broker: str, bundle: str, warnings: list[tuple[int, E
     ]
     scored = attempts[0].numbers.get("usage_percent") if attempts else None
     usage = None if scored is None else scored / 100
-    stands = (
-        f" Its score was {percent(usage)} when the first warning came." if usage is not None else ""
-    )
     return Finding(
-        code="sole-bundle",
-        severity="high" if len(warnings) > 2 else "medium",
-        time=first.time,
-        round=number,
-        title=f"{broker} is hot with one bundle, which nothing moves",
-        text=f"The shedder warned of {bundle} in {len(warnings)} round(s) and did nothing.{stands}",
-        better="split the bundle, so that half of it can move",
-        advice=(
-            f"pulsar-admin namespaces split-bundle --bundle {bundle.rpartition('/')[2]} "
-            f"{bundle.rpartition('/')[0]}; more bundles per namespace from the start "
-            "(defaultNumberOfNamespaceBundles)."
-        ),
+        "sole-bundle" if usage is None else "sole-bundle.scored",
+        "high" if len(warnings) > 2 else "medium",
+        first.time,
+        number,
         brokers=(broker,),
         bundles=(bundle,),
-        evidence=tuple(event for _, event in warnings[:5]),
+        evidence=tuple(event for _, event in warnings[:SHOWN]),
         numbers={"warnings": len(warnings), "score": usage},
     )
 
 
-def _split(
-    night: Night, findings: Sequence[Finding], places: Mapping[str, str]
-) -> tuple[int, Change] | None:
-    stuck = [f for f in findings if f.code == "sole-bundle"]
+def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
+    """Return the proposal to split what nothing moves."""
+    del night
+    stuck = findings["sole-bundle"]
     if not stuck:
         return None
-    setting = "defaultNumberOfNamespaceBundles"
-    bundles = [finding.bundles[0] for finding in stuck]
-    more = f" and {len(bundles) - 1} more" if len(bundles) > 1 else ""
-    return sum(finding.numbers["warnings"] for finding in stuck), Change(
-        title=f"Split {bundles[0]}{more}",
-        why=f"{many(len(stuck), 'broker')} stayed hot with a single bundle.",
-        effect="The shedder could move half of it.",
-        evidence=place(places, setting),
-        confidence="the shedder says so itself in the log",
-    )
-
-
-ENTRY = FindingEntry(
-    rule=sole_bundle,
-    rank=7,
-    needs=(Need.LEADER_LOGS,),
-    words=Words(
-        "one bundle, nothing to shed",
-        "A broker over the bar owned a single bundle, and the last one is never taken.",
-    ),
-    cure=Cure(4, _split),
-)
+    first, *others = (finding.bundles[0] for finding in stuck)
+    more = f" and {len(others)} more" if others else ""
+    warnings = sum(finding.numbers["warnings"] for finding in stuck)
+    return Proposal(warnings, {"first": first, "more": more, "brokers": len(stuck)})

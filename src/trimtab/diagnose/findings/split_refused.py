@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import of_lines
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import grouped, other_events, round_at
+from trimtab.diagnose.other_events import grouped, other_events
 
 _MANY = 3
-_MOST = "loadBalancerNamespaceMaximumBundles"
 
 
 def split_refused(night: Night) -> list[Finding]:
@@ -23,48 +22,23 @@ def split_refused(night: Night) -> list[Finding]:
         event for event in other_events(night, "split-refused", "split-failed") if event.bundle
     ]
     by_bundle = grouped(lines, lambda event: event.bundle or "")
-    return [_finding(night, bundle, same) for bundle, same in by_bundle.items()]
-
-
-def _finding(night: Night, bundle: str, lines: list[Event]) -> Finding:
-    first = lines[0]
-    why, advice = _why(first)
-    return Finding(
-        code="split-refused",
-        severity="medium" if len(lines) >= _MANY else "low",
-        time=first.time,
-        round=round_at(night, first),
-        title=f"{bundle} is over a limit and is not split",
-        text=f"{why} The log says so {len(lines)} time(s).",
-        better="a bundle below the limits, which a broker can carry and the shedder can move",
-        advice=advice,
-        bundles=(bundle,),
-        evidence=tuple(lines[:5]),
-        numbers={"refusals": len(lines), "namespace_bundles": first.count},
-    )
-
-
-def _why(event: Event) -> tuple[str, str]:
-    if event.kind == "split-failed":
-        return "The split failed.", "Look at the stack trace behind the line."
-    if "too many bundles" in event.text:
-        many = f" {event.count}" if event.count is not None else ""
-        return f"Its namespace has as many bundles as it may:{many}.", f"Raise {_MOST}."
-    if "less than 2" in event.text:
-        return (
-            "It has one topic, and a topic cannot be split.",
-            "Partition the topic, so that its load can be on several brokers.",
+    return [
+        Finding(
+            f"split-refused{_why(same[0])}",
+            "medium" if len(same) >= _MANY else "low",
+            bundles=(bundle,),
+            numbers={"refusals": len(same), "namespace_bundles": same[0].count},
+            values={"many": "" if same[0].count is None else f" {same[0].count}"},
+            **of_lines(night, same),
         )
-    return (
-        "No boundary was found at which to split it.",
-        "Choose another supportedNamespaceBundleSplitAlgorithms.",
-    )
+        for bundle, same in by_bundle.items()
+    ]
 
 
-ENTRY = FindingEntry(
-    rule=split_refused,
-    rank=36,
-    needs=(Need.LEADER_LOGS,),
-    words=None,
-    is_fault=True,
-)
+def _why(event: Event) -> str:
+    """Return the variant of the wording that says why, by a bundle's first line."""
+    if event.kind == "split-failed":
+        return ".failed"
+    if "too many bundles" in event.text:
+        return ".crowded"
+    return ".one-topic" if "less than 2" in event.text else ""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import densest, of_lines
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import grouped, other_events, round_at
+from trimtab.diagnose.other_events import grouped, other_events
 from trimtab.pulsar.bundles import namespace
 
 #: So many splits of one namespace within the window are a storm.
@@ -28,47 +28,19 @@ def split_storm(night: Night) -> list[Finding]:
     splits = [event for event in other_events(night, "split") if event.bundle]
     findings = []
     for name, lines in grouped(splits, lambda event: namespace(event.bundle or "")).items():
-        storm = _densest(lines)
+        storm = lines[densest([event.time for event in lines], _WINDOW)]
         if len(storm) >= _SPLITS:
             findings.append(_finding(night, name, storm))
     return findings
 
 
-def _densest(lines: Sequence[Event]) -> Sequence[Event]:
-    """Return the most lines that fall into one window, the first such."""
-    best: Sequence[Event] = ()
-    start = 0
-    for end, event in enumerate(lines):
-        while event.time - lines[start].time > _WINDOW:
-            start += 1
-        if end + 1 - start > len(best):
-            best = lines[start : end + 1]
-    return best
-
-
 def _finding(night: Night, name: str, storm: Sequence[Event]) -> Finding:
     minutes = (storm[-1].time - storm[0].time).total_seconds() / 60
     return Finding(
-        code="split-storm",
-        severity="medium",
-        time=storm[0].time,
-        round=round_at(night, storm[0]),
-        title=f"{name} was split {len(storm)} times within the hour",
-        text=f"Between the first of these splits and the last were {minutes:.0f} min.",
-        better="enough bundles from the start",
-        advice=(
-            "Give the namespace more bundles (defaultNumberOfNamespaceBundles), or raise the "
-            "limits loadBalancerNamespaceBundleMax… that the bundles keep passing."
-        ),
+        "split-storm",
+        "medium",
         bundles=tuple(dict.fromkeys(event.bundle for event in storm if event.bundle)),
-        evidence=tuple(storm[:5]),
         numbers={"splits": len(storm), "minutes": minutes},
+        values={"name": name},
+        **of_lines(night, storm),
     )
-
-
-ENTRY = FindingEntry(
-    rule=split_storm,
-    rank=37,
-    needs=(Need.LEADER_LOGS,),
-    words=None,
-)

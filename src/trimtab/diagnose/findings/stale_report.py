@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Event, Finding, Night, Round
 
 #: Two printed traffics that are the same number.
@@ -53,40 +53,21 @@ def _is_again(before: Round, after: Round, lines: tuple[Event, Event]) -> bool:
 
 def _finding(before: Round, after: Round, lines: tuple[Event, Event]) -> Finding:
     broker = lines[0].broker or ""
-    moves = [move for move in before.moves if move.source == broker]
-    again = [move for move in after.moves if move.source == broker]
-    carried = _carried(lines[1]) or 0.0
-    seconds = (after.time - before.end).total_seconds()
+    again = after.moves_from(broker)
     return Finding(
-        code="stale-report",
-        severity="high" if len(again) > 1 else "medium",
-        time=after.time,
-        round=after.number,
-        title=f"{broker} was shed twice on the same report",
-        text=(
-            f"Round {before.number} took {len(moves)} bundle(s) from it, and {seconds:.0f} s later "
-            f"round {after.number} still saw the same {carried:.2f} MB/s, to the last digit."
-        ),
-        better="wait for a report that was written after the unload",
-        advice=(
-            "A loadBalancerSheddingIntervalMinutes of 2 lets the statistics of a minute arrive "
-            "in between."
-        ),
+        "stale-report",
+        "high" if len(again) > 1 else "medium",
+        after.time,
+        after.number,
         brokers=(broker,),
-        bundles=tuple(move.bundle for move in again),
-        moves=tuple(move.id for move in again),
-        evidence=lines,
-        numbers={"carried_mbyte_s": carried, "seconds": seconds},
+        numbers={
+            "carried_mbyte_s": _carried(lines[1]) or 0.0,
+            "seconds": (after.time - before.end).total_seconds(),
+        },
+        values={
+            "first": before.number,
+            "second": after.number,
+            "moved": len(before.moves_from(broker)),
+        },
+        **of_moves(again) | {"evidence": lines},
     )
-
-
-ENTRY = FindingEntry(
-    rule=stale_report,
-    rank=26,
-    needs=(Need.LEADER_LOGS,),
-    words=Words(
-        "on a stale report",
-        "The decision rests on a report from before the last unload of the same broker.",
-    ),
-    useless=Useless(23, "decided on a report from before the last unload"),
-)

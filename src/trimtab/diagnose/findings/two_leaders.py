@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Event, Finding, Night, Round
 from trimtab.diagnose.other_events import other_events
 
@@ -38,31 +38,13 @@ def _had_led(elections: Sequence[Event], logged: Round) -> bool:
 
 
 def _finding(night: Night, logged: Round, election: Event) -> Finding:
-    mine = night.names.get(logged.log_broker, logged.log_broker)
-    other = night.names.get(election.log_broker, election.log_broker)
-    minutes = (logged.time - election.time).total_seconds() / 60
+    mine, other = night.broker(logged.log_broker), night.broker(election.log_broker)
     return Finding(
-        code="two-leaders",
-        severity="high",
-        time=logged.time,
-        round=logged.number,
-        title=f"{mine} shed although {other} led",
-        text=f"{other} had been elected {minutes:.1f} min before this round of {mine}.",
-        better="no round: the leader alone sheds",
-        advice=f"Restart {mine}; upgrade if it comes back.",
+        "two-leaders",
+        "high",
+        logged.time,
+        logged.number,
         brokers=(mine, other),
-        bundles=tuple(move.bundle for move in logged.moves),
-        moves=tuple(move.id for move in logged.moves),
-        evidence=(election, *logged.events[:4]),
-        numbers={"minutes": minutes},
+        numbers={"minutes": (logged.time - election.time).total_seconds() / 60},
+        **of_moves(logged.moves) | {"evidence": (election, *logged.events[:4])},
     )
-
-
-ENTRY = FindingEntry(
-    rule=two_leaders,
-    rank=34,
-    needs=(Need.LEADER_LOGS, Need.ELECTIONS),
-    words=None,
-    doubtful=1,
-    is_fault=True,
-)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_lines
 from trimtab.diagnose.failed_orders import FAILURES, failed_orders
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import grouped, other_events, round_at
+from trimtab.diagnose.other_events import grouped, other_events
 
 
 def unload_failed(night: Night) -> list[Finding]:
@@ -31,36 +31,13 @@ def _range(event: Event) -> str:
 
 
 def _finding(night: Night, lines: list[Event], orders: Mapping[str, Sequence[Event]]) -> Finding:
-    first = lines[0]
-    bundle = max((event.bundle or "" for event in lines), key=len)
     late = sum(event.kind == "bundle-unload-timed-out" for event in lines)
-    moves = [order for order, failures in orders.items() if failures[0] in lines]
-    timed_out = f", {late} of them by running out of time" if late else ""
     return Finding(
-        code="unload-failed",
-        severity="high" if len(lines) > 2 else "medium",
-        time=first.time,
-        round=round_at(night, first),
-        title=f"Unloading {bundle} failed",
-        text=f"It failed {len(lines)} time(s){timed_out}, by the logs of the brokers.",
-        better="an unload that ends within namespaceBundleUnloadingTimeoutMs",
-        advice=(
-            "Look at the stack trace behind the line; where it is the time, raise "
-            "namespaceBundleUnloadingTimeoutMs or split the bundle, so that fewer topics close."
-        ),
+        "unload-failed.late" if late else "unload-failed",
+        "high" if len(lines) > 2 else "medium",
         brokers=tuple(dict.fromkeys(event.broker for event in lines if event.broker)),
-        bundles=(bundle,),
-        moves=tuple(moves),
-        evidence=tuple(lines[:5]),
+        bundles=(max((event.bundle or "" for event in lines), key=len),),
+        moves=tuple(order for order, failures in orders.items() if failures[0] in lines),
         numbers={"failures": len(lines), "timed_out": late},
+        **of_lines(night, lines),
     )
-
-
-ENTRY = FindingEntry(
-    rule=unload_failed,
-    rank=30,
-    needs=(Need.LEADER_LOGS, Need.OTHER_LOGS),
-    words=Words("unload failed", "Unloading the bundle failed or ran out of time."),
-    useless=Useless(12, "of a bundle whose unload failed"),
-    is_fault=True,
-)

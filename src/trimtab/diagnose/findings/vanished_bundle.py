@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need, Useless, Words
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.night import Finding, Move, Night
 
@@ -27,13 +27,21 @@ def vanished_bundle(night: Night) -> list[Finding]:
         NamespaceService.java, 4.0.8: ownership is acquired at lookup
     """
     failed = failed_orders(night)
-    findings = []
-    for logged in night.rounds:
-        for move in logged.moves:
-            carried = _carried(night, move)
-            if move.id not in failed and carried >= _IDLE and _is_gone(night, move):
-                findings.append(_finding(move, carried))
-    return findings
+    return [
+        Finding(
+            "vanished-bundle",
+            "high",
+            move.time,
+            move.round,
+            brokers=(move.source,),
+            numbers={"throughput": carried},
+            **of_moves([move]),
+        )
+        for move in night.moves()
+        if (carried := _carried(night, move)) >= _IDLE
+        and move.id not in failed
+        and _is_gone(night, move)
+    ]
 
 
 def _carried(night: Night, move: Move) -> float:
@@ -55,34 +63,3 @@ def _is_gone(night: Night, move: Move) -> bool:
         and all(time <= move.time for time in times)
         and all(time <= late for time in reported)
     )
-
-
-def _finding(move: Move, carried: float) -> Finding:
-    return Finding(
-        code="vanished-bundle",
-        severity="high",
-        time=move.time,
-        round=move.round,
-        title=f"{move.bundle} had traffic, and nobody took it after the unload",
-        text=(
-            f"It carried {carried / 1e6:.3f} MB/s in the last report before; afterwards no broker "
-            "owned or reported it."
-        ),
-        better="the same clients on the new broker",
-        advice="Look at the clients of its topics: do they look up again, and what do they get?",
-        brokers=(move.source,),
-        bundles=(move.bundle,),
-        moves=(move.id,),
-        evidence=move.evidence[-1:],
-        numbers={"throughput": carried},
-    )
-
-
-ENTRY = FindingEntry(
-    rule=vanished_bundle,
-    rank=21,
-    needs=(Need.LEADER_LOGS, Need.OWNERS, Need.BUNDLE_REPORTS),
-    words=Words("nobody took it", "The bundle had traffic and no owner any more."),
-    useless=Useless(13, "of a bundle with traffic that nobody took afterwards"),
-    is_fault=True,
-)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Another broker must have so much more of both, messages and bytes.
@@ -64,32 +64,14 @@ def _carried(night: Night, logged: Round) -> dict[str, tuple[list[float], list[f
 def _finding(
     logged: Round, source: str, busier: str, carried: dict[str, tuple[float, float]]
 ) -> Finding:
-    moves = [move for move in logged.moves if move.source == source]
     (rate, throughput), (most_rate, most_throughput) = carried[source], carried[busier]
     return Finding(
-        code="wrong-extreme",
-        severity="medium",
-        time=logged.time,
-        round=logged.number,
-        title=f"{source} was relieved, and {busier} was busier",
-        text=(
-            f"{source} had {rate:.0f} messages/s and {throughput / 1e6:.2f} MB/s; {busier} had "
-            f"{most_rate:.0f} and {most_throughput / 1e6:.2f}."
-        ),
-        better=f"take from {busier}",
-        advice="Upgrade: later releases look for each extreme by itself (#21016).",
+        "wrong-extreme",
+        "medium",
+        logged.time,
+        logged.number,
         brokers=(source, busier),
-        bundles=tuple(move.bundle for move in moves),
-        moves=tuple(move.id for move in moves),
-        evidence=tuple(event for move in moves[:5] for event in move.evidence[-1:]),
         numbers={"rate": rate, "throughput": throughput, "other_rate": most_rate},
+        values={"other_throughput": most_throughput},
+        **of_moves(logged.moves_from(source)),
     )
-
-
-ENTRY = FindingEntry(
-    rule=wrong_extreme,
-    rank=23,
-    needs=(Need.LEADER_LOGS, Need.BROKER_REPORTS),
-    words=None,
-    doubtful=3,
-)

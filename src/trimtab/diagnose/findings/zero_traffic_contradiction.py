@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 import numpy as np
 
-from trimtab.diagnose.broker_loads import percent
-from trimtab.diagnose.entry import FindingEntry, Need
-from trimtab.diagnose.night import Event, Finding, Night
+from trimtab.diagnose.evidence import SHOWN
+from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.other_events import events_in_rounds, grouped
 
 #: Reports in a row, and the span that they must cover: windows of statistics are 60 s.
@@ -20,14 +18,6 @@ _HELD_S = 600.0
 _BYTES, _MESSAGES = 1_000.0, 1.0
 #: Usage that traffic of nothing cannot explain.
 _HOT = 0.5
-
-
-class _Onset(NamedTuple):
-    """Whose usage it is, and from when and which round on."""
-
-    broker: str
-    time: datetime
-    round: int
 
 
 def zero_traffic_contradiction(night: Night) -> list[Finding]:
@@ -42,25 +32,37 @@ def zero_traffic_contradiction(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8: "overloaded despite having
         no bundles"
     """
-    warned = [(n, e) for n, e in events_in_rounds(night, "overloaded-without-bundles") if e.broker]
-    numbers = {id(event): n for n, event in warned}
-    findings = []
-    for broker, lines in grouped((e for _, e in warned), lambda e: e.broker or "").items():
-        onset = _Onset(broker, lines[0].time, numbers[id(lines[0])])
-        text = f"The shedder warned of it {len(lines)} time(s): overloaded, and no bundles."
-        findings.append(_finding(onset, text, lines, {}))
-    brokers = {finding.brokers[0] for finding in findings}
+    lines_in_rounds = events_in_rounds(night, "overloaded-without-bundles")
+    warnings = [(number, event) for number, event in lines_in_rounds if event.broker]
+    warned = grouped(warnings, lambda each: each[1].broker or "")
+    findings = [
+        Finding(
+            "zero-traffic-contradiction.warned",
+            "medium",
+            lines[0][1].time,
+            lines[0][0],
+            brokers=(broker,),
+            evidence=tuple(event for _, event in lines[:SHOWN]),
+            numbers={"warnings": len(lines)},
+        )
+        for broker, lines in warned.items()
+    ]
     for broker, reports in night.reports.items():
-        if broker in brokers:
+        if broker in warned:
             continue
         used = reports.shares()[:, [0, 3, 4]].max(axis=1)
         is_odd = (used >= _HOT) & (reports.throughput < _BYTES) & (reports.rate < _MESSAGES)
         at = _run(is_odd.tolist(), reports.times, night.end)
         if at is not None:
-            usage = float(np.asarray(used)[at])
-            text = f"It reported {percent(usage)} and no traffic, and went on so."
             findings.append(
-                _finding(_Onset(broker, reports.times[at], 0), text, [], {"usage": usage})
+                Finding(
+                    "zero-traffic-contradiction.reported",
+                    "medium",
+                    reports.times[at],
+                    0,
+                    brokers=(broker,),
+                    numbers={"warnings": 0, "usage": float(np.asarray(used)[at])},
+                )
             )
     return findings
 
@@ -80,31 +82,3 @@ def _run(is_odd: list[bool], times: tuple[datetime, ...], end: datetime | None) 
         if (is_often and span_s >= _SPAN_S) or held_s >= _HELD_S:
             return start
     return None
-
-
-def _finding(onset: _Onset, text: str, lines: list[Event], numbers: dict[str, float]) -> Finding:
-    return Finding(
-        code="zero-traffic-contradiction",
-        severity="medium",
-        time=onset.time,
-        round=onset.round,
-        title=f"{onset.broker} is hot without traffic",
-        text=text,
-        better="a host that belongs to the broker alone",
-        advice=(
-            "Look for another program on that host, and at loadBalancer…ResourceWeight: a "
-            "resource that others use should not count."
-        ),
-        brokers=(onset.broker,),
-        evidence=tuple(lines[:5]),
-        numbers={"warnings": len(lines), **numbers},
-    )
-
-
-ENTRY = FindingEntry(
-    rule=zero_traffic_contradiction,
-    rank=39,
-    needs=(Need.BROKER_REPORTS,),
-    words=None,
-    is_fault=True,
-)

@@ -22,16 +22,10 @@ def recompute(
     tenures: Sequence[Tenure],
     spans: Sequence[Span],
 ) -> dict[str, pa.Table]:
-    """Return every tenure decided again, one task a tenure.
+    """Return each table of DIAGNOSED, in order of tenure and time; one task a tenure.
 
-    Args:
-        spark: of `trimtab.spark.session.started`.
-        folder_and_cluster: of the ingested tables; every executor must be able to read them.
-        tenures: what to replay.
-        spans: when ZooKeeper's logs tell of every write.
-
-    Returns:
-        Each table of DIAGNOSED, in order of tenure and time.
+    Every executor must be able to read the ingested tables; `spans` are when ZooKeeper's logs
+    tell of every write.
     """
     if not tenures:
         return in_order([])

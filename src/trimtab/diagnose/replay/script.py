@@ -19,10 +19,7 @@ from trimtab.files.partitions import cluster_folder
 def script(folder_and_cluster: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Script:
     """Return what `replay` needs of one tenure.
 
-    Args:
-        folder_and_cluster: of the ingested tables.
-        tenure: which.
-        spans: when ZooKeeper's logs tell of every write.
+    `spans` are when ZooKeeper's logs tell of every write.
     """
     reports = stored_reports(folder_and_cluster, tenure.end, spans)
     ownership = _rows(folder_and_cluster, "ownership", ds.field("time") <= tenure.end)

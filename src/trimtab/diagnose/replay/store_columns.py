@@ -140,14 +140,7 @@ def stored_reports(
 def stored_averages(
     folder_and_cluster: tuple[Path, str], end: datetime, spans: Sequence[Span], *, reads_long: bool
 ) -> StoredAverages:
-    """Return the averages that were written until a time.
-
-    Args:
-        folder_and_cluster: of the ingested tables.
-        end: the time.
-        spans: when ZooKeeper's logs tell of every write.
-        reads_long: somebody looks at the long-term ones; if not, they are NaN.
-    """
+    """Return the averages that were written until a time; long-term ones nobody reads are NaN."""
     terms = ("short", "long") if reads_long else ("short",)
     metrics = {term: [f"{term}_{metric}" for metric in METRICS] for term in terms}
     counts = [f"{term}_samples" for term in terms]

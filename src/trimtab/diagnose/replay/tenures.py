@@ -31,14 +31,7 @@ def tenures(
     names: Mapping[str, str],
     ahead: Mapping[str, timedelta],
 ) -> list[Tenure]:
-    """Return the tenures to be replayed, each with what its replay needs.
-
-    Args:
-        terms: the tenures, as the logs show them.
-        ran: release, strategies and settings.
-        names: log folder → broker id.
-        ahead: log folder → what is taken off the times of its lines.
-    """
+    """Return the tenures to be replayed, each with what its replay needs; names as in `Basis`."""
     return [
         Tenure(
             leading=Leading(

@@ -68,7 +68,7 @@ def blame(path: Path, options: BlameOptions) -> tuple[Journey, str]:
         with (
             open_recording(path) as opened,
             tempfile.TemporaryDirectory(prefix="trimtab-blame-") as folder_name,
-            opened_spark("trimtab", cores=options.cores, master=options.master) as spark,
+            opened_spark(cores=options.cores, master=options.master) as spark,
         ):
             explained = explain(spark, opened, Path(folder_name) / "explained")
             findings = explained.document

@@ -16,12 +16,7 @@ _WIDTH = 96
 
 
 def lines(story: Journey, where: str) -> Iterator[str]:
-    """Return a story as lines for a terminal.
-
-    Args:
-        story: what happened to a bundle or a broker.
-        where: name and time of the night, for the heading.
-    """
+    """Return a story as lines for a terminal."""
     yield f"{story.kind} {story.name}"
     if where:
         yield where

@@ -32,11 +32,6 @@ def full_name(name: str, names: Sequence[str], kind: Kind) -> str:
     follows its host (`broker-1` for `broker-1.pulsar.svc:8080`); then the beginning of a
     name, or of a hash range, that only one has.
 
-    Args:
-        name: what the user gave.
-        names: every name of the night.
-        kind: what is looked for.
-
     Raises:
         BlameError: nothing fits, or more than one does; the message names the nearest.
     """

@@ -10,7 +10,6 @@ from typing import Any
 from trimtab.explanation.lint import (
     brokers,
     classes,
-    defects,
     never_sheds,
     placement,
     readers,
@@ -24,32 +23,35 @@ from trimtab.explanation.lint import (
 )
 from trimtab.explanation.lint.conf import Conf, Written
 from trimtab.explanation.lint.rule import Finding, Rule, Severity, applied, chosen, holds_in
+from trimtab.explanation.lint.traps import TABLES, rules_of
 from trimtab.explanation.lint.upgrade import Upgrade
 
-#: Rules that look at what one broker goes by, in the order of the page.
-CONF_RULES: tuple[Rule[Conf], ...] = (
-    *spelling.RULES,
-    *values.RULES,
-    *classes.RULES,
-    *never_sheds.RULES,
-    *thresholds.RULES,
-    *placement.RULES,
-    *usage.RULES,
-    *timing.RULES,
-    *splitting.RULES,
-    *readers.RULES,
-    *defects.RULES,
-    *brokers.CONF_RULES,
+_FINDERS = {
+    **spelling.FINDERS,
+    **values.FINDERS,
+    **classes.FINDERS,
+    **never_sheds.FINDERS,
+    **thresholds.FINDERS,
+    **placement.FINDERS,
+    **usage.FINDERS,
+    **timing.FINDERS,
+    **splitting.FINDERS,
+    **readers.FINDERS,
+    **brokers.FINDERS,
+    **upgrade.FINDERS,
+}
+
+#: Every rule by its code, in the order of the page.
+RULES: Mapping[str, Rule[Any]] = {
+    rule.code: rule for subject in TABLES for rule in rules_of(subject, _FINDERS)
+}
+#: Rules that look at a change of release, at the brokers of a cluster beside each other, and
+#: at what one broker goes by.
+UPGRADE_RULES: tuple[Rule[Upgrade], ...] = tuple(map(RULES.__getitem__, TABLES["upgrade"]))
+CLUSTER_RULES: tuple[Rule[Sequence[Conf]], ...] = (RULES["settings-differ"],)
+CONF_RULES: tuple[Rule[Conf], ...] = tuple(
+    rule for rule in RULES.values() if rule not in (*UPGRADE_RULES, *CLUSTER_RULES)
 )
-#: Rules that look at the brokers of a cluster beside each other.
-CLUSTER_RULES = brokers.CLUSTER_RULES
-#: Rules that look at a change of release.
-UPGRADE_RULES = upgrade.RULES
-
-_ALL: tuple[Rule[Any], ...] = (*CONF_RULES, *CLUSTER_RULES, *UPGRADE_RULES)
-
-#: Every rule by its code.
-RULES: Mapping[str, Rule[Any]] = {rule.code: rule for rule in _ALL}
 
 __all__ = [
     "CLUSTER_RULES",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from trimtab.explanation.lint.conf import MANAGER_KEY, PLACER_KEY, SHEDDER_KEY, Conf, Written, shown
-from trimtab.explanation.lint.rule import Match, Rule, Severity
+from trimtab.explanation.lint.rule import Finder, Match
 from trimtab.pulsar.keys import KEYS
 
 #: May differ from machine to machine, for good reason.
@@ -63,38 +63,10 @@ _MANAGERS_DIFFER = (
     "A broker that reports another load manager than the leader's is no candidate for anything."
 )
 
-CONF_RULES: tuple[Rule[Conf], ...] = (
-    Rule(
-        "overruled",
-        Severity.NOTE,
-        "a key that the broker goes by in another way than its file says",
-        "Dynamic settings are kept in the metadata store and overrule the file, on every broker "
-        "and after every restart; changing the file changes nothing.",
-        ("#725",),
-        "the value in one place: pulsar-admin brokers delete-dynamic-config, or no line here",
-        _overruled,
-    ),
-    Rule(
-        "needs-restart",
-        Severity.WARNING,
-        "a strategy that was changed and has not started yet, or was changed behind the file",
-        "Strategies are made when a broker starts.  The key of the shedder is called dynamic, and "
-        "can be changed on a running cluster, but the old class goes on until a restart.",
-        ("ModularLoadManagerImpl", "#26609"),
-        "the class in the file, and a restart of all brokers",
-        _needs_restart,
-    ),
-)
 
-CLUSTER_RULES: tuple[Rule[Sequence[Conf]], ...] = (
-    Rule(
-        "settings-differ",
-        Severity.WARNING,
-        "brokers of one cluster that go by different settings of the load balancer",
-        "The leader decides by its own settings, and any broker may be leader next: the cluster "
-        "balances differently after each election.",
-        ("#20058", "#13119"),
-        "the same settings on every broker",
-        _settings_differ,
-    ),
-)
+#: Code → what looks for it.
+FINDERS: Mapping[str, Finder] = {
+    "overruled": _overruled,
+    "needs-restart": _needs_restart,
+    "settings-differ": _settings_differ,
+}

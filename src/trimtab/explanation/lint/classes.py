@@ -12,12 +12,11 @@ from trimtab.explanation.lint.conf import (
     MODULAR,
     PLACER_KEY,
     SHEDDER_KEY,
-    SIMPLE,
     Conf,
     shown,
     simple_name,
 )
-from trimtab.explanation.lint.rule import Match, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Finder, Match, Span, holds_in
 
 _AVG = "AvgShedder"
 _OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"
@@ -222,145 +221,18 @@ def _shadowed_throughput(conf: Conf) -> Iterator[Match]:
         )
 
 
-def _simple_manager(conf: Conf) -> Iterator[Match]:
-    if conf.manager == SIMPLE:
-        yield Match(
-            f"{conf.fact(MANAGER_KEY)}: it asks no shedder and no placer",
-            conf.at(MANAGER_KEY),
-            MANAGER_KEY,
-        )
-
-
-RULES: tuple[Rule[Conf], ...] = (
-    Rule(
-        "no-such-load-manager",
-        Severity.ERROR,
-        "a load manager that the release does not have",
-        "The load manager cannot be made.",
-        ("#26031",),
-        "a class of this release, by its whole name",
-        _no_such_manager,
-    ),
-    Rule(
-        "no-such-shedder",
-        Severity.ERROR,
-        "a shedding strategy that the release does not have",
-        "Another shedder takes its place, or another load manager.",
-        ("#26031", "ModularLoadManagerImpl"),
-        "a class of this release, by its whole name",
-        _no_such_shedder,
-    ),
-    Rule(
-        "no-such-placer",
-        Severity.ERROR,
-        "a placement strategy that the release does not have",
-        "The load manager cannot be made.",
-        ("#26031", "ModularLoadManagerStrategy"),
-        "a class of this release, by its whole name",
-        _no_such_placer,
-        (("2.11.0", ""),),
-    ),
-    Rule(
-        "transfer-shedder-in-modular",
-        Severity.ERROR,
-        "TransferShedder under the modular load manager",
-        "TransferShedder is a class of the extensible load manager; the modular one cannot use it.",
-        ("PIP-220", "#26031"),
-        f"{MANAGER_KEY}={EXTENSIONS}ExtensibleLoadManagerImpl as well, or another shedder",
-        _transfer_in_modular,
-        _FROM_3,
-    ),
-    Rule(
-        "modular-strategy-in-extensible",
-        Severity.WARNING,
-        "a strategy of the modular load manager under the extensible one",
-        "The extensible load manager cannot use it: it says so in the log once, and takes its own.",
-        ("PIP-192", "UnloadScheduler"),
-        f"{SHEDDER_KEY}={EXTENSIONS}scheduler.TransferShedder, and no {PLACER_KEY}",
-        _modular_in_extensible,
-        _FROM_3,
-    ),
-    Rule(
-        "avg-shedder-half",
-        Severity.ERROR,
-        "AvgShedder for placement, and something else for shedding",
-        "AvgShedder places only for itself.",
-        ("#26031", "PIP-364"),
-        "AvgShedder for both roles",
-        _half_a_pair,
-        (("3.0.6", "3.1.0"), ("3.2.4", "3.3.0"), ("3.3.1", "5.0.0")),
-    ),
-    Rule(
-        "placement-falls-back",
-        Severity.WARNING,
-        "another shedder than AvgShedder, with placement left to AvgShedder",
-        "AvgShedder places only for itself: with another shedder placement falls back to message "
-        "rates, with a warning in the log, whatever the shedder goes by.",
-        ("#26609",),
-        f"{PLACER_KEY} too: LeastResourceUsageWithWeight for shedders that go by usage",
-        _falls_back,
-        (("5.0.0", ""),),
-    ),
-    Rule(
-        "avg-shedder-plan-unheeded",
-        Severity.WARNING,
-        "AvgShedder for shedding, and something else for placement",
-        "AvgShedder plans where each bundle goes, and only AvgShedder as placement looks at the "
-        "plan: any other puts the bundle where it thinks best.",
-        ("PIP-364", "#26609"),
-        f"{PLACER_KEY}={IMPL}{_AVG}",
-        _plan_unheeded,
-        _AVG_SPANS,
-    ),
-    Rule(
-        "avg-shedder-wrong-key",
-        Severity.ERROR,
-        "AvgShedder for both roles, in a release that looks at a third key",
-        "These releases compare the shedder with the placement of SimpleLoadManagerImpl, find them "
-        "different, and put SimpleLoadManagerImpl in place, with a warning in the log.",
-        ("#23156", "#26031"),
-        f"{_SIMPLE_PLACER_KEY}={IMPL}{_AVG} as a third line, or a later release",
-        _compared_with_wrong_key,
-        _WRONG_KEY,
-    ),
-    Rule(
-        "placement-in-wrong-key",
-        Severity.WARNING,
-        "a placement strategy in the key of SimpleLoadManagerImpl",
-        f"{_SIMPLE_PLACER_KEY} is of SimpleLoadManagerImpl alone; the one for placement "
-        f"strategies is {PLACER_KEY}.",
-        ("#23156",),
-        f"the class in {PLACER_KEY}",
-        _placer_in_wrong_key,
-        (("2.11.0", ""),),
-    ),
-    Rule(
-        "overload-shedder",
-        Severity.WARNING,
-        "OverloadShedder, which sees no broker but the overloaded ones",
-        "Below its threshold nothing is shed, however idle a new broker is; where all are above "
-        "it, each round moves bundles from one overloaded broker to the next.",
-        ("PIP-122", "#6772"),
-        "AvgShedder for both roles, or ThresholdShedder where there is none",
-        _overload_shedder,
-    ),
-    Rule(
-        "rate-shadows-throughput",
-        Severity.NOTE,
-        "UniformLoadShedder that asks for the rate first, and for throughput hardly ever",
-        "If the message rate passes its test, throughput is not looked at, even where the rate "
-        "then has too little to move: a broker of few large messages is left as it is.",
-        ("#21299", "UniformLoadShedder"),
-        f"{_RATE}=0, where bytes matter more than messages",
-        _shadowed_throughput,
-    ),
-    Rule(
-        "simple-load-manager",
-        Severity.WARNING,
-        "SimpleLoadManagerImpl, asked for by name",
-        "It is the first load manager that Pulsar had, and hardly tested any more.",
-        ("#26031", "#865"),
-        f"{MANAGER_KEY}={IMPL}ModularLoadManagerImpl",
-        _simple_manager,
-    ),
-)
+#: Code → what looks for it.
+FINDERS: Mapping[str, Finder] = {
+    "no-such-load-manager": _no_such_manager,
+    "no-such-shedder": _no_such_shedder,
+    "no-such-placer": _no_such_placer,
+    "transfer-shedder-in-modular": _transfer_in_modular,
+    "modular-strategy-in-extensible": _modular_in_extensible,
+    "avg-shedder-half": _half_a_pair,
+    "placement-falls-back": _falls_back,
+    "avg-shedder-plan-unheeded": _plan_unheeded,
+    "avg-shedder-wrong-key": _compared_with_wrong_key,
+    "placement-in-wrong-key": _placer_in_wrong_key,
+    "overload-shedder": _overload_shedder,
+    "rate-shadows-throughput": _shadowed_throughput,
+}

@@ -12,16 +12,7 @@ from trimtab.explanation.lint.rule import Finding, Severity
 def document(
     findings: Sequence[Finding], files: Sequence[str], releases: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return what was found, for programs.
-
-    Args:
-        findings: in the order in which they are told.
-        files: names of the files that were looked at.
-        releases: `release`, or `from` and `to`.
-
-    Returns:
-        What `trimtab lint --format json` prints; docs/lint.md says what is in it.
-    """
+    """Return what `trimtab lint --format json` prints; docs/lint.md says what is in it."""
     counts = Counter(finding.severity for finding in findings)
     return {
         **releases,

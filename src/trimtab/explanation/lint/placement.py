@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trimtab.explanation.lint.conf import IMPL, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf, shown
-from trimtab.explanation.lint.rule import Match, Rule, Severity
+from trimtab.explanation.lint.rule import Finder, Match
 
-_EVENLY = "loadBalancerDistributeBundlesEvenlyEnabled"
 _EXCLUDED = "loadBalancerSheddingExcludedNamespaces"
 _MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 _THRESHOLD = "loadBalancerBrokerThresholdShedderPercentage"
-_LATER = "preferLaterVersions"
-_OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"
 
 #: What each strategy ranks brokers by.
 _USAGE, _RATES = "resource usage", "message rates"
@@ -69,16 +66,6 @@ def _wide_margin(conf: Conf) -> Iterator[Match]:
     )
 
 
-def _evenly(conf: Conf) -> Iterator[Match]:
-    if conf.manager == MODULAR and conf.is_on(_EVENLY):
-        yield Match(
-            f"{conf.fact(_EVENLY)}: only brokers with the fewest bundles of a namespace may get "
-            "its next one",
-            conf.at(_EVENLY),
-            _EVENLY,
-        )
-
-
 def _excluded(conf: Conf) -> Iterator[Match]:
     names = [name.strip() for name in conf.text(_EXCLUDED).split(",") if name.strip()]
     whole = [name for name in names if _NAMESPACE.fullmatch(name)]
@@ -102,100 +89,10 @@ def _no_namespace(conf: Conf) -> Iterator[Match]:
             )
 
 
-def _later_versions(conf: Conf) -> Iterator[Match]:
-    if conf.is_on(_LATER):
-        yield Match(
-            f"{conf.fact(_LATER)}: the first broker of a newer release gets every bundle",
-            conf.at(_LATER),
-            _LATER,
-        )
-
-
-def _low_overload(conf: Conf) -> Iterator[Match]:
-    value = conf.number(_OVERLOADED)
-    if conf.placer == "LeastLongTermMessageRate" and value is not None and value < 50:
-        yield Match(
-            f"{conf.fact(_OVERLOADED)}: at {value:g} % a broker counts as overloaded, and where "
-            "all are the owner is drawn by lot",
-            conf.at(_OVERLOADED),
-            _OVERLOADED,
-        )
-
-
-RULES: tuple[Rule[Conf], ...] = (
-    Rule(
-        "mixed-scores",
-        Severity.WARNING,
-        "a shedder and a placer that rank brokers by different things",
-        "The broker that is relieved by one measure may be the emptiest by the other: bundles "
-        "come back, or land on the next hot broker, and are shed again.",
-        ("#18100", "#26609", "PIP-181"),
-        "two strategies that go by the same measure",
-        _mixed_scores,
-    ),
-    Rule(
-        "placement-margin-too-wide",
-        Severity.WARNING,
-        "LeastResourceUsageWithWeight with a margin as wide as ThresholdShedder's threshold",
-        "A broker that is shed stands above the average by the threshold, and all others share "
-        "that below it; if none is below by the margin, the target is drawn by lot among all, "
-        "the hottest too, and the log says that all are overloaded.",
-        ("PIP-181", "#16281"),
-        "a margin of a quarter of the threshold, or less in larger clusters",
-        _wide_margin,
-        (("2.11.0", ""),),
-    ),
-    Rule(
-        "even-distribution",
-        Severity.WARNING,
-        "bundles of a namespace spread by number, whatever their load",
-        "Only the brokers with the fewest bundles of the namespace may get its next one; often "
-        "that is a single broker, hot or cold, or the one that has just given the bundle away.  "
-        "More than 400 unloads in ten hours were counted, and eight hot partitions on two brokers.",
-        ("#16059", "#8492", "#21722", "#26609"),
-        f"{_EVENLY}=false",
-        _evenly,
-        (("2.11.0", ""),),
-    ),
-    Rule(
-        "excluded-namespaces",
-        Severity.NOTE,
-        "namespaces that are excluded from shedding",
-        "What is excluded is not only left where it is: it is placed in turn, without a look at "
-        "load, so that a heavy namespace ends up anywhere.",
-        ("PIP-380", "#23549"),
-        "no namespace that carries much load",
-        _excluded,
-        (("4.1.0", ""),),
-    ),
-    Rule(
-        "excluded-not-a-namespace",
-        Severity.ERROR,
-        "something else than tenant/namespace among the excluded namespaces",
-        "The whole name of a namespace is compared; anything else excludes nothing.",
-        ("PIP-380", "#23549"),
-        "tenant/namespace",
-        _no_namespace,
-        (("4.1.0", ""),),
-    ),
-    Rule(
-        "prefers-later-versions",
-        Severity.WARNING,
-        "bundles that go to brokers of the newest release alone",
-        "While brokers are upgraded one by one the first is the only candidate for every bundle, "
-        "and gets them all.",
-        ("#397", "#19023"),
-        f"{_LATER}=false, unless an upgrade of the whole cluster at once is under way",
-        _later_versions,
-    ),
-    Rule(
-        "all-overloaded",
-        Severity.WARNING,
-        "LeastLongTermMessageRate with a low bar for overloaded brokers",
-        "An overloaded broker's score is infinite; once every broker is beyond the bar all scores "
-        "are alike, and rates do not count any more.",
-        ("#15904", "#6772"),
-        f"{_OVERLOADED}=85, the default",
-        _low_overload,
-    ),
-)
+#: Code → what looks for it.
+FINDERS: Mapping[str, Finder] = {
+    "mixed-scores": _mixed_scores,
+    "placement-margin-too-wide": _wide_margin,
+    "excluded-namespaces": _excluded,
+    "excluded-not-a-namespace": _no_namespace,
+}

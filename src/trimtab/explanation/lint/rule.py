@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from trimtab.explanation.lint.conf import Written
 from trimtab.pulsar.releases import release_order
 
 Subject = TypeVar("Subject")
+
+#: Looks for a rule's matches in what the rule is about.
+Finder: TypeAlias = Callable[[Any], "Iterable[Match]"]
 
 #: Releases from the first on, up to but without the second; the second may be empty.
 Span: TypeAlias = tuple[str, str]
@@ -140,11 +143,7 @@ def applied(
 ) -> Iterator[Finding]:
     """Yield what those rules find that hold in a release.
 
-    Args:
-        rules: what to look for.
-        subject: what it is looked for in.
-        release: a Pulsar release or a release line.
-        source: name of the file, for what is written nowhere.
+    A default that bites is written nowhere: its file is `source`.
     """
     for rule in rules:
         if not holds_in(rule.spans, release):

@@ -15,13 +15,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def sarif(
     findings: Sequence[Finding], rules: Mapping[str, Rule[Any]], version: str
 ) -> dict[str, Any]:
-    """Return findings as one run of a tool.
-
-    Args:
-        findings: in the order in which they are told.
-        rules: every rule by its code, those that found nothing too.
-        version: of trimtab.
-    """
+    """Return findings as one run of a tool, beside every rule, those that found nothing too."""
     places = {code: i for i, code in enumerate(rules)}
     return {
         "$schema": _SCHEMA,

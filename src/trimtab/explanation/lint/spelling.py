@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from trimtab.explanation.lint.conf import Conf, Written, shown
-from trimtab.explanation.lint.rule import Match, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Finder, Match, Span, holds_in
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.settings import unknown_keys
 
@@ -54,11 +54,6 @@ _CAME_WITH: Mapping[str, str] = {
 _GAPS: Mapping[str, tuple[Span, ...]] = {
     "loadBalancerAvgShedder": (("3.1.0", "3.2.4"), ("3.3.0", "3.3.1")),
 }
-
-_SILENCE = (
-    "Pulsar passes over keys that it does not know, so the broker starts, says nothing, and "
-    "goes by the default."
-)
 
 
 def _misspelt(conf: Conf) -> Iterator[Match]:
@@ -182,83 +177,14 @@ def _bandwidth() -> Iterator[tuple[str, str]]:
         )
 
 
-RULES: tuple[Rule[Conf], ...] = (
-    Rule(
-        "misspelt-key",
-        Severity.ERROR,
-        "a key that is close to one of the load balancer's, and that no release knows",
-        _SILENCE,
-        ("#26291",),
-        "the key as Pulsar spells it",
-        _misspelt,
-    ),
-    Rule(
-        "renamed-key",
-        Severity.ERROR,
-        "a key by the name that it had before it was released",
-        _SILENCE,
-        ("#19813",),
-        "the key by the name with which it was released",
-        _renamed,
-    ),
-    Rule(
-        "unknown-key",
-        Severity.WARNING,
-        "a key that begins like one of the load balancer's, and that no release knows",
-        f"{_SILENCE}  Only a class of your own can read such a key.",
-        ("#26291",),
-        "nothing, if no class of your own reads it",
-        _unknown_key,
-    ),
-    Rule(
-        "key-not-in-release",
-        Severity.WARNING,
-        "a key that came with a later release",
-        _SILENCE,
-        ("#26291",),
-        "nothing, until the brokers are of a release that knows it",
-        _not_in_release,
-    ),
-    Rule(
-        "duplicate-key",
-        Severity.WARNING,
-        "a key of the load balancer that stands twice, with different values",
-        "Of a key that stands twice the last line holds: whoever changes the first one changes "
-        "nothing, and nobody is told.",
-        ("java.util.Properties",),
-        "one line for the key",
-        _written_twice,
-    ),
-    Rule(
-        "unreadable-line",
-        Severity.WARNING,
-        "a line that is neither a setting nor a comment",
-        "Java takes such a line for a key with an empty value, and Pulsar passes over keys that "
-        "it does not know.",
-        ("java.util.Properties", "#26291"),
-        "key=value, or a # before it",
-        _unreadable,
-    ),
-    Rule(
-        "bandwidth-old-spelling",
-        Severity.NOTE,
-        "a bandwidth weight in the old, misspelt name",
-        "The name without the second d is deprecated; it is heeded as long as the new one is "
-        "1.0, and forgotten the day somebody sets that.",
-        ("PIP-357", "#22823"),
-        "the weight by its new name",
-        _old_spelling,
-        (("4.0.0", ""),),
-    ),
-    Rule(
-        "bandwidth-spelt-twice",
-        Severity.WARNING,
-        "a bandwidth weight in both spellings, with different values",
-        "A new value of 1.0 counts as not set, so that it cannot overrule an old one; any other "
-        "new value wins.",
-        ("PIP-357", "#22823"),
-        "the weight by its new name alone",
-        _spelt_twice,
-        (("4.0.0", ""),),
-    ),
-)
+#: Code → what looks for it.
+FINDERS: Mapping[str, Finder] = {
+    "misspelt-key": _misspelt,
+    "renamed-key": _renamed,
+    "unknown-key": _unknown_key,
+    "key-not-in-release": _not_in_release,
+    "duplicate-key": _written_twice,
+    "unreadable-line": _unreadable,
+    "bandwidth-old-spelling": _old_spelling,
+    "bandwidth-spelt-twice": _spelt_twice,
+}

@@ -21,13 +21,7 @@ def finding_lines(
     *,
     explains: bool,
 ) -> Iterator[str]:
-    """Yield findings as lines: where, what and how bad, and what to write instead.
-
-    Args:
-        findings: in the order in which they are told.
-        paint: colours a piece of text for a severity, or for none.
-        explains: tell why it bites, and the evidence, as well.
-    """
+    """Yield findings as lines: where, what, how bad, and what to write instead; why, if asked."""
     for finding in findings:
         place = paint(f"{located(*finding.place)}:", None)
         severity = paint(f"{finding.severity.value}:", finding.severity)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.explanation.lint.conf import Conf, shown, simple_name
 from trimtab.explanation.lint.readers import is_heeded
-from trimtab.explanation.lint.rule import Match, Rule, Severity, Span, holds_in
+from trimtab.explanation.lint.rule import Finder, Match, holds_in
+from trimtab.explanation.lint.traps import TABLES, spans_of
 from trimtab.pulsar.keys import KEYS, Key, Kind, Value
 
 #: Key → where its default was changed.
@@ -34,58 +35,15 @@ class Upgrade:
 class _Change:
     """What a class does from a release on that it did not do before."""
 
-    name: str
+    strategy: str
     #: Releases that do it.
-    spans: tuple[Span, ...]
+    releases: Sequence[str]
     #: What it does; ends without a full stop.
     what: str
-    evidence: tuple[str, ...]
+    evidence: Sequence[str]
 
 
-_CHANGES = (
-    _Change(
-        "ThresholdShedder",
-        (("3.0.0", ""),),
-        "it leaves the heap out of a broker's usage, and forgets brokers that left",
-        ("#19559",),
-    ),
-    _Change(
-        "OverloadShedder",
-        (("4.0.0", ""),),
-        "it heeds the weights of resources: direct memory counts no more by default",
-        ("PIP-358", "#22888"),
-    ),
-    _Change(
-        "LeastLongTermMessageRate",
-        (("4.0.0", ""),),
-        "it heeds the weights of resources when it asks which brokers are overloaded",
-        ("PIP-358", "#22888"),
-    ),
-    _Change(
-        "UniformLoadShedder",
-        (("3.0.2", "3.1.0"), ("3.1.1", "")),
-        "it seeks the extremes of rate and of throughput apart, so that another broker is relieved",
-        ("#21016",),
-    ),
-    _Change(
-        "UniformLoadShedder",
-        (("5.0.0-M1", ""),),
-        "it moves no more than was asked for, where it moved up to 1000 messages/s beyond",
-        ("#21905", "#21906"),
-    ),
-    _Change(
-        "AvgShedder",
-        (("4.0.8", ""),),
-        "it sorts brokers exactly, so that other pairs come about",
-        ("#24954",),
-    ),
-    _Change(
-        "AvgShedder",
-        (("5.0.1", ""),),
-        "it finds its own plans again, so that bundles go where they were meant to",
-        ("#26246",),
-    ),
-)
+_CHANGES = [_Change(**row) for row in TABLES["upgrade"]["decides-differently"]["changes"]]
 
 
 def _default_flips(upgrade: Upgrade) -> Iterator[Match]:
@@ -179,17 +137,17 @@ def _key_renamed(upgrade: Upgrade) -> Iterator[Match]:
 def _decides_differently(upgrade: Upgrade) -> Iterator[Match]:
     before, after = upgrade.before, upgrade.after
     for change in _CHANGES:
-        did, does = (holds_in(change.spans, it.release) for it in (before, after))
-        is_kept = all(change.name in (it.shedder, it.placer) for it in (before, after))
+        did, does = (holds_in(spans_of(change.releases), it.release) for it in (before, after))
+        is_kept = all(change.strategy in (it.shedder, it.placer) for it in (before, after))
         if did == does or not is_kept:
             continue
         how = "from then on" if does else "no longer so"
         yield Match(
-            f"{change.name} of {after.release} decides differently than that of "
+            f"{change.strategy} of {after.release} decides differently than that of "
             f"{before.release}: {change.what} ({how})",
             after.at("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy"),
             "loadBalancerLoadSheddingStrategy",
-            evidence=change.evidence,
+            evidence=tuple(change.evidence),
         )
 
 
@@ -201,62 +159,12 @@ def _knows(conf: Conf, name: str) -> bool:
     return KEYS[name].default(conf.release) is not None
 
 
-RULES: tuple[Rule[Upgrade], ...] = (
-    Rule(
-        "default-flips",
-        Severity.WARNING,
-        "a default that is another one after the upgrade, of a key that is not set",
-        "What was never set changes with the release, on the first broker that is upgraded, while "
-        "the others still go by the old value.",
-        ("ServiceConfiguration",),
-        "the old value, until the new one is wanted",
-        _default_flips,
-    ),
-    Rule(
-        "keeps-old-default",
-        Severity.NOTE,
-        "a key that is set to a default which changes with the upgrade",
-        "A broker.conf that is carried over spells out the defaults of the release that it came "
-        "with, and keeps them whether anybody wanted that or not.",
-        ("ServiceConfiguration",),
-        "the new default, or no line, once it is wanted",
-        _keeps_old_default,
-    ),
-    Rule(
-        "key-vanishes",
-        Severity.ERROR,
-        "a key that is set, and that the release after does not know",
-        "Pulsar passes over keys that it does not know; the setting is lost without a word.",
-        ("#26291",),
-        "whatever takes its place; docs/settings.md says which keys a release has",
-        _key_vanishes,
-    ),
-    Rule(
-        "key-wakes-up",
-        Severity.WARNING,
-        "a key that is set, and that only the release after knows",
-        "The line had no effect so far, and gets one with the upgrade.",
-        ("#26291",),
-        "the line only if its effect is wanted",
-        _key_wakes,
-    ),
-    Rule(
-        "key-renamed",
-        Severity.WARNING,
-        "a key that has another name after the upgrade",
-        "The old name is heeded for now, as long as the new one is not set to anything but 1.0.",
-        ("PIP-357", "#22823"),
-        "the key by its new name, once all brokers are upgraded",
-        _key_renamed,
-    ),
-    Rule(
-        "decides-differently",
-        Severity.NOTE,
-        "a strategy that decides differently after the upgrade",
-        "The same settings on the same load lead to other moves; thresholds that were tuned to "
-        "the old ones are to be looked at again.",
-        ("docs/strategies",),
-        "nothing at first; compare the two with trimtab simulate --release",
-        _decides_differently,
-    ),
-)
+#: Code → what looks for it.
+FINDERS: Mapping[str, Finder] = {
+    "default-flips": _default_flips,
+    "keeps-old-default": _keeps_old_default,
+    "key-vanishes": _key_vanishes,
+    "key-wakes-up": _key_wakes,
+    "key-renamed": _key_renamed,
+    "decides-differently": _decides_differently,
+}

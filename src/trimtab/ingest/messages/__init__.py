@@ -2,40 +2,27 @@
 
 from __future__ import annotations
 
-from trimtab.ingest.messages import (
-    admin,
-    avg_shedder,
-    broker_life,
-    channel,
-    extensible,
-    host_usage,
-    leadership,
-    load_manager,
-    overload_shedder,
-    ownership,
-    placement,
-    splitting,
-    threshold_shedder,
-    uniform_load_shedder,
-)
-from trimtab.ingest.messages.message import Message
+from trimtab.ingest.messages.message import Message, messages_in
 
 __all__ = ["MESSAGES", "Message"]
 
 #: In the order of the page of log messages: decisions first, then what follows from them.
-MESSAGES: tuple[Message, ...] = (
-    *threshold_shedder.MESSAGES,
-    *overload_shedder.MESSAGES,
-    *uniform_load_shedder.MESSAGES,
-    *avg_shedder.MESSAGES,
-    *load_manager.MESSAGES,
-    *placement.MESSAGES,
-    *extensible.MESSAGES,
-    *channel.MESSAGES,
-    *ownership.MESSAGES,
-    *leadership.MESSAGES,
-    *broker_life.MESSAGES,
-    *splitting.MESSAGES,
-    *admin.MESSAGES,
-    *host_usage.MESSAGES,
+_FAMILIES = (
+    "threshold_shedder",
+    "overload_shedder",
+    "uniform_load_shedder",
+    "avg_shedder",
+    "load_manager",
+    "placement",
+    "extensible",
+    "channel",
+    "ownership",
+    "leadership",
+    "broker_life",
+    "splitting",
+    "admin",
+    "host_usage",
+)
+MESSAGES: tuple[Message, ...] = tuple(
+    message for family in _FAMILIES for message in messages_in(f"{family}.toml")
 )

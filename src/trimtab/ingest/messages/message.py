@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict, Unpack
+from functools import cached_property
+from importlib.resources import files
+from typing import Any
+
+from msgspec import Struct, toml
+from msgspec.structs import force_setattr
 
 from trimtab.ingest.messages.java_text import (
     ABSENT,
@@ -16,11 +20,10 @@ from trimtab.ingest.messages.java_text import (
     printed_map,
     printed_number,
 )
-from trimtab.ingest.messages.template import needle, shape
+from trimtab.ingest.messages.template import kept_values, needle_of, shape
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True, eq=False, dict=True, forbid_unknown_fields=True):
     """One message of the load balancer, of ownership or of a broker's life."""
 
     #: What the row is called; several printed forms may share a kind.
@@ -29,20 +32,34 @@ class Message:
     loggers: tuple[str, ...]
     #: Printed form, see `shape`.
     template: str
-    #: The template as an expression; its groups are columns, see `columns`.
-    pattern: re.Pattern[str]
-    #: Literal part of the template: a line without it is not this message.
-    needle: str
     #: A line of it, with everything in front.
     example: str
     #: Where it was seen in a log, or `by the source` where only the code says so.
     releases: str
     #: What it says, one sentence.
     meaning: str
-    #: For a constant message: attribute name and the group it stands for, all required.
-    attributes: tuple[tuple[str, str], ...]
+    #: For a constant message: the names of its attributes, all required, and their groups.
+    attributes: Mapping[str, str] = {}
+    #: Literal part of the template: a line without it is not this message.  Said only where
+    #: the one that `needle_of` chooses stands in other messages of the class, too.
+    needle: str = ""
     #: A line with the needle that does not fit the pattern is broken, not another message.
-    is_telling: bool
+    #: Without values there is nothing that could be broken.
+    is_telling: bool = True
+
+    def __post_init__(self) -> None:
+        """Fill in what follows from the template.
+
+        Raises:
+            ValueError: the template has a placeholder that there is not.
+        """
+        force_setattr(self, "needle", self.needle or needle_of(self.template))
+        force_setattr(self, "is_telling", self.is_telling and bool(kept_values(self.template)))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """Return the template as an expression; its groups are columns, see `columns`."""
+        return shape(self.template)
 
     def read(self, text: str) -> dict[str, Any] | None:
         """Return the message's columns from the text behind the prefix; None if it is another.
@@ -56,63 +73,25 @@ class Message:
         groups: Mapping[str, str | None] = match.groupdict()
         if self.attributes:
             values = attributes(match["attributes"])
-            missing = [name for name, _ in self.attributes if name not in values]
+            missing = [name for name in self.attributes if name not in values]
             if missing:
                 raise ValueError(f"no attribute {missing[0]!r} in {match['attributes'].strip()!r}")
-            groups = {group: values[name] for name, group in self.attributes}
+            groups = {group: values[name] for name, group in self.attributes.items()}
         return columns(groups)
 
 
-class Details(TypedDict):
-    """What `message` takes by name."""
-
-    releases: str
-    meaning: str
-    #: For a constant message whose values follow it: `name=group` with blanks between.
-    attributes: NotRequired[str]
-    #: Only where the one that `needle` chooses stands in other messages of the class too.
-    needle: NotRequired[str]
-    is_telling: NotRequired[bool]
+class _Family(Struct, forbid_unknown_fields=True):
+    message: tuple[Message, ...]
 
 
-def message(
-    kind: str, loggers: str, template: str, example: str, **details: Unpack[Details]
-) -> Message:
-    """Return a message, made of its template and an example.
+def messages_in(file: str) -> tuple[Message, ...]:
+    """Return the messages of a family of classes, in the order of their file.
 
-    Args:
-        kind: hyphen-words that grep uniquely.
-        loggers: simple class names with blanks between.
-        template: printed form, see `shape`.
-        example: a full line.
-        details: where it is seen, what it means, and what few messages need.
+    Raises:
+        ValidationError: an entry lacks a key, or has one that is unknown or of another type.
     """
-    pairs = [pair.partition("=") for pair in details.get("attributes", "").split()]
-    pattern = shape(template)
-    return Message(
-        kind=kind,
-        loggers=tuple(loggers.split()),
-        template=template,
-        pattern=pattern,
-        needle=details.get("needle") or needle(template),
-        example=example,
-        releases=details["releases"],
-        meaning=details["meaning"],
-        attributes=tuple((name, group) for name, _, group in pairs),
-        # Without values there is nothing that could be broken.
-        is_telling=details.get("is_telling", True) and pattern.groups > 0,
-    )
-
-
-def line(
-    logger: str, text: str, level: str = "INFO", thread: str = "pulsar-load-manager-1-1"
-) -> str:
-    """Return a full log line in the distribution's layout, for an example.
-
-    A logger that does not begin with `org.` is one of `org.apache.pulsar`.
-    """
-    name = logger if logger.startswith("org.") else f"org.apache.pulsar.{logger}"
-    return f"2026-11-21T06:37:17,331+0000 [{thread}] {level:<5} {name} - {text}"
+    text = files("trimtab.ingest.messages").joinpath(file).read_bytes()
+    return toml.decode(text, type=_Family).message
 
 
 def columns(groups: Mapping[str, str | None]) -> dict[str, Any]:

@@ -12,6 +12,8 @@ _BEGINNING_LENGTH_MIN = 16
 #: `{n_usage_percent}`, `{*}`, and the marks of an optional stretch, `{?` and `?}`.
 _TOKEN = re.compile(r"\{\?|\?\}|\{[a-z_]+\}|\{\*\}")
 
+_NAME = re.compile(r"\{([a-z_]+)\}")
+
 #: What is not kept.
 _GAP = r".*?"
 #: A word that only a blank can end, so that it need not be tried letter by letter.
@@ -77,7 +79,7 @@ def stumble(template: str, text: str) -> str:
     return text[end : end + 60]
 
 
-def needle(template: str) -> str:
+def needle_of(template: str) -> str:
     """Return the literal text by which a line is known to be this message or a broken one.
 
     It is the fixed beginning where that is long enough to be telling, else the longest
@@ -88,6 +90,20 @@ def needle(template: str) -> str:
     if len(literals[0]) >= _BEGINNING_LENGTH_MIN:
         return literals[0].rstrip()
     return max(literals, key=len).rstrip()
+
+
+def kept_values(template: str) -> list[str]:
+    """Return the names of a template's placeholders whose values are kept.
+
+    Raises:
+        ValueError: there is no such placeholder.
+    """
+    names = _NAME.findall(template)
+    for name in names:
+        if name not in _PLACEHOLDERS and not name.startswith(("n_", "is_")):
+            expected = ", ".join([*_PLACEHOLDERS, "n_… and is_…"])
+            raise ValueError(f"{template!r}: found {{{name}}}, expected one of {expected}")
+    return names
 
 
 def _literal(text: str) -> str:

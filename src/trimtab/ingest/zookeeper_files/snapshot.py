@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from struct import Struct
 from zlib import adler32
 
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError, ByteStream
 from trimtab.ingest.zookeeper_files.jute import MAX_SIZE
-from trimtab.ingest.zookeeper_files.transactions import is_below
+from trimtab.ingest.zookeeper_files.transactions import (
+    Change,
+    Operation,
+    Transaction,
+    is_below,
+)
 
 MAGIC = b"ZKSN"
 _FILE_HEADER = 16
@@ -26,24 +30,11 @@ _CONTAINER = -(1 << 63)
 _TIMED = -1
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One node as a snapshot has it."""
-
-    #: Which of the file's nodes it is, from 1.
-    number: int
-    path: str
-    value: bytes | None
-    #: Transaction that wrote the value, and its time in ms since the epoch.
-    zxid: int
-    time_ms: int
-    version: int
-    #: Session that the node ends with; 0 for none.
-    owner: int
-
-
 class Snapshot:
-    """A snapshot, read forward once; iterating gives the nodes below some paths.
+    """A snapshot, read forward once.
+
+    Iterating gives the nodes below some paths, each as the transaction that wrote its value;
+    its session is the one that the node ends with, 0 for none.
 
     Raises:
         BrokenFileError: while iterating: the file is not a snapshot, breaks off, or its
@@ -72,12 +63,7 @@ class Snapshot:
         #: Nodes read, given or not.
         self.count = 0
 
-    @property
-    def offset(self) -> int:
-        """Return how many bytes have been read."""
-        return self._stream.offset
-
-    def __iter__(self) -> Iterator[Node]:
+    def __iter__(self) -> Iterator[Transaction]:
         """Yield the nodes below the prefixes."""
         if self._stream.peek(4) != MAGIC:
             raise BrokenFileError(0, self._stream.shown(), "a snapshot, which begins with ZKSN")
@@ -92,7 +78,9 @@ class Snapshot:
                 if is_below(name, self._wanted):
                     is_session = owner != _CONTAINER and owner >> 56 != _TIMED
                     session = owner if is_session else 0
-                    yield Node(self.count, name, value, zxid, time_ms, version, session)
+                    operation = Operation.SET if version else Operation.CREATE
+                    change = Change(operation, name, value, version, is_ephemeral=session != 0)
+                    yield Transaction(self.count, zxid, session, time_ms, (change,))
         self._check()
 
     def _pass_sessions_and_rights(self) -> None:
@@ -130,7 +118,8 @@ class Snapshot:
         """Compare the checksum behind the nodes."""
         seal = self._stream.peek(_SEAL_SIZE)
         if len(seal) < _SEAL_SIZE:
-            raise BrokenFileError(self.offset, "the end of the file", "a checksum")
+            raise BrokenFileError(self._stream.offset, "the end of the file", "a checksum")
         if _LONG.unpack(seal[:8])[0] != self._sum:
-            raise BrokenFileError(self.offset, "contents that are not their checksum", "their own")
+            content = "contents that are not their checksum"
+            raise BrokenFileError(self._stream.offset, content, "their own")
         self._stream.pass_all()

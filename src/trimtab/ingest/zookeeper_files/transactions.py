@@ -56,9 +56,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """One transaction, with what it does to the nodes that were asked for."""
+    """One transaction, with what it does to the nodes that are wanted."""
 
-    #: Which of the file's transactions it is, from 1.
+    #: Which of the file's transactions or nodes it is, from 1.
     number: int
     zxid: int
     session: int
@@ -110,18 +110,13 @@ class TransactionLog:
         self._first = self._last = b""
 
     @property
-    def offset(self) -> int:
-        """Return where the next record begins."""
-        return self._stream.offset
-
-    @property
     def first(self) -> tuple[int, int] | None:
-        """Id and time in ms of the first transaction read; None before there was one."""
+        """Return id and time in ms of the first transaction read; None before there was one."""
         return _stamp(self._first)
 
     @property
     def last(self) -> tuple[int, int] | None:
-        """Id and time in ms of the last transaction read; None before there was one."""
+        """Return id and time in ms of the last transaction read; None before there was one."""
         return _stamp(self._last)
 
     def __iter__(self) -> Iterator[Transaction]:
@@ -150,18 +145,10 @@ class TransactionLog:
 
     def _decoded(self, record: bytes) -> Transaction:
         session, _, zxid, time_ms, kind = _HEADER.unpack_from(record)
-        fields = Jute(record, _HEADER.size, self.offset - len(record) - 1)
-        if kind == _CLOSE_SESSION:
-            changes_made = _ended(fields)
-            ends_session = changes_made is None
-        else:
-            changes_made = tuple(_changes(kind, fields))
-            ends_session = False
-        changes = tuple(change for change in changes_made or () if self._is_wanted(change.path))
-        return Transaction(self.count, zxid, session, time_ms, changes, ends_session)
-
-    def _is_wanted(self, path: str) -> bool:
-        return is_below(path, self._wanted)
+        fields = Jute(record, _HEADER.size, self._stream.offset - len(record) - 1)
+        made = _ended(fields) if kind == _CLOSE_SESSION else tuple(_changes(kind, fields))
+        changes = tuple(it for it in made or () if is_below(it.path, self._wanted))
+        return Transaction(self.count, zxid, session, time_ms, changes, ends_session=made is None)
 
 
 def is_below(path: str, prefixes: Iterable[bytes]) -> bool:

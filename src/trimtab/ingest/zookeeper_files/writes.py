@@ -18,8 +18,13 @@ import numpy.typing as npt
 
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError, ByteStream
 from trimtab.ingest.zookeeper_files.snapshot import MAGIC as SNAPSHOT_MAGIC
-from trimtab.ingest.zookeeper_files.snapshot import Node, Snapshot
-from trimtab.ingest.zookeeper_files.transactions import Operation, Transaction, TransactionLog
+from trimtab.ingest.zookeeper_files.snapshot import Snapshot
+from trimtab.ingest.zookeeper_files.transactions import (
+    Change,
+    Operation,
+    Transaction,
+    TransactionLog,
+)
 
 _KEY = np.dtype([("zxid", np.int64), ("path", np.int64)])
 
@@ -107,19 +112,20 @@ def survey(stream: ByteStream, prefixes: Collection[str]) -> Survey:
     file: TransactionLog | Snapshot | None = None
     zxids, paths = array("q"), array("q")
     lives: list[Life] = []
-    fault = None
+    fault, is_snapshot = None, False
     try:
         file = opened(stream, prefixes)
+        is_snapshot = isinstance(file, Snapshot)
         for item in file:
             zxids.append(item.zxid)
-            paths.append(_hash(item.path) if isinstance(item, Node) else 0)
+            paths.append(_hash(item.changes[0].path) if is_snapshot else 0)
             lives += _lives(item)
     except BrokenFileError as error:
         fault = str(error)
     keys = np.empty(len(zxids), _KEY)
     keys["zxid"], keys["path"] = zxids, paths
     return Survey(
-        is_snapshot=isinstance(file, Snapshot),
+        is_snapshot=is_snapshot,
         count=file.count if file else 0,
         first=file.first if isinstance(file, TransactionLog) else None,
         last=file.last if isinstance(file, TransactionLog) else None,
@@ -167,50 +173,36 @@ def writes(
     Raises:
         BrokenFileError: the file cannot be read on; what it held before has been given.
     """
-    items: Iterable[Transaction | Node] = file
+    items: Iterable[Transaction] = file
     if share.kept is not None:
         items = itertools.compress(items, np.unpackbits(np.frombuffer(share.kept, np.uint8)))
     for item in items:
-        yield item.number, _writes(item, share.ended)
-
-
-def _writes(item: Transaction | Node, ended: Mapping[int, tuple[str, ...]]) -> tuple[Write, ...]:
-    if isinstance(item, Node):
-        operation = Operation.SET if item.version else Operation.CREATE
-        return (
-            Write(
-                item.zxid,
-                item.time_ms,
-                item.owner,
-                operation,
-                item.path,
-                item.value,
-                item.version,
-                is_ephemeral=item.owner != 0,
-                is_snapshot=True,
-            ),
+        gone = (
+            Change(Operation.DELETE, path, is_ephemeral=True)
+            for path in share.ended.get(item.number, ())
         )
-    who = (item.zxid, item.time_ms, item.session)
-    writes_of_changes = [
-        Write(*who, each.operation, each.path, each.value, each.version, each.is_ephemeral)
-        for each in item.changes
-    ]
-    gone = [
-        Write(*who, Operation.DELETE, path, None, None, is_ephemeral=True)
-        for path in ended.get(item.number, ())
-    ]
-    return (*writes_of_changes, *gone)
+        yield item.number, tuple(_write(item, each, file) for each in (*item.changes, *gone))
 
 
-def _lives(item: Transaction | Node) -> Iterator[Life]:
+def _write(transaction: Transaction, change: Change, file: TransactionLog | Snapshot) -> Write:
+    return Write(
+        transaction.zxid,
+        transaction.time_ms,
+        transaction.session,
+        change.operation,
+        change.path,
+        change.value,
+        change.version,
+        change.is_ephemeral,
+        is_snapshot=isinstance(file, Snapshot),
+    )
+
+
+def _lives(item: Transaction) -> Iterator[Life]:
     """Yield what matters for the nodes that end with a session."""
-    if isinstance(item, Node):
-        if item.owner:
-            yield Life(item.zxid, item.number, item.owner, item.path, begins=True)
-        return
     for change in item.changes:
         if change.operation is Operation.DELETE or change.is_ephemeral:
-            begins = change.operation is Operation.CREATE
+            begins = change.operation is not Operation.DELETE
             yield Life(item.zxid, item.number, item.session, change.path, begins)
     if item.ends_session:
         yield Life(item.zxid, item.number, item.session, None, begins=False)

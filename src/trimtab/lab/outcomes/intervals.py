@@ -115,7 +115,6 @@ def paired(
     second: Sequence[float] | Floats,
     *,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> Difference:
     """Compare two strategies that have lived through the same seeds.
 
@@ -127,7 +126,6 @@ def paired(
         first: a value a seed.
         second: a value a seed, the seeds in the same order.
         confidence: of the interval of the median difference.
-        seed: of what is drawn for the interval.
 
     Properties:
         Exchanging the two changes the sign of the median, and smaller for larger.
@@ -142,7 +140,7 @@ def paired(
         differences = np.where(one == other, 0.0, other - one)
     differences = differences[~np.isnan(differences)]
     return Difference(
-        median=interval(differences, confidence=confidence, seed=seed),
+        median=interval(differences, confidence=confidence),
         smaller=int((differences < 0).sum()),
         equal=int((differences == 0).sum()),
         larger=int((differences > 0).sum()),

@@ -1,4 +1,4 @@
-"""How far apart the brokers stand."""
+"""How far apart the brokers stand, and how far at least when work is shared out best."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.pulsar.model import Floats
-
-#: Brokers from which on a single one says little: the spread without the outer tenth, too.
-MANY_BROKERS = 50
 
 
 def spread(levels: NDArray[np.float32]) -> Floats:
@@ -62,3 +59,57 @@ def _quantile(ordered: Floats, place: Floats) -> Floats:
     above = np.ceil(place).astype(np.int64)
     share = place - below
     return ordered[rows, below] * (1 - share) + ordered[rows, above] * share
+
+
+def best_spread(
+    background: NDArray[np.float32],
+    capacity: NDArray[np.float32],
+    work: Floats,
+    cpu_convexity: float = 0.0,
+) -> Floats:
+    """Return the smallest spread that any assignment could have.
+
+    Work is poured like water: it fills the brokers with the least background first, until
+    all that have any stand equally high.  Whoever has more background than that level
+    stands above it without any work, and no assignment can change it.
+
+    It is a bound from below: work is taken as divisible and the CPU as the only resource.
+    A bundle too large for a broker, or a full NIC, may keep a spread above it.
+
+    Args:
+        background: (n, n_brokers) percent that other processes take; NaN for a broker that
+            is down.
+        capacity: (n, n_brokers) work that fills 100 percent, in units of a reference
+            machine.
+        work: (n,) of all bundles, percent of a reference machine.
+        cpu_convexity: 1/percent, c of usage = x + c·x² with x as the water stands.
+
+    Returns:
+        (n,) points; NaN where fewer than two brokers are up.
+
+    Properties:
+        At least 0, and 0 where no broker has more background than the water stands high.
+        At most the spread of any assignment of the same work.
+        The same in whatever order the brokers stand.
+    """
+    is_up = ~np.isnan(background)
+    floor = np.where(is_up, background, np.inf).astype(np.float64)
+    width = np.where(is_up, capacity, 0.0).astype(np.float64)
+    order = np.argsort(floor, axis=1, kind="stable")
+    floor = np.take_along_axis(floor, order, axis=1)
+    width = np.take_along_axis(width, order, axis=1)
+    background_work = np.where(np.isfinite(floor), floor, 0.0) * width
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # (n, k) how high it would stand if the k + 1 lowest brokers alone were filled.
+        heights = (work[:, None] + np.cumsum(background_work, axis=1)) / np.cumsum(width, axis=1)
+    # The true height is the lowest of them: one broker more or fewer only makes it higher.
+    height = np.min(np.where(np.isfinite(floor), heights, np.inf), axis=1)
+    highest = np.max(np.where(np.isfinite(floor), floor, -np.inf), axis=1)
+    apart = _usage(highest, cpu_convexity) - _usage(height, cpu_convexity)
+    return np.where(is_up.sum(axis=1) > 1, np.maximum(apart, 0.0), np.nan)
+
+
+def _usage(height: Floats, cpu_convexity: float) -> Floats:
+    """Return what a height is as usage, which ends at 100 percent."""
+    with np.errstate(invalid="ignore"):
+        return np.minimum(height + cpu_convexity * height * height, 100.0)

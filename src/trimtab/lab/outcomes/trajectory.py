@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from trimtab.lab.outcomes.best_spread import best_spread
 from trimtab.lab.outcomes.level import level, minute_means
+from trimtab.lab.outcomes.spread import best_spread
 from trimtab.lab.simulate.world import Moves, Run
 from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.clocks import Life
+from trimtab.lab.reconstruct.clocks import Grid, Life
 from trimtab.lab.reconstruct.events import unexplained_ends
 from trimtab.lab.reconstruct.evidence import Evidence
-from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.usage import Used
 from trimtab.pulsar.model import Floats
 

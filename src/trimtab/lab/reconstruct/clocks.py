@@ -1,4 +1,4 @@
-"""Load reports → when each broker's windows close."""
+"""Load reports → when each broker's windows close; and the ticks of what is rebuilt."""
 
 from __future__ import annotations
 
@@ -16,6 +16,25 @@ _ROUNDING_S = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
+class Grid:
+    """Ticks of one length, from a moment on."""
+
+    #: s from 1970.
+    from_s: float
+    tick_s: float
+    n_ticks: int
+
+    @property
+    def end_s(self) -> Floats:
+        """Return when each tick ends, (n_ticks,) s from 1970."""
+        return self.from_s + self.tick_s * np.arange(1, self.n_ticks + 1, dtype=np.float64)
+
+    def ended(self, time_s: float) -> int:
+        """Return how many ticks have ended about some time; below 0 before the beginning."""
+        return round((time_s - self.from_s) / self.tick_s)
+
+
+@dataclass(frozen=True, slots=True)
 class Life:
     """One life of a broker's process, and when its windows close in it."""
 
@@ -29,13 +48,7 @@ class Life:
 
 
 def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
-    """Return the lives of all brokers, with the phases of the windows in each.
-
-    Args:
-        reports: of all brokers.
-        host_s: length of a host's window.
-        stats_s: length of a window of bundles.
-    """
+    """Return the lives of all brokers, with the phases of the windows in each."""
     parts = []
     for broker in np.unique(reports.broker).tolist():
         mine = reports.broker == broker

@@ -10,17 +10,16 @@ import numpy as np
 
 from trimtab.files.errors import TrimtabError
 from trimtab.lab.reconstruct.assumptions import Inference, untold
-from trimtab.lab.reconstruct.clocks import Life, lives
+from trimtab.lab.reconstruct.clocks import Grid, Life, lives
 from trimtab.lab.reconstruct.events import events, session_s
 from trimtab.lab.reconstruct.evidence import Evidence, Reports
-from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits
 from trimtab.lab.reconstruct.usage import Carried, Used, used, work_of
 from trimtab.lab.simulate.course import Course, Moved
 from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Physics
-from trimtab.lab.simulate.recorded_surroundings import (
+from trimtab.lab.simulate.surroundings import (
     Begin,
     RecordedOthers,
     RecordedSurroundings,
@@ -77,10 +76,7 @@ class Rebuilt:
 def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
     """Return the cluster rebuilt, from the first window of bundles up to the last report.
 
-    Args:
-        evidence: by a recording.
-        measured: how brokers measure.
-        seed: of what chance brings when it is simulated; nothing told depends on it.
+    The seed is of what chance brings when it is simulated; nothing told depends on it.
 
     Raises:
         NothingToSimulateError: there are no reports of bundles.
@@ -235,29 +231,24 @@ def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
 def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begin, ...]:
     """Return each life's phases in ticks: a window closes with the tick that ends about then."""
 
-    def phase(time_s: float, length_s: float) -> int:
-        if np.isnan(time_s):
+    def phase(phase_s: float, length_s: float) -> int:
+        if np.isnan(phase_s):
             return -1
+        # A time of that phase soon after the beginning.
+        time_s = grid.from_s + (phase_s - grid.from_s) % length_s
         return (grid.ended(time_s) - 1) % max(1, round(length_s / grid.tick_s))
 
     return tuple(
         Begin(
             broker=life.broker,
             tick=grid.ended(life.from_s),
-            host_phase=phase(
-                _near(life.host_phase_s, grid.from_s, measured.host_s), measured.host_s
-            ),
-            stats_phase=phase(
-                _near(life.stats_phase_s, grid.from_s, measured.stats_s), measured.stats_s
+            phases=(
+                phase(life.host_phase_s, measured.host_s),
+                phase(life.stats_phase_s, measured.stats_s),
             ),
         )
         for life in lives
     )
-
-
-def _near(phase_s: float, from_s: float, length_s: float) -> float:
-    """Return a time of that phase soon after the beginning."""
-    return from_s + (phase_s - from_s) % length_s
 
 
 def _parameters(

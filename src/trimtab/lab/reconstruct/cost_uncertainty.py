@@ -15,9 +15,9 @@ import numpy as np
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.costs import BLOCK_WINDOWS, WINDOWS_MIN, solved
 from trimtab.lab.reconstruct.host_windows import by_broker
-from trimtab.lab.reconstruct.usage import Carried, left_over, work_of
+from trimtab.lab.reconstruct.usage import Carried, fit_windows, left_over, work_of
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.recorded_surroundings import RecordedOthers, RecordedSurroundings
+from trimtab.lab.simulate.surroundings import RecordedOthers, RecordedSurroundings
 from trimtab.pulsar.model import Floats, Ints
 
 
@@ -54,29 +54,24 @@ def drawn_costs(rebuilt: Rebuilt, count: int, seed: int = 0) -> tuple[Costs, ...
 
     Blocks of a broker's windows are drawn with replacement, and fitted as the whole was.
 
-    Args:
-        rebuilt: the recorded cluster.
-        count: how many.
-        seed: of what is drawn.
-
     Properties:
         The same arguments give the same costs; more of them begin with the same ones.
         Where there are too few windows for a fit, all are the fitted costs.
     """
-    cpu, network = _windows(rebuilt)
-    if len(cpu) < WINDOWS_MIN:
+    columns, told, bare = _windows(rebuilt)
+    if len(columns) < WINDOWS_MIN:
         return (fitted_costs(rebuilt),) * count
     of = _brokers(rebuilt)
     blocks = _blocks(of)
     groups = of if rebuilt.used.cpu.intercepts else np.zeros_like(of)
-    random = np.random.default_rng([seed, len(cpu)])
+    random = np.random.default_rng([seed, len(columns)])
     draws = []
     for _ in range(count):
         chosen = random.integers(len(blocks), size=len(blocks))
         rows = np.concatenate([blocks[i] for i in chosen.tolist()])
-        costs = solved(cpu[rows, :3], cpu[rows, 3], groups[rows])
-        wire = network[rows].reshape(-1, 2)
-        overhead = float(solved(wire[:, :1], wire[:, 1], np.zeros(len(wire), np.int64))[0])
+        costs = solved(columns[rows], told[rows, 0], groups[rows])
+        wire, percent = bare[rows].reshape(-1, 1), told[rows, 1:].reshape(-1)
+        overhead = float(solved(wire, percent, np.zeros(len(wire), np.int64))[0])
         messages, into, out = costs[:3].tolist()
         idle = float(costs[3:].mean())
         draws.append(Costs((messages, into, out, idle), overhead if overhead > 0 else 1.0))
@@ -113,11 +108,11 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
 
 def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
     """Return what the fitted costs miss of the CPU, broker by broker."""
-    cpu, _ = _windows(rebuilt)
-    if len(cpu) < WINDOWS_MIN:
+    columns, told, _ = _windows(rebuilt)
+    if len(columns) < WINDOWS_MIN:
         return ()
     of = _brokers(rebuilt)
-    left = cpu[:, 3] - rebuilt.used.cpu.predicted(cpu[:, :3], of)
+    left = told[:, 0] - rebuilt.used.cpu.predicted(columns, of)
     return tuple(
         Missed(
             broker=rebuilt.world.machines.names[broker],
@@ -135,14 +130,13 @@ def usage_error(rebuilt: Rebuilt) -> float:
     That is what is not known of a broker that carries something else than it did.  NaN if
     there are too few windows.
     """
-    cpu, network = _windows(rebuilt)
-    if len(cpu) < WINDOWS_MIN:
+    columns, told, bare = _windows(rebuilt)
+    if len(columns) < WINDOWS_MIN:
         return float("nan")
     used = rebuilt.used
-    work = used.cpu.predicted(cpu[:, :3], _brokers(rebuilt))
-    ours = np.column_stack((work, used.overhead * network[:, :, 0])).max(axis=1)
-    theirs = np.column_stack((cpu[:, 3], network[:, :, 1])).max(axis=1)
-    return float(np.sqrt(((ours - theirs) ** 2).mean()))
+    work = used.cpu.predicted(columns, _brokers(rebuilt))
+    ours = np.column_stack((work, used.overhead * bare)).max(axis=1)
+    return float(np.sqrt(((ours - told.max(axis=1)) ** 2).mean()))
 
 
 def _carried(rebuilt: Rebuilt) -> Carried:
@@ -160,22 +154,9 @@ def _carried(rebuilt: Rebuilt) -> Carried:
     )
 
 
-def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats]:
-    """Return what the fit was made from.
-
-    Returns:
-        (n_windows, 4) messages/s, bytes/s in and out, and points of CPU; (n_windows, 2, 2)
-        percent of the NIC by the bytes, and as told, in and out.
-    """
-    carried, usages = _carried(rebuilt), rebuilt.used.usage
-    bare = carried.network()
-    cpu, network = [], []
-    for span, broker in rebuilt.used.warm:
-        rates = carried.rates[:, span, broker].mean(axis=1)
-        usage = usages[:, span, broker][:, 0]
-        cpu.append((rates[0] + rates[1], rates[2], rates[3], usage[0]))
-        network.append(np.stack((bare[:, span, broker].mean(axis=1), usage[1:]), axis=1))
-    return np.array(cpu).reshape(-1, 4), np.array(network).reshape(-1, 2, 2)
+def _windows(rebuilt: Rebuilt) -> tuple[Floats, Floats, Floats]:
+    """Return what the fit was made from, as `fit_windows` has it."""
+    return fit_windows(_carried(rebuilt), rebuilt.used.usage, rebuilt.used.warm)
 
 
 def _brokers(rebuilt: Rebuilt) -> Ints:

@@ -30,12 +30,6 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
     Traffic, events and clocks stay what they were; the balancer need not be the one that
     really steered, and has heard all that came before.
 
-    Args:
-        rebuilt: the recorded cluster.
-        balancer: what leads.
-        from_s: s from the beginning; 0 for all of it.
-        seed: of what chance brings.
-
     Raises:
         LookupError: a strategy is not in the release.
         SettingError: a setting of the balancer cannot be read.

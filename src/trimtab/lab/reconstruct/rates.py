@@ -34,7 +34,7 @@ class Wanted:
 def traffic(
     lines: Lines, owners: Owners, lives: Sequence[Life], stats_s: float, at_s: Floats
 ) -> Wanted:
-    """Return what clients wanted of each bundle.
+    """Return what clients wanted of each bundle at some times, (n_times,).
 
     A report tells the mean of the window that closed last before it.  Up to one that the
     broker wrote by itself rates stay as they were told last, and to any other a line leads;
@@ -43,13 +43,6 @@ def traffic(
     Left out are windows in which a bundle changed hands, for what has piled up while it
     had no owner comes at once then, and windows without producers between windows with
     them: clients that have lost their broker want what they wanted before.
-
-    Args:
-        lines: what reports say of bundles.
-        owners: who owned what.
-        lives: of the brokers, with the phases of their windows.
-        stats_s: length of a window.
-        at_s: (n_times,) when it is asked for.
     """
     end_s = window_ends(lines, lives, stats_s)
     n_bundles = int(max(lines.bundle.max(initial=-1), owners.bundle.max(initial=-1))) + 1

@@ -50,14 +50,8 @@ def splits(bundles: Sequence[str]) -> tuple[Split, ...]:
 def cut(wanted: Floats, of: Sequence[Split], lines: Lines, owners: Owners, end_s: Floats) -> None:
     """Let a bundle want nothing from its split on, and its pieces nothing before it.
 
-    A split is when one of the pieces is first told of.
-
-    Args:
-        wanted: (n_ticks, n_bundles, 4) is changed.
-        of: the splits.
-        lines: what reports say of bundles.
-        owners: who owned what.
-        end_s: (n_ticks,) when each tick ends.
+    Changes `wanted`, (n_ticks, n_bundles, 4).  A split is when one of the pieces is first told
+    of; `end_s` is when each tick ends.
     """
     for split in of:
         first_s = min(_first_s(piece, lines, owners) for piece in split.pieces)

@@ -8,17 +8,16 @@ from typing import TypeAlias
 
 import numpy as np
 
-from trimtab.lab.reconstruct.clocks import Life
+from trimtab.lab.reconstruct.clocks import Grid, Life
 from trimtab.lab.reconstruct.costs import Fit, fitted
-from trimtab.lab.reconstruct.grid import Grid
 from trimtab.lab.reconstruct.host_windows import HostWindows
 from trimtab.pulsar.model import Floats
 
 # A process that begins compiles itself and takes far more than its traffic does, s.
 _COLD_S = 60.0
 
-#: Ticks of a window, its broker and its row.
-_Part: TypeAlias = tuple[slice, int, int]
+#: Ticks of a window, and its broker.
+Span: TypeAlias = tuple[slice, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,9 @@ class Used:
     usage: Floats
     others: Floats
     #: Ticks and broker of each window of a host that was told.
-    spans: tuple[tuple[slice, int], ...]
+    spans: tuple[Span, ...]
     #: Those of a process that was there for some time when the window began: what was fitted to.
-    warm: tuple[tuple[slice, int], ...]
+    warm: tuple[Span, ...]
 
 
 def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Grid) -> Used:
@@ -65,28 +64,40 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
     What the traffic of a window does not explain was used by something else in that
     window, and will be whoever owns the bundles: a broker that carries what it carried
     uses what it used.
-
-    Args:
-        windows: of hosts, with what they used.
-        carried: by the brokers.
-        lives: of the brokers.
-        grid: ticks.
     """
     is_inside = (windows.from_s >= grid.from_s) & (windows.to_s <= grid.end_s[-1])
     rows = np.flatnonzero(is_inside).tolist()
-    parts = [(_span(windows, row, grid), int(windows.broker[row]), row) for row in rows]
-    warm = [part for part in parts if _is_warm(windows, part[2], lives)]
-    cpu = _cpu(windows, carried, warm)
-    bare = carried.network()
-    network = _network(windows, bare, warm)
-    overhead = network.costs[0] if network.costs[0] > 0 else 1.0
-    modelled = np.concatenate((work_of(cpu.costs, carried.rates)[None], overhead * bare))
-    usage = np.full(modelled.shape, np.nan)
-    for span, broker, row in parts:
+    spans = tuple((_span(windows, row, grid), int(windows.broker[row])) for row in rows)
+    usage = np.full((3, *carried.rates.shape[1:]), np.nan)
+    for row, (span, broker) in zip(rows, spans, strict=True):
         usage[:, span, broker] = windows.usage[row][:, None]
-    spans, well = (tuple((span, broker) for span, broker, _ in each) for each in (parts, warm))
+    of_rows = zip(rows, spans, strict=True)
+    warm = tuple(part for row, part in of_rows if _is_warm(windows, row, lives))
+    rates, told, bare = fit_windows(carried, usage, warm)
+    cpu = fitted(rates, told[:, 0], np.array([broker for _, broker in warm], np.int64))
+    network = fitted(bare.reshape(-1, 1), told[:, 1:].reshape(-1))
+    overhead = network.costs[0] if network.costs[0] > 0 else 1.0
+    work = work_of(cpu.costs, carried.rates)
+    modelled = np.concatenate((work[None], overhead * carried.network()))
     others = left_over(usage, modelled, spans, cpu.intercept)
-    return Used(cpu, network, overhead, usage, others, spans, well)
+    return Used(cpu, network, overhead, usage, others, spans, warm)
+
+
+def fit_windows(
+    carried: Carried, usage: Floats, spans: Sequence[Span]
+) -> tuple[Floats, Floats, Floats]:
+    """Return what costs are fitted to, a row a window.
+
+    Returns:
+        (n_windows, 3) messages/s both ways together, bytes/s in and out; (n_windows, 3) percent
+        of CPU, NIC in and NIC out as told; (n_windows, 2) percent of the NIC by the bytes.
+    """
+    both = np.concatenate((carried.rates, carried.network()))
+    means = [both[:, span, broker].mean(axis=1) for span, broker in spans]
+    told = [usage[:, span, broker][:, 0] for span, broker in spans]
+    rates = np.array(means, np.float64).reshape(-1, 6)
+    columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
+    return columns, np.array(told, np.float64).reshape(-1, 3), rates[:, 4:].copy()
 
 
 def work_of(costs: Sequence[float], rates: Floats) -> Floats:
@@ -100,9 +111,7 @@ def work_of(costs: Sequence[float], rates: Floats) -> Floats:
     return points
 
 
-def left_over(
-    usage: Floats, modelled: Floats, spans: Sequence[tuple[slice, int]], idle: float
-) -> Floats:
+def left_over(usage: Floats, modelled: Floats, spans: Sequence[Span], idle: float) -> Floats:
     """Return what was used beyond what the traffic costs, (3, n_ticks, n_brokers).
 
     Args:
@@ -116,23 +125,6 @@ def left_over(
         left = usage[:, span, broker][:, :1] - modelled[:, span, broker].mean(axis=1, keepdims=True)
         others[:, span, broker] = left
     return _without_gaps(others, idle)
-
-
-def _cpu(windows: HostWindows, carried: Carried, parts: Sequence[_Part]) -> Fit:
-    """Return what messages and bytes cost of the CPU."""
-    means = [carried.rates[:, span, broker].mean(axis=1) for span, broker, _ in parts]
-    rates = np.array(means, np.float64).reshape(-1, 4)
-    columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
-    of = np.array([broker for _, broker, _ in parts], np.int64)
-    return fitted(columns, windows.usage[[row for _, _, row in parts], 0], of)
-
-
-def _network(windows: HostWindows, bare: Floats, parts: Sequence[_Part]) -> Fit:
-    """Return how many bytes are on the wire for each that is counted, both ways together."""
-    means = [bare[:, span, broker].mean(axis=1) for span, broker, _ in parts]
-    expected = np.array(means, np.float64).reshape(-1, 2)
-    usage = windows.usage[[row for _, _, row in parts], 1:]
-    return fitted(expected.reshape(-1, 1), usage.reshape(-1))
 
 
 def _span(windows: HostWindows, row: int, grid: Grid) -> slice:

@@ -92,14 +92,7 @@ def foretold(
     balancer: Balancer,
     seeds: Sequence[int],
 ) -> RestartForecast:
-    """Return what a simulation of a rolling restart comes to.
-
-    Args:
-        now: the cluster as it stands.
-        order: in which brokers are restarted.
-        timing: how they are restarted.
-        balancer: who sheds and who places meanwhile.
-        seeds: of the noise around the traffic; at least one.
+    """Return what a simulation of a rolling restart comes to, over at least one seed.
 
     Raises:
         LookupError: a strategy is not in the release.
@@ -127,9 +120,8 @@ def foretold(
         for number, broker in enumerate(order.brokers)
     )
     highest = [max(usage for usage, _ in of_run) for of_run in peaks]
-    return RestartForecast(
-        order.rule, restarts, summary(highest), summary([_moves(run) for run in runs])
-    )
+    moves = [float(np.count_nonzero(run.moves.time_s >= _BEFORE_S)) for run in runs]
+    return RestartForecast(order.rule, restarts, summary(highest), summary(moves))
 
 
 def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[str]) -> Restart:
@@ -145,7 +137,3 @@ def _peak(run: Run, from_s: float, to_s: float) -> tuple[float, int]:
     minutes = np.nan_to_num(ticks[:whole]).reshape(-1, per_minute, ticks.shape[1]).mean(axis=1)
     at = int(minutes.max(axis=0).argmax())
     return float(minutes[:, at].max()), at
-
-
-def _moves(run: Run) -> float:
-    return float(np.count_nonzero(run.moves.time_s >= _BEFORE_S))

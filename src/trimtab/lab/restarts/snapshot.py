@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trimtab.lab.simulate.draw_scale import loads, works
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.physics import costs, work
 from trimtab.lab.simulate.world import Bundles, Event, Machines, World
 from trimtab.pulsar.model import Floats
 
@@ -46,13 +46,9 @@ class ClusterNow:
 
 
 def standing_world(now: ClusterNow, events: tuple[Event, ...], end_s: float, seed: int) -> World:
-    """Return a world in which a cluster goes on as it stands.
+    """Return a world in which a cluster goes on as it stands, but for events.
 
-    Args:
-        now: the cluster.
-        events: what happens to it; brokers are positions in the order of their ids.
-        end_s: how long it is simulated.
-        seed: of the noise that traffic has around what it is now.
+    Brokers are positions in the order of their ids; the seed is of noise around the traffic.
 
     Properties:
         Without noise each broker stands where it stood: what its bundles cost is scaled to
@@ -74,7 +70,7 @@ def standing_world(now: ClusterNow, events: tuple[Event, ...], end_s: float, see
         is_up=np.ones(len(names), dtype=np.bool_),
     )
     usage = np.array([now.usage_percent[name] for name in names])
-    priced = dataclasses.replace(bundles, cost=bundles.cost * _scale(bundles, usage))
+    priced = dataclasses.replace(bundles, cost=bundles.cost * _scale(bundles, usage, machines))
     return World(machines, priced, (), events, end_s, 0.0, seed)
 
 
@@ -109,16 +105,12 @@ def _bundles(now: ClusterNow, names: tuple[str, ...]) -> Bundles:
     )
 
 
-def _scale(bundles: Bundles, usage: Floats) -> Floats:
+def _scale(bundles: Bundles, usage: Floats, machines: Machines) -> Floats:
     """Return how much dearer each bundle is than usual, for its broker to stand where it does."""
     physics = Physics()
-    rates = bundles.rate[None, :]
-    each = work(costs(bundles, physics), rates, rates * bundles.fan_out)[0]
-    c = physics.cpu_convexity
     known = np.where(np.isnan(usage), _BACKGROUND, np.minimum(usage, 100.0))
-    wanted = np.maximum((np.sqrt(1 + 4 * c * known) - 1) / (2 * c) - _BACKGROUND, 0.0)
-    burden = np.bincount(bundles.owner, weights=each, minlength=len(usage)).astype(np.float64)
-    scale = _ratio(wanted, burden, 1.0)
+    burden = np.bincount(bundles.owner, works(bundles, physics), len(usage)).astype(np.float64)
+    scale = _ratio(loads(known, machines, physics), burden, 1.0)
     return np.asarray(scale[bundles.owner], dtype=np.float64)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from trimtab.pulsar.model import Floats, Ints, Preallocations
@@ -12,7 +10,6 @@ from trimtab.pulsar.model import Floats, Ints, Preallocations
 _ROOM = 16
 
 
-@dataclass(slots=True)
 class Ahead:
     """Where bundles are on their way to, in the order in which they were given.
 
@@ -23,27 +20,20 @@ class Ahead:
         preallocateBundle; read.
     """
 
-    n_bundles: int
-    #: (n_bundles,) position of the broker in the cluster; -1 for none.
-    broker: Ints = field(init=False)
-    #: Bundle → where it stands.
-    _at: dict[int, int] = field(default_factory=dict)
-    #: What is shown of them, and room for more behind it.
-    _place: Ints = field(default_factory=lambda: np.empty(_ROOM, np.int64))
-    _rates: Floats = field(default_factory=lambda: np.empty((2, _ROOM)))
-
-    def __post_init__(self) -> None:
+    def __init__(self, n_bundles: int) -> None:
         """Begin with nothing on its way."""
-        self.broker = np.full(self.n_bundles, -1)
+        #: (n_bundles,) position of the broker in the cluster; -1 for none.
+        self.broker: Ints = np.full(n_bundles, -1)
+        #: Bundle → where it stands.
+        self._at: dict[int, int] = {}
+        #: What is shown of them, and room for more behind it.
+        self._place: Ints = np.empty(_ROOM, np.int64)
+        self._rates: Floats = np.empty((2, _ROOM))
 
     def put(self, bundle: int, broker: int, place: int, rates: tuple[float, float]) -> None:
         """Give a bundle to a broker; one that is on its way already goes there instead.
 
-        Args:
-            bundle: its position.
-            broker: its position in the cluster.
-            place: its position among those that the leader knows.
-            rates: long-term averages of the bundle, messages/s in and out.
+        Its place is the position among the brokers that the leader knows.
         """
         count = len(self._at)
         at = self._at.setdefault(bundle, count)

@@ -6,8 +6,6 @@ quickly taken as one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from trimtab.pulsar.leader.bundle_rows import BundleRows
@@ -28,22 +26,16 @@ WITHOUT_SAMPLES = np.array([*([*_RATES, *_THROUGHPUTS, 0.0] * 2), 0.0])
 WITHOUT_SAMPLES.flags.writeable = False
 
 
-@dataclass(slots=True)
 class Average:
     """One of the two averages of all bundles; all arrays are (n_bundles,)."""
 
-    #: Samples that it holds at most.
-    samples_max: int
-    n_bundles: int
-    samples: Ints = field(init=False)
-    rate_in: Floats = field(init=False)
-    rate_out: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, samples_max: int, n_bundles: int) -> None:
         """Begin with Pulsar's defaults, which the first sample replaces."""
-        self.samples = np.zeros(self.n_bundles, np.int64)
-        self.rate_in = np.full(self.n_bundles, _DEFAULT_RATE)
-        self.rate_out = np.full(self.n_bundles, _DEFAULT_RATE)
+        #: Samples that it holds at most.
+        self.samples_max = samples_max
+        self.samples: Ints = np.zeros(n_bundles, np.int64)
+        self.rate_in: Floats = np.full(n_bundles, _DEFAULT_RATE)
+        self.rate_out: Floats = np.full(n_bundles, _DEFAULT_RATE)
 
     def reset(self, bundles: Ints) -> None:
         """Begin anew."""
@@ -58,28 +50,20 @@ class Average:
             average[bundles] = sample + (average[bundles] - sample) * left
 
 
-@dataclass(slots=True)
 class Averages:
     """The averages of all bundles (Pulsar: `bundleData`), on the clock of recomputations."""
 
-    #: Whose rows are the bundles' positions.
-    bundles: BundleRows
-    #: Recomputations so far.
-    clock: int = 0
-    short: Average = field(init=False)
-    long: Average = field(init=False)
-    #: (n_bundles,) recomputations that are in the averages.
-    fed: Ints = field(init=False)
-    #: (n_bundles,) what the newest report says, messages/s; fed at every recomputation.
-    sample_in: Floats = field(init=False)
-    sample_out: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin with nothing known."""
-        count = len(self.bundles.at)
+    def __init__(self, bundles: BundleRows) -> None:
+        """Begin with nothing known of bundles, whose rows are their positions."""
+        self.bundles, count = bundles, len(bundles.at)
+        #: Recomputations so far.
+        self.clock = 0
         self.short, self.long = Average(SHORT_SAMPLES, count), Average(LONG_SAMPLES, count)
-        self.fed = np.zeros(count, np.int64)
-        self.sample_in, self.sample_out = np.zeros((2, count))
+        #: (n_bundles,) recomputations that are in the averages.
+        self.fed: Ints = np.zeros(count, np.int64)
+        #: (n_bundles,) what the newest report says, messages/s; fed at every recomputation.
+        self.sample_in: Floats = np.zeros(count)
+        self.sample_out: Floats = np.zeros(count)
 
     def meet(self, bundles: Ints, fed: Ints | int) -> None:
         """Make averages of bundles that are not known; those that are stay as they are."""

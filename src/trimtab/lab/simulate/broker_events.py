@@ -54,11 +54,6 @@ def end_session(simulation: Simulation, time_s: float, due: SessionEnd) -> None:
         simulation.timetable.enter(time_s, lookup)
 
 
-def leave_for_good(simulation: Simulation, due: Exit) -> None:
-    """End the process of a broker that has given up everything."""
-    simulation.cluster.stop(due.broker)
-
-
 def _join(simulation: Simulation, time_s: float, event: Event) -> None:
     cluster = simulation.cluster
     for broker in event.subjects:

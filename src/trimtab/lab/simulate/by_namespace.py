@@ -43,27 +43,17 @@ class ByNamespace:
         """Count anew: there are other reports."""
         self._counts = {}
 
-    def take_out(self, bundle: int, owner: int) -> None:
-        """Leave a bundle out, of which something is about to change.
+    def add(self, bundle: int, owner: int, times: int) -> None:
+        """Leave a bundle out (-1) that is about to change, or count it (1) that has changed.
 
-        Args:
-            bundle: its position.
-            owner: who owns it as far as its report is concerned.
+        Its owner is whose it is as far as its report is concerned.
         """
-        self._add(bundle, owner, -1)
-
-    def put_in(self, bundle: int, owner: int) -> None:
-        """Count a bundle again; see `take_out`."""
-        self._add(bundle, owner, 1)
-
-    def _namespace(self, bundle: int) -> str:
-        return namespace(self.cluster.bundles.names[bundle])
-
-    def _add(self, bundle: int, owner: int, times: int) -> None:
-        """Change what has been counted already."""
         if self._counts and (counts := self._counts.get(self._namespace(bundle))) is not None:
             for broker in self._brokers(bundle, owner):
                 counts[broker] += times
+
+    def _namespace(self, bundle: int) -> str:
+        return namespace(self.cluster.bundles.names[bundle])
 
     def _brokers(self, bundle: int, owner: int) -> Iterator[int]:
         """Yield the brokers on which a bundle counts."""

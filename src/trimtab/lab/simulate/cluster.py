@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from trimtab.lab.simulate.world import Bundles, Machines
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 
-@dataclass(slots=True)
 class Cluster:
     """The true state, which nobody in the cluster knows as a whole.
 
@@ -18,44 +15,33 @@ class Cluster:
         Each bundle has at most one owner, and is served by its owner or by nobody.
     """
 
-    machines: Machines
-    bundles: Bundles
-    #: (n_brokers,) its process runs.
-    is_up: Flags = field(init=False)
-    #: (n_brokers,) it is in the registry: up, or its session has not ended yet.
-    is_registered: Flags = field(init=False)
-    #: (n_brokers,) tick at which its process began.
-    started: Ints = field(init=False)
-    #: (n_brokers,) as it is now.
-    capacity: Floats = field(init=False)
-    #: (n_brokers,) percent of CPU that other processes take beyond the machine's own.
-    extra: Floats = field(init=False)
-    #: (n_bundles,) broker that owns it; -1 for nobody.
-    owner: Ints = field(init=False)
-    #: (n_bundles,) broker that serves it: its owner, or `n_brokers` for nobody.
-    server: Ints = field(init=False)
-    #: (n_bundles,) s from which its owner serves it.
-    serve_from_s: Floats = field(init=False)
-    #: (n_bundles,) bytes a message, as it is now.
-    message_bytes: Floats = field(init=False)
-    #: Bundles that have changed hands lately, the latest last; a bundle may stand twice.
-    moved: list[int] = field(default_factory=list)
-    #: Grows when anybody begins or ends to serve.
-    version: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(self, machines: Machines, bundles: Bundles) -> None:
         """Begin as the world does."""
-        self.is_up = self.machines.is_up.copy()
-        self.is_registered = self.is_up.copy()
-        self.started = np.zeros(self.is_up.size, np.int64)
-        self.capacity = self.machines.capacity.astype(np.float64)
-        self.extra = np.zeros(self.is_up.size)
-        self.owner = self.bundles.owner.astype(np.int64)
-        self.server = np.full(self.owner.size, self.is_up.size)
+        self.machines, self.bundles = machines, bundles
+        #: (n_brokers,) its process runs.
+        self.is_up: Flags = machines.is_up.copy()
+        #: (n_brokers,) it is in the registry: up, or its session has not ended yet.
+        self.is_registered: Flags = self.is_up.copy()
+        #: (n_brokers,) tick at which its process began.
+        self.started: Ints = np.zeros(self.is_up.size, np.int64)
+        #: (n_brokers,) as it is now.
+        self.capacity: Floats = machines.capacity.astype(np.float64)
+        #: (n_brokers,) percent of CPU that other processes take beyond the machine's own.
+        self.extra: Floats = np.zeros(self.is_up.size)
+        #: (n_bundles,) broker that owns it; -1 for nobody.
+        self.owner: Ints = bundles.owner.astype(np.int64)
+        #: (n_bundles,) broker that serves it: its owner, or `n_brokers` for nobody.
+        self.server: Ints = np.full(self.owner.size, self.is_up.size)
         has_server = (self.owner >= 0) & self.is_up[self.owner]
         self.server[has_server] = self.owner[has_server]
-        self.serve_from_s = np.full(self.owner.size, -np.inf)
-        self.message_bytes = self.bundles.message_bytes
+        #: (n_bundles,) s from which its owner serves it.
+        self.serve_from_s: Floats = np.full(self.owner.size, -np.inf)
+        #: (n_bundles,) bytes a message, as it is now.
+        self.message_bytes = bundles.message_bytes
+        #: Bundles that have changed hands lately, the latest last; a bundle may stand twice.
+        self.moved: list[int] = []
+        #: Grows when anybody begins or ends to serve.
+        self.version = 0
 
     @property
     def nobody(self) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 
 from trimtab.lab.simulate.run import begin, do
 from trimtab.lab.simulate.simulation import Simulation
-from trimtab.lab.simulate.timetable import Due, Flush, Handover, Lookup, Round
+from trimtab.lab.simulate.timetable import Flush, Handover, Lookup, Round
 from trimtab.lab.simulate.world import Event, Kind
 from trimtab.pulsar.model import Decision, Floats, LostRoundError
 
@@ -58,12 +58,7 @@ def rounds_of_course(simulation: Simulation, course: Course, until_s: float) -> 
     """Yield, at each round of a recorded course, what the leader would have done.
 
     The leader decides and remembers, but nothing is unloaded; who is looked up gets the
-    owner that he got.
-
-    Args:
-        simulation: of which no time has passed yet.
-        course: what happened.
-        until_s: when the simulation is let go; `run.going_on` may take over then.
+    owner that he got.  At `until_s` the simulation is let go; `run.going_on` may take over.
     """
     begin(simulation, course.elected_s, course.leader)
     entries = heapq.merge(
@@ -88,14 +83,11 @@ def _pass(simulation: Simulation, time_s: float) -> None:
     """Let pass what nobody decides: brokers come and go, leaders are elected."""
     while (due := simulation.timetable.next(time_s)) is not None:
         simulation.pass_until(due[0])
-        if not (isinstance(due[1], Round | Lookup | Handover) or _is_unload(due[1])):
+        # An unload by hand is among the moves that are told.
+        is_unload = isinstance(due[1], Event) and due[1].kind == Kind.UNLOAD
+        if not (isinstance(due[1], Round | Lookup | Handover) or is_unload):
             do(simulation, *due)
     simulation.pass_until(time_s)
-
-
-def _is_unload(due: Due) -> bool:
-    """Return whether something is an unload by hand, which is among the moves that are told."""
-    return isinstance(due, Event) and due.kind == Kind.UNLOAD
 
 
 def _give(simulation: Simulation, move: Moved) -> None:

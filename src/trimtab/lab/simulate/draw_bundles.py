@@ -56,13 +56,11 @@ def drawn_bundles(scenario: Scenario, chance: np.random.Generator) -> Drawn:
 
 def _shares(parts: list[Drawn], sizes: list[int]) -> Mapping[str, Floats]:
     """Return each task's shares over all bundles."""
-    shares = {name: np.zeros(sum(sizes)) for part in parts for name in part.shares}
-    first = 0
-    for part, size in zip(parts, sizes, strict=True):
-        for name, share in part.shares.items():
-            shares[name][first : first + size] = share
-        first += size
-    return shares
+    nothing = [np.zeros(size) for size in sizes]
+    return {
+        name: np.concatenate([p.shares.get(name, n) for p, n in zip(parts, nothing, strict=True)])
+        for name in dict.fromkeys(name for part in parts for name in part.shares)
+    }
 
 
 def _drawn(group: BundleGroup, position: int, chance: np.random.Generator) -> Drawn:

@@ -26,11 +26,7 @@ def drawn_changes(
 ) -> tuple[Change, ...]:
     """Return all changes of traffic, drawn at random.
 
-    Args:
-        scenario: checked.
-        drawn: bundles with their owners.
-        delay_s: (n_brokers,) by which the traffic of the bundles that each owns begins later.
-        chance: for the draws.
+    That of the bundles that a broker owns at first begins by `delay_s`, (n_brokers,), later.
     """
     changes = list(_beginnings(scenario, drawn.bundles.owner, delay_s))
     for _, event in scenario.events:

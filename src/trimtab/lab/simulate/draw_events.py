@@ -7,8 +7,8 @@ from itertools import islice
 
 import numpy as np
 
+from trimtab.lab.simulate.scenario_checks import member_changes
 from trimtab.lab.simulate.scenario_keys import every_of
-from trimtab.lab.simulate.scenario_members import member_changes
 from trimtab.lab.simulate.scenario_tables import (
     Background,
     Capacity,
@@ -25,11 +25,8 @@ from trimtab.pulsar.model import MINUTE_S, Floats
 def events(scenario: Scenario, work: Floats) -> tuple[Event, ...]:
     """Return what happens to brokers, bundles and the balancer, other than changes of traffic.
 
-    What ends is undone by an event of its own.
-
-    Args:
-        scenario: checked.
-        work: (n_bundles,) of each on average; the heaviest that are whole are split.
+    What ends is undone by an event of its own.  Split are the heaviest that are whole, by their
+    work on average, (n_bundles,).
     """
     heaviest = iter(np.argsort(-work, kind="stable").tolist())
     members = [

@@ -102,10 +102,7 @@ def _by_rate(lot: _Lot) -> Ints:
     """Return owners that share messages/s evenly, whatever they cost and whoever serves them."""
     bundles = lot.drawn.bundles
     rate = bundles.rate * (1 + bundles.fan_out)
-    owner = np.full(len(rate), -1, np.int64)
-    start = lot.scenario.start
-    if start.gathered:
-        owner = _gathered(lot, owner)
+    owner = _gathered(lot, np.full(len(rate), -1, np.int64))
     width = np.ones(len(lot.machines.capacity))
     return _filled(lot, rate, np.zeros(len(width)), width, owner)
 
@@ -167,10 +164,6 @@ def _to_counts(lot: _Lot) -> Ints:
     return lot.chance.permutation(np.repeat(np.arange(len(counts)), counts))
 
 
-def _explicit(lot: _Lot) -> Ints:
-    return np.array(lot.scenario.start.explicit, np.int64)
-
-
 _HOW: Mapping[str, Callable[[_Lot], Ints]] = {
     "balanced": _balanced,
     "count": _by_count,
@@ -180,7 +173,7 @@ _HOW: Mapping[str, Callable[[_Lot], Ints]] = {
     "square": _at_random(lambda number: 2 * number - 1),
     "usage": _to_usage,
     "counts": _to_counts,
-    "explicit": _explicit,
+    "explicit": lambda lot: np.array(lot.scenario.start.explicit, np.int64),
 }
 
 

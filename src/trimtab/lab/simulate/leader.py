@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -11,10 +11,10 @@ from trimtab.lab.simulate.ahead import Ahead
 from trimtab.lab.simulate.averages import WITHOUT_SAMPLES, Averages, throughput
 from trimtab.lab.simulate.by_namespace import ByNamespace
 from trimtab.lab.simulate.cluster import Cluster
-from trimtab.lab.simulate.layout import Layout
 from trimtab.lab.simulate.listings import Listings, first_writes
 from trimtab.lab.simulate.parameters import Measuring
 from trimtab.lab.simulate.reports import Reports, Writes
+from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.candidates.fewest import fewest
@@ -30,6 +30,35 @@ from trimtab.pulsar.model import BundleData, BundleTraffic, ClusterLoad, Flags, 
 
 
 @dataclass(slots=True)
+class Layout:
+    """A load that holds until there are other reports or averages; only bundles may come."""
+
+    #: Without what is on its way, and with nothing that may be shed.
+    load: ClusterLoad
+    #: (n_bundles,) the bundles in it, by position in the cluster.
+    bundles: Ints
+    #: Bundles that the leader knows, without Pulsar's own.
+    known: int
+    #: Rows of the averages, as soon as bundles have been added.
+    _rows: dict[str, int] | None = None
+
+    def add(self, name: str, row: int, number: int, values: Floats) -> None:
+        """Add the averages of a bundle that has been met; the load must have averages.
+
+        Its row is where those of a bundle stand that nobody knows.
+        """
+        averages = self.load.bundle_data
+        assert averages is not None
+        if self._rows is None:
+            # Whoever has been given the rows before may still hold them; arrays may be
+            # shared, since nobody looks at a row that has no name.
+            self._rows = dict(averages.rows)
+            averages = BundleData(self._rows, averages.numbers, averages.values)
+            self.load = replace(self.load, bundle_data=averages)
+        self._rows[name] = row
+        averages.numbers[row], averages.values[row] = number, values
+
+
 class Leader:
     """The maps of the leader; all brokers have the same reports and averages.
 
@@ -38,57 +67,39 @@ class Leader:
         the newer report, where Pulsar takes one of each.
     """
 
-    cluster: Cluster
-    reports: Reports
-    measuring: Measuring
-    release: str
-    #: The strategies ask for the averages of all bundles.
-    shows_averages: bool
-    #: Those that there are; their rows are their positions.
-    bundles: BundleRows = field(init=False)
-    averages: Averages = field(init=False)
-    listings: Listings = field(init=False)
-    #: (n_bundles,) s at which it was unloaded last.
-    unloaded_s: Floats = field(init=False)
-    ahead: Ahead = field(init=False)
-    by_namespace: ByNamespace = field(init=False)
-    #: Bundles that were placed without being known.
-    _guests: list[int] = field(default_factory=list)
-    _broker_keys: ConcurrentHashMapKeys = field(default_factory=ConcurrentHashMapKeys)
-    #: Positions of the brokers that it knows, in the order of its map.
-    order: Ints = field(init=False)
-    #: Positions in `order`, in the order of its set.
-    in_set: Ints = field(init=False)
-    #: (n_brokers,) positions in `order`, -1 for a broker that it does not know.
-    _place: Ints = field(init=False)
-    _set_size: int = 0
-    _is_system: Flags = field(init=False)
-    #: All bundles in the order of a map of them, and in that of its copies by their size.
-    _in_map: tuple[str, ...] = ()
-    _ranks: dict[int, tuple[Ints, tuple[str, ...]]] = field(default_factory=dict)
-    #: Known bundles, as the strategies were given them last, and of which version.
-    _rows: tuple[int, dict[str, int]] = field(default_factory=lambda: (0, {}))
-    #: Bundles that were named last, and their names.
-    _named: tuple[Ints, tuple[str, ...]] = field(init=False)
-    #: What was laid out last, as long as no report has changed.
-    _layout: Layout | None = None
-    #: The same with what is on its way now.
-    _shown: ClusterLoad | None = None
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self, cluster: Cluster, reports: Reports, measuring: Measuring, strategies: Strategies
+    ) -> None:
         """Begin with the brokers that are up, which have written empty reports."""
-        names = self.cluster.bundles.names
+        self.cluster, self.reports, self.measuring = cluster, reports, measuring
+        self.shows_averages = strategies.needs_averages
+        names, release = cluster.bundles.names, strategies.balancer.release
+        #: Those that there are; their rows are their positions.
         self.bundles = BundleRows()
         self.bundles.rows(names)
+        self._is_system = self.bundles.are_system(lambda name: is_system_bundle(name, release))
         self.averages = Averages(self.bundles)
-        self.listings = Listings(len(names), self.averages)
+        self.listings = Listings(self.averages)
         self.ahead = Ahead(len(names))
-        self.by_namespace = ByNamespace(self.cluster, self.bundles, self.listings, self.ahead)
-        self.unloaded_s = np.full(len(names), -np.inf)
-        self._named = np.empty(0, np.int64), ()
-        self._is_system = self.bundles.are_system(lambda name: is_system_bundle(name, self.release))
-        for broker in np.flatnonzero(self.cluster.is_registered).tolist():
-            self._broker_keys.put(self.cluster.machines.names[broker])
+        self.by_namespace = ByNamespace(cluster, self.bundles, self.listings, self.ahead)
+        #: (n_bundles,) s at which it was unloaded last.
+        self.unloaded_s: Floats = np.full(len(names), -np.inf)
+        #: Bundles that were placed without being known.
+        self._guests: list[int] = []
+        #: All bundles in the order of a map of them, and in that of its copies by their size.
+        self._in_map: tuple[str, ...] = ()
+        self._ranks: dict[int, tuple[Ints, tuple[str, ...]]] = {}
+        #: Known bundles, as the strategies were given them last, and of which version.
+        self._rows: tuple[int, dict[str, int]] = (0, {})
+        #: Bundles that were named last, and their names.
+        self._named: tuple[Ints, tuple[str, ...]] = np.empty(0, np.int64), ()
+        #: What was laid out last, as long as no report has changed.
+        self._layout: Layout | None = None
+        #: The same with what is on its way now.
+        self._shown: ClusterLoad | None = None
+        self._broker_keys, self._set_size = ConcurrentHashMapKeys(), 0
+        for broker in np.flatnonzero(cluster.is_registered).tolist():
+            self._broker_keys.put(cluster.machines.names[broker])
         self._members_changed()
 
     # -------------------------------------------------------------- what it hears
@@ -145,18 +156,18 @@ class Leader:
         if bundle in self.listings.formers:
             # Two reports list it, perhaps, and are walked in another order from now on.
             self._layout = self._shown = None
-        self.by_namespace.take_out(bundle, source)
+        self.by_namespace.add(bundle, source, -1)
         self.listings.move(bundle, source, target)
-        self.by_namespace.put_in(bundle, target)
+        self.by_namespace.add(bundle, target, 1)
 
     def preallocate(self, bundle: int, broker: int) -> None:
         """Give a bundle to a broker that does not report it yet."""
         self.meet(bundle)
         owner, long = int(self.cluster.owner[bundle]), self.averages.long
         rates = float(long.rate_in[bundle]), float(long.rate_out[bundle])
-        self.by_namespace.take_out(bundle, owner)
+        self.by_namespace.add(bundle, owner, -1)
         self.ahead.put(bundle, broker, int(self._place[broker]), rates)
-        self.by_namespace.put_in(bundle, owner)
+        self.by_namespace.add(bundle, owner, 1)
         self._shown = None
 
     def meet(self, bundle: int) -> None:
@@ -190,12 +201,15 @@ class Leader:
         names = self.cluster.machines.names
         position = {name: i for i, name in enumerate(names)}
         walked = self._broker_keys.walk()
-        self.order = np.array([position[name] for name in walked], np.int64)
-        self._place = np.full(self.cluster.nobody, -1)
+        #: Positions of the brokers that it knows, in the order of its map.
+        self.order: Ints = np.array([position[name] for name in walked], np.int64)
+        #: (n_brokers,) positions in `order`, -1 for a broker that it does not know.
+        self._place: Ints = np.full(self.cluster.nobody, -1)
         self._place[self.order] = np.arange(self.order.size)
         self._set_size = hash_map_size(len(walked), self._set_size)
         in_set = hash_map_order(walked, self._set_size)
-        self.in_set = self._place[np.array([position[name] for name in in_set], np.int64)]
+        #: Positions in `order`, in the order of its set.
+        self.in_set: Ints = self._place[np.array([position[name] for name in in_set], np.int64)]
         self._anew()
 
     def _anew(self) -> None:
@@ -210,11 +224,7 @@ class Leader:
         return tuple(self.cluster.machines.names[i] for i in self.order.tolist())
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
-        """Return what it knows.
-
-        Args:
-            unloaded_before_s: bundles unloaded at this time or later are left alone.
-        """
+        """Return what it knows; bundles unloaded at this time or later are left alone."""
         can_go = self.bundles.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
         load = self.load_for_placement()
         return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))

@@ -7,7 +7,7 @@ neither.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,25 +31,20 @@ class Former:
     rate_out: float
 
 
-@dataclass(slots=True)
 class Listings:
     """What owners say of their bundles, and former owners of those that they had."""
 
-    n_bundles: int
-    averages: Averages
-    #: (n_bundles,) the owner's latest bundle stats have it, its report has it.
-    is_listed: Flags = field(init=False)
-    is_written: Flags = field(init=False)
-    #: (n_bundles,) messages/s of the owner's latest bundle stats.
-    rate_in: Floats = field(init=False)
-    rate_out: Floats = field(init=False)
-    #: Bundle → what its former owners still say of it.
-    formers: dict[int, list[Former]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
+    def __init__(self, averages: Averages) -> None:
         """Begin with nothing measured."""
-        self.is_listed, self.is_written = np.zeros((2, self.n_bundles), np.bool_)
-        self.rate_in, self.rate_out = np.zeros((2, self.n_bundles))
+        self.averages, count = averages, averages.fed.size
+        #: (n_bundles,) the owner's latest bundle stats have it, its report has it.
+        self.is_listed: Flags = np.zeros(count, np.bool_)
+        self.is_written: Flags = np.zeros(count, np.bool_)
+        #: (n_bundles,) messages/s of the owner's latest bundle stats.
+        self.rate_in: Floats = np.zeros(count)
+        self.rate_out: Floats = np.zeros(count)
+        #: Bundle → what its former owners still say of it.
+        self.formers: dict[int, list[Former]] = {}
 
     def move(self, bundle: int, source: int, target: int) -> None:
         """Note that a bundle has another owner; -1 is nobody."""
@@ -175,11 +170,7 @@ class Listings:
 def first_writes(writes: Writes, clock: int, is_fresh: bool, n_brokers: int) -> Ints:
     """Return in which recomputation each broker's first write of a kind counts, 0 for none.
 
-    Args:
-        writes: in order of time; each is one recomputation.
-        clock: recomputations before them.
-        is_fresh: the writes with bundle stats of this stretch, or those before.
-        n_brokers: number of brokers.
+    Each write is a recomputation; fresh are those with bundle stats of this stretch.
 
     Returns:
         (n_brokers + 1,), the last stands for nobody.

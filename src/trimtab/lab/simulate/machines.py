@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from trimtab.lab.simulate.noise import Noise, generator
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.world import Machines, World
+from trimtab.lab.simulate.world import World
 from trimtab.pulsar.model import Floats, Ints
 
 # Ticks that are computed at a time.
@@ -26,7 +26,6 @@ class _Spikes:
     points: Floats
 
 
-@dataclass(slots=True)
 class Background:
     """Makes the CPU that other processes take, as the simulation gets there.
 
@@ -34,22 +33,14 @@ class Background:
         Does not depend on the size of blocks, nor on what the balancer does.
     """
 
-    world: World
-    physics: Physics
-    tick_s: float
-    _noise: Noise = field(init=False)
-    _spikes: _Spikes = field(init=False)
-    _first: int = 0
-    _held: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, world: World, physics: Physics, tick_s: float) -> None:
         """Begin before the first tick."""
-        size = len(self.world.machines.names)
-        random = generator(self.world.seed, "machines")
-        kept = math.exp(-self.tick_s / self.physics.background_s)
-        self._noise = Noise(random, size, kept)
-        self._spikes = _drawn_spikes(self.world, self.physics)
-        self._held = np.empty((0, size))
+        self.world, self.physics, self.tick_s = world, physics, tick_s
+        size, kept = len(world.machines.names), math.exp(-tick_s / physics.background_s)
+        self._noise = Noise(generator(world.seed, "machines"), size, kept)
+        self._spikes = _drawn_spikes(world, physics)
+        self._first = 0
+        self._held: Floats = np.empty((0, size))
 
     @property
     def least(self) -> float:
@@ -76,7 +67,7 @@ class Background:
         return np.zeros((2, 1, 1))
 
     def _background(self, first: int) -> Floats:
-        machines: Machines = self.world.machines
+        machines = self.world.machines
         noise = self._noise.rows(_AT_A_TIME)
         background = machines.background + machines.background_deviation * noise
         np.maximum(background, self.physics.background_min, out=background)

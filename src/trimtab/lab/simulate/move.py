@@ -46,11 +46,7 @@ class Moment(NamedTuple):
 def described(simulation: Simulation, at: Handover | Lookup, chosen: Chosen, when: Moment) -> Move:
     """Return a move with usage before and after it by the traffic of the last minute.
 
-    Args:
-        simulation: its last minute is changed, so that the next move finds this one done.
-        at: what is moved; its source is -1 if it had no owner.
-        chosen: where to.
-        when: it begins.
+    The last minute is changed, so that the next move finds this one done.
     """
     truth = simulation.truth()
     source, target = at.source, chosen.broker

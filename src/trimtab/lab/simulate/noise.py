@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,7 +16,6 @@ def generator(seed: int, purpose: str) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64DXSM(seeds))
 
 
-@dataclass(slots=True)
 class Noise:
     """Normal noise of mean 0 and deviation 1 that forgets itself (Ornstein and Uhlenbeck).
 
@@ -26,17 +23,11 @@ class Noise:
         Rows are the same however they are divided into blocks.
     """
 
-    random: np.random.Generator
-    #: Values a row.
-    size: int
-    #: What is left of a value after one row.
-    kept: float
-    #: The last row.
-    _now: NDArray[np.float32] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Begin in the long run's state."""
-        self._now = self.random.standard_normal(self.size, dtype=np.float32)
+    def __init__(self, random: np.random.Generator, size: int, kept: float) -> None:
+        """Begin in the long run's state; of each value of a row `kept` is left in the next."""
+        self.random, self.size, self.kept = random, size, kept
+        #: The last row.
+        self._now: NDArray[np.float32] = random.standard_normal(size, dtype=np.float32)
 
     def rows(self, count: int) -> NDArray[np.float32]:
         """Return the next rows, (count, size)."""

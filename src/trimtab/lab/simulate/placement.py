@@ -43,8 +43,8 @@ class Placing:
     settings: LoadManagerSettings
     weights: ResourceWeights
     random: np.random.Generator
-    #: The reports that usage was asked of last, and what it was.
-    _asked: tuple[Floats, Floats] | None = None
+    #: The reports of which usage was worked out last, and what it was.
+    _last_usage: tuple[Floats, Floats] | None = None
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
         """Return the broker chosen for a bundle; None if there is nobody.
@@ -82,8 +82,8 @@ class Placing:
 
     def _usage(self, load: ClusterLoad) -> Floats:
         """Return the usage by which a broker is overloaded, fraction; weighed from 4.0 on."""
-        if self._asked is None or self._asked[0] is not load.resource_usage:
+        if self._last_usage is None or self._last_usage[0] is not load.resource_usage:
             is_weighed = release_order(self.strategies.balancer.release) >= _WEIGHED_SINCE
             usage = weighted_usage(load, self.weights) if is_weighed else unweighted_usage(load)
-            self._asked = load.resource_usage, usage
-        return self._asked[1]
+            self._last_usage = load.resource_usage, usage
+        return self._last_usage[1]

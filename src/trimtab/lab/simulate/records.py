@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -54,39 +54,23 @@ class RoundRecord:
     error: str = ""
 
 
-@dataclass(slots=True)
 class Records:
     """Collects what happens."""
 
-    world: World
-    tick_s: float
-    n_ticks: int
-    #: As in `Run`.
-    cpu_convexity: float = 0.0
-    usage: NDArray[np.float32] = field(init=False)
-    totals: Floats = field(init=False)
-    background: NDArray[np.float32] = field(init=False)
-    #: (n_minutes, n_brokers) the last capacity in each minute.
-    capacity: NDArray[np.float32] = field(init=False)
-    work: Floats = field(init=False)
-    moves: list[Move] = field(default_factory=list)
-    rounds: list[RoundRecord] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Make room."""
-        brokers = len(self.world.machines.names)
-        self.usage = np.full((self.n_ticks, brokers), np.nan, np.float32)
-        self.totals = np.zeros((3, self.n_ticks))
-        self.background = np.full_like(self.usage, np.nan)
-        self.work = np.zeros(self.n_ticks)
-        minutes = math.ceil(self.n_ticks / self.minute_ticks)
-        self.capacity = np.full((minutes, brokers), np.nan, np.float32)
-
-    @property
-    def minute_ticks(self) -> int:
-        """Return the ticks in a minute."""
-        return max(1, round(MINUTE_S / self.tick_s))
+    def __init__(self, world: World, tick_s: float, n_ticks: int, cpu_convexity: float) -> None:
+        """Make room; what is recorded stands in `Run`."""
+        self.world, self.tick_s, self.cpu_convexity = world, tick_s, cpu_convexity
+        self.minute_ticks = max(1, round(MINUTE_S / tick_s))
+        brokers, minutes = len(world.machines.names), math.ceil(n_ticks / self.minute_ticks)
+        self.usage: NDArray[np.float32] = np.full((n_ticks, brokers), np.nan, np.float32)
+        self.totals: Floats = np.zeros((3, n_ticks))
+        self.background: NDArray[np.float32] = np.full_like(self.usage, np.nan)
+        self.work: Floats = np.zeros(n_ticks)
+        #: (n_minutes, n_brokers) the last capacity in each minute.
+        self.capacity: NDArray[np.float32] = np.full((minutes, brokers), np.nan, np.float32)
+        self.moves: list[Move] = []
+        self.rounds: list[RoundRecord] = []
+        self.counts: dict[str, int] = {}
 
     def count(self, what: str, times: int = 1) -> None:
         """Count something that happened."""

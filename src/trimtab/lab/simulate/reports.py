@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -90,40 +90,28 @@ class Measured:
     bundles: Ints
 
 
-@dataclass(slots=True)
 class Reports:
     """What each broker knows of itself, and what it wrote last."""
 
-    gate: Gate
-    n_brokers: int
-    #: (n_brokers, 3) percent of CPU, NIC in and NIC out.
-    usage: Floats = field(init=False)
-    #: (n_brokers, 4) messages/s in and out, bytes/s in and out.
-    totals: Floats = field(init=False)
-    #: (n_brokers,) bundles.
-    bundles: Ints = field(init=False)
-    #: The same as it was written.
-    written_usage: Floats = field(init=False)
-    written_totals: Floats = field(init=False)
-    written_bundles: Ints = field(init=False)
-    #: (n_brokers,) tick at whose end it wrote last.
-    written: Ints = field(init=False)
-    #: (n_brokers,) there have been new bundle stats since it wrote.
-    is_behind: Flags = field(init=False)
-    #: (n_brokers,) usage of the busiest resource, fraction; now, and when it was written.
-    busiest: Floats = field(init=False)
-    written_busiest: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, gate: Gate, n_brokers: int) -> None:
         """Begin with nothing measured and nothing written."""
-        count = self.n_brokers
-        self.usage, self.written_usage = np.zeros((2, count, 3))
-        self.totals, self.written_totals = np.zeros((2, count, 4))
-        self.bundles, self.written_bundles, self.written = np.zeros((3, count), np.int64)
-        self.is_behind = np.zeros(count, np.bool_)
-        self.busiest = self.gate.usage(self.usage)
-        self.written_busiest = self.busiest.copy()
-        self._write(np.arange(count), np.zeros(count, np.int64))
+        self.gate = gate
+        #: (n_brokers, 3) percent of CPU, NIC in and NIC out; now, and as it was written.
+        self.usage: Floats = np.zeros((n_brokers, 3))
+        self.written_usage = self.usage.copy()
+        #: The same of (n_brokers, 4) messages/s in and out, bytes/s in and out.
+        self.totals: Floats = np.zeros((n_brokers, 4))
+        self.written_totals = self.totals.copy()
+        #: The same of (n_brokers,) bundles.
+        self.bundles: Ints = np.zeros(n_brokers, np.int64)
+        self.written_bundles = self.bundles.copy()
+        #: The same of (n_brokers,) usage of the busiest resource, fraction.
+        self._busiest = gate.usage(self.usage)
+        self._written_busiest = self._busiest.copy()
+        #: (n_brokers,) tick at whose end it wrote last.
+        self.written: Ints = np.zeros(n_brokers, np.int64)
+        #: (n_brokers,) there have been new bundle stats since it wrote.
+        self.is_behind: Flags = np.zeros(n_brokers, np.bool_)
 
     def start(self, broker: int, tick: int) -> None:
         """Write a broker's first report: nothing measured yet, CPU 0."""
@@ -134,33 +122,32 @@ class Reports:
         self._write(who, np.array([tick - 1]))
 
     def stretch(self, measured: Measured, reports: Flags, end: int) -> Writes:
-        """Take what was measured in a stretch, and write where it is time.
-
-        Args:
-            measured: by the brokers.
-            reports: (n_brokers,) whether each measures and writes.
-            end: the tick after the last.
-        """
+        """Take what was measured in a stretch up to tick `end`, and write where it is time."""
         sampled, counted = measured.sampled, measured.counted
         late = self.written + self.gate.ticks_max + 1
-        due = np.full((3, self.n_brokers), _NEVER)
+        due = np.full((3, reports.size), _NEVER)
         np.copyto(due[0], counted.tick, where=counted.tick >= 0)
         np.copyto(due[1], sampled.tick, where=sampled.tick >= 0)
         np.copyto(due[2], late, where=reports & (late < end))
-        turns = _Turns.of(due)
+        # In order: bundle stats, usage, and a report for its age.
+        turns, ticks = np.argsort(due, axis=0, kind="stable"), np.sort(due, axis=0)
+        comes = ticks < _NEVER
+        looks = comes.copy()
+        # What happens in one tick is looked at once.
+        looks[:-1] &= ticks[1:] != ticks[:-1]
         usage = self.gate.usage(sampled.usage)
         writes: list[tuple[Ints, Ints, Flags, Floats, Floats]] = []
-        fresh = np.zeros(self.n_brokers, np.bool_)
-        for turn in range(turns.count):
-            tick = turns.tick[turn]
-            (counts,) = turns.counts[turn].nonzero()
+        fresh = np.zeros(reports.size, np.bool_)
+        for i in range(int(np.count_nonzero(comes.any(axis=1)))):
+            tick = ticks[i]
+            (counts,) = (comes[i] & (turns[i] == 0)).nonzero()
             if counts.size:
                 self._count(counts, measured.totals[counts], measured.bundles[counts])
                 fresh[counts] = True
-            (samples,) = turns.samples[turn].nonzero()
+            (samples,) = (comes[i] & (turns[i] == 1)).nonzero()
             if samples.size:
                 self._sample(samples, sampled.usage[samples], usage[samples])
-            (who,) = (turns.looks[turn] & self._is_due(tick)).nonzero()
+            (who,) = (looks[i] & self._is_due(tick)).nonzero()
             if who.size:
                 self._write(who, tick[who])
                 values = self.usage[who], self.totals[who]
@@ -169,14 +156,12 @@ class Reports:
 
     def _is_due(self, tick: Ints) -> Flags:
         """Return which brokers write if they look at the end of a tick."""
+        now = report_gate.Measured(self.totals, self.bundles, self._busiest)
         written = report_gate.Measured(
-            self.written_totals, self.written_bundles, self.written_busiest
+            self.written_totals, self.written_bundles, self._written_busiest
         )
-        now = report_gate.Measured(self.totals, self.bundles, self.busiest)
         # How old a report may be is a number of looks here.
-        is_changed = self.gate.needs_update(
-            written, now, np.zeros(self.n_brokers), self.gate.settings
-        )
+        is_changed = self.gate.needs_update(written, now, np.zeros(tick.size), self.gate.settings)
         return np.asarray(is_changed | (tick - self.written > self.gate.ticks_max))
 
     def _count(self, who: Ints, totals: Floats, bundles: Ints) -> None:
@@ -184,40 +169,14 @@ class Reports:
         self.is_behind[who] = True
 
     def _sample(self, who: Ints, usage: Floats, busiest: Floats) -> None:
-        self.usage[who], self.busiest[who] = usage, busiest
+        self.usage[who], self._busiest[who] = usage, busiest
 
     def _write(self, who: Ints, tick: Ints) -> None:
         self.written_usage[who] = self.usage[who]
         self.written_totals[who] = self.totals[who]
         self.written_bundles[who] = self.bundles[who]
-        self.written_busiest[who] = self.busiest[who]
+        self._written_busiest[who] = self._busiest[who]
         self.written[who], self.is_behind[who] = tick, False
-
-
-@dataclass(frozen=True, slots=True)
-class _Turns:
-    """What brokers do one after the other in a stretch; arrays are (3, n_brokers)."""
-
-    #: Turns in which any broker does anything.
-    count: int
-    #: At the end of which a broker's turn comes; beyond all ticks if it does nothing.
-    tick: Ints
-    #: It takes its bundle stats, or its usage, and looks whether it is to write.
-    counts: Flags
-    samples: Flags
-    looks: Flags
-
-    @staticmethod
-    def of(due: Ints) -> _Turns:
-        """Return what is due, in order: bundle stats, usage, and a report for its age."""
-        order = np.argsort(due, axis=0, kind="stable")
-        tick = np.sort(due, axis=0)
-        comes = tick < _NEVER
-        looks = comes.copy()
-        # What happens in one tick is looked at once.
-        looks[:-1] &= tick[1:] != tick[:-1]
-        count = int(np.count_nonzero(comes.any(axis=1)))
-        return _Turns(count, tick, comes & (order == 0), comes & (order == 1), looks)
 
 
 def _in_order(writes: list[tuple[Ints, Ints, Flags, Floats, Floats]]) -> Writes:

@@ -8,7 +8,7 @@ from collections.abc import Generator
 import numpy as np
 
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.broker_events import elect, end_session, happen, leave_for_good
+from trimtab.lab.simulate.broker_events import elect, end_session, happen
 from trimtab.lab.simulate.move import hand_over, look_up, lookup_gap_s
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
@@ -64,10 +64,7 @@ def passing(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]:
 def begin(simulation: Simulation, elected_s: float, leader: int = -1) -> None:
     """Enter what is due from the beginning.
 
-    Args:
-        simulation: of which no time has passed yet.
-        elected_s: s at which the leader is taken to be elected; may be below 0.
-        leader: who leads; -1 for the first broker that is there.
+    The leader, -1 for the first broker that is there, may have been elected before 0 s.
     """
     world = simulation.world
     for event in simulation.world.events:
@@ -86,7 +83,8 @@ def going_on(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]
     while (due := simulation.timetable.next(world.duration_s)) is not None:
         simulation.pass_until(due[0])
         if isinstance(due[1], Round):
-            if simulation.is_round(due[1]) and (yield _round(simulation, due[0])):
+            # Of a leader that is one no more, nothing comes.
+            if due[1].term == simulation.term and (yield _round(simulation, due[0])):
                 return simulation.records.run(simulation.tick, is_cut=True)
         else:
             do(simulation, *due)
@@ -112,7 +110,8 @@ def do(simulation: Simulation, time_s: float, due: Due) -> None:
     elif isinstance(due, SessionEnd):
         end_session(simulation, time_s, due)
     elif isinstance(due, Exit):
-        leave_for_good(simulation, due)
+        # A broker that has given up everything ends.
+        simulation.cluster.stop(due.broker)
     elif isinstance(due, Flush):
         if due.term == simulation.term:
             simulation.leader.recompute(1)

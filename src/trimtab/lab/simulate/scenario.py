@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, expected_name, in_file, shown, toml_field
-from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Physics
 from trimtab.lab.simulate.scenario_checks import checked
 from trimtab.lab.simulate.scenario_keys import read
-from trimtab.lab.simulate.scenario_overrides import overridden
 from trimtab.lab.simulate.scenario_tables import (
     HAPPENINGS,
     BundleGroup,
@@ -25,6 +26,8 @@ from trimtab.lab.simulate.scenario_tables import (
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.sequences.sequences import conf_text, known_release
 from trimtab.pulsar.settings import SettingError, setting
+
+Overridden = TypeVar("Overridden", Physics, Measuring, Clients)
 
 _NEEDED = ("run", "machines", "bundles")
 _OPTIONAL = ("traffic", "start", "events", "settings", "expect")
@@ -41,10 +44,6 @@ class ScenarioError(TrimtabError, ValueError):
 
 def scenario(source: str | Mapping[str, Any], origin: str) -> Scenario:
     """Return the scenario that a text or a table describes.
-
-    Args:
-        source: the text of a file in TOML, or what was made of it.
-        origin: its name, for errors.
 
     Raises:
         ScenarioError: it is not TOML; a key is missing, misspelt or takes something else;
@@ -77,7 +76,12 @@ def _scenario(document: Field, origin: str, question: str) -> Scenario:
     none, empty = Field([]), Field({})
     length = read(Length, tables["run"])
     known_release(tables["run"].at("release", value=length.release))
-    overrides = {name: tables[name] for name in OVERRIDES if name in tables}
+    parameters = Parameters()
+    overrides = {
+        name: _overridden(getattr(parameters, name), tables[name])
+        for name in OVERRIDES
+        if name in tables
+    }
     return Scenario(
         origin=origin,
         question=question,
@@ -89,7 +93,7 @@ def _scenario(document: Field, origin: str, question: str) -> Scenario:
         events=tuple(_event(item) for item in tables.get("events", none).items()),
         settings=_settings(tables.get("settings", empty)),
         expectations=tuple(read(Expectation, item) for item in tables.get("expect", none).items()),
-        parameters=overridden(Parameters(), overrides),
+        parameters=dataclasses.replace(parameters, **overrides),
     )
 
 
@@ -120,3 +124,33 @@ def _settings(table: Field) -> Mapping[str, str]:
         except SettingError as error:
             raise value.wrong(error.expected) from error
     return conf
+
+
+def _overridden(table: Overridden, keys: Field) -> Overridden:
+    """Return parameters with the fields of one table replaced; each keeps the type that it has."""
+    known = {field.name: getattr(table, field.name) for field in dataclasses.fields(table)}
+    members = keys.members((), known)
+    values: dict[str, Any] = {name: _like(known[name], value) for name, value in members.items()}
+    try:
+        return dataclasses.replace(table, **values)
+    except ValueError as error:
+        # As the parameters say it: name, what was found, what was expected.
+        name, _, rest = str(error).partition(": found ")
+        value, _, expected = rest.partition(", expected ")
+        raise FieldError(keys.at(name).path, value, expected) from error
+
+
+def _like(default: object, field: Field) -> object:
+    """Return a value of the type that a default has."""
+    if isinstance(default, bool):
+        return field.flag()
+    if isinstance(default, int):
+        if not isinstance(field.value, int) or isinstance(field.value, bool):
+            raise field.wrong("a whole number")
+        return field.value
+    if isinstance(default, tuple):
+        return field.numbers((len(default),), f"a list of {len(default)} numbers")
+    value = field.number()
+    if not math.isfinite(value):
+        raise field.wrong("a number that is finite")
+    return value

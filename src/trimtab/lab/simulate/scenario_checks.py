@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
 
 from trimtab.files.fields import Field, FieldError, expected_name, shown
 from trimtab.lab.simulate.scenario_keys import every_of
-from trimtab.lab.simulate.scenario_members import member_changes
 from trimtab.lab.simulate.scenario_tables import (
     Background,
     BundleGroup,
@@ -30,10 +31,6 @@ NONE = "none"
 
 def checked(scenario: Scenario, document: Field) -> Scenario:
     """Return a scenario that can be.
-
-    Args:
-        scenario: what was read.
-        document: the whole of it, for the paths of errors.
 
     Raises:
         FieldError: something that is named does not exist, or a time does not fit.
@@ -65,6 +62,40 @@ def machines_up(scenario: Scenario) -> tuple[int, ...]:
     """Return the machines that run from the beginning."""
     is_up = [group.is_up for group in scenario.machines for _ in range(group.count)]
     return tuple(i for i, up in enumerate(is_up) if up)
+
+
+@dataclass(frozen=True, slots=True)
+class MemberChange:
+    """One broker comes or goes."""
+
+    time_min: float
+    kind: Kind
+    broker: int
+    #: Position of the event that says so.
+    event: int
+
+
+def member_changes(scenario: Scenario) -> tuple[MemberChange, ...]:
+    """Return who comes and goes when, in order of time, and of the file where times are equal."""
+    changes = (
+        change
+        for position, (what, event) in enumerate(scenario.events)
+        if isinstance(event, Membership | RollingRestart)
+        for change in _changes(what, event, position, scenario.n_machines)
+    )
+    return tuple(sorted(changes, key=lambda change: change.time_min))
+
+
+def _changes(
+    what: str, event: Membership | RollingRestart, position: int, count: int
+) -> Iterator[MemberChange]:
+    for i, broker in enumerate(every_of(count, event.brokers)):
+        time_min = event.at_min + i * event.every_min
+        if isinstance(event, Membership):
+            yield MemberChange(time_min, Kind(what), broker, position)
+        else:
+            yield MemberChange(time_min, Kind.LEAVE, broker, position)
+            yield MemberChange(time_min + event.down_min, Kind.JOIN, broker, position)
 
 
 def _not_empty(scenario: Scenario, document: Field) -> None:
@@ -267,18 +298,7 @@ def _check_expectation(scenario: Scenario, expectation: Expectation, where: Fiel
 
 def _ranges(positions: Iterable[int]) -> str:
     """Return positions written shortly: 0 to 4, 7."""
-    return ", ".join(
-        f"{first} to {last}" if first < last else f"{first}" for first, last in _runs(positions)
-    )
-
-
-def _runs(positions: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = -2
-    for position in sorted(positions):
-        if position != last + 1:
-            if first >= 0:
-                yield first, last
-            first = position
-        last = position
-    if first >= 0:
-        yield first, last
+    # Within a range, a position less its number among all is the same.
+    ranges = groupby(enumerate(sorted(positions)), key=lambda pair: pair[1] - pair[0])
+    ends = ([position for _, position in pairs] for _, pairs in ranges)
+    return ", ".join(f"{r[0]} to {r[-1]}" if len(r) > 1 else f"{r[0]}" for r in ends)

@@ -38,13 +38,7 @@ class Kind(Generic[Value]):
 
 
 def key(kind: Kind[Value], meaning: str, *default: Value) -> Value:
-    """Return the field of a table that stands for one key.
-
-    Args:
-        kind: what it takes.
-        meaning: half a sentence, with the unit if its name has none.
-        default: what it is if it is left out; without one it is needed.
-    """
+    """Return the field of a table that stands for one key; without a default it is needed."""
     metadata = {_KIND: kind, _MEANING: meaning}
     field: Any = (
         dataclasses.field(default=default[0], metadata=metadata)
@@ -56,12 +50,7 @@ def key(kind: Kind[Value], meaning: str, *default: Value) -> Value:
 
 
 def read(table: type[Table], document: Field, *besides: str) -> Table:
-    """Return a table, read from a document.
-
-    Args:
-        table: a dataclass of keys.
-        document: what the file has.
-        besides: keys that may stand there too and are read by somebody else.
+    """Return a table, read from a document; keys `besides` are read by somebody else.
 
     Raises:
         FieldError: a key is missing, misspelt or takes something else.

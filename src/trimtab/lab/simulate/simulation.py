@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.cluster import Cluster
-from trimtab.lab.simulate.flow import Flows
-from trimtab.lab.simulate.forecast import Forecast
+from trimtab.lab.simulate.flow import Flows, Forecast
 from trimtab.lab.simulate.leader import Leader
 from trimtab.lab.simulate.leader_protocol import LeaderProtocol
 from trimtab.lab.simulate.noise import generator
@@ -20,19 +17,17 @@ from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.surroundings import Lengths, Meet, drawn_surroundings
-from trimtab.lab.simulate.timetable import Round, Timetable
-from trimtab.lab.simulate.truth import LastMinute, last_minute
+from trimtab.lab.simulate.timetable import Timetable
+from trimtab.lab.simulate.truth import LastMinute
 from trimtab.lab.simulate.windows import Counted, Windows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.leader import load_data
 from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 from trimtab.pulsar.settings import check_intervals, load_manager_settings
-from trimtab.pulsar.settings.load_manager import LoadManagerSettings
 from trimtab.pulsar.settings.reader import Reader
 from trimtab.pulsar.settings.weights import resource_weights
 
 
-@dataclass(slots=True)
 class Simulation:
     """A cluster at a moment.
 
@@ -40,103 +35,72 @@ class Simulation:
         The same world, balancer and parameters give the same bytes.
     """
 
-    world: World
-    balancer: Balancer
-    parameters: Parameters
-    #: What makes its traffic, other processes and clocks.
-    meet: Meet = drawn_surroundings
-    settings: LoadManagerSettings = field(init=False)
-    cluster: Cluster = field(init=False)
-    flows: Flows = field(init=False)
-    forecast: Forecast = field(init=False)
-    windows: Windows = field(init=False)
-    reports: Reports = field(init=False)
-    leader: LeaderProtocol = field(init=False)
-    strategies: Strategies = field(init=False)
-    placing: Placing = field(init=False)
-    records: Records = field(init=False)
-    timetable: Timetable = field(default_factory=Timetable)
-    #: s after which an unload is given up waiting for (namespaceBundleUnloadingTimeoutMs).
-    unload_timeout_s: float = field(init=False)
-    #: Draws what it takes to move bundles.
-    random: np.random.Generator = field(init=False)
-    #: The leader, and how many there have been; -1 if there is none.
-    chief: int = -1
-    term: int = 0
-    #: Term of the leader that unloaded something last.
-    unloaded_term: int = 0
-    #: A destination is chosen before a bundle is unloaded, not when it is looked up.
-    chooses_before_unload: bool = field(init=False)
-    #: Shedding is switched on.
-    sheds: bool = True
-    #: Names → positions.
-    bundle_at: dict[str, int] = field(init=False)
-    broker_at: dict[str, int] = field(init=False)
-    #: (n_brokers,) s at which it was killed last.
-    killed_s: Floats = field(init=False)
-    #: Ticks that have passed.
-    tick: int = 0
-    n_ticks: int = field(init=False)
-    #: Splits to come: bundle → its two halves.
-    halves: dict[int, tuple[int, int]] = field(init=False)
-    #: Bundles that have been split.
-    parents: set[int] = field(default_factory=set)
-    #: (n_ticks, n_brokers) percent that other processes took in the last minute.
-    _background: Floats = field(init=False)
-    _truth: LastMinute | None = None
-
-    def __post_init__(self) -> None:
-        """Put the parts together."""
-        balancer, parameters = self.balancer, self.parameters
+    def __init__(
+        self,
+        world: World,
+        balancer: Balancer,
+        parameters: Parameters,
+        meet: Meet = drawn_surroundings,
+    ) -> None:
+        """Put the parts together; `meet` makes its traffic, other processes and clocks."""
         conf, release = balancer.conf, balancer.release
-        tick_s = parameters.measuring.tick_s
+        self.balancer, self.parameters = balancer, parameters
+        physics, measuring = parameters.physics, parameters.measuring
+        tick_s = measuring.tick_s
         check_intervals(conf, release)
-        self.settings = load_manager_settings(conf, release)
+        self.settings = settings = load_manager_settings(conf, release)
         reader = Reader(conf, release)
         weights = resource_weights(reader)
-        bare = self.world
-        world, splits, self.halves = with_children(bare, parameters.physics)
-        self.world = world
-        self.n_ticks = round(world.duration_s / tick_s)
+        #: And splits to come: bundle → its two halves.
+        self.world, splits, self.halves = with_children(world, physics)
+        self.n_ticks = round(self.world.duration_s / tick_s)
         self.strategies = Strategies(balancer)
-        self.cluster = Cluster(world.machines, world.bundles)
-        met = self.meet(bare, parameters, splits)
+        self.cluster = Cluster(self.world.machines, self.world.bundles)
+        met = meet(world, parameters, splits)
         self.flows = Flows(self.cluster, met.traffic, met.background, parameters)
         host_s = reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S
-        lengths = (host_s, self.settings.stats_interval_s, self.settings.report_interval_s_min)
+        lengths = (host_s, settings.stats_interval_s, settings.report_interval_s_min)
         ticks = Lengths(*(max(1, round(length / tick_s)) for length in lengths))
         self.windows = Windows(self.cluster, self.flows, met.phases, ticks)
-        measuring = parameters.measuring
-        self.reports = Reports(
-            gate(self.settings, weights, release, measuring), len(world.machines.names)
-        )
-        leader = Leader(
-            self.cluster, self.reports, measuring, release, self.strategies.needs_averages
-        )
-        until_s = world.bundles.grace_until_s
-        grace_s = self.settings.grace_period_s
-        leader.unloaded_s = np.where(until_s > 0, until_s - grace_s, -np.inf)
-        self.leader = leader
-        self.placing = Placing(
-            self.leader, self.strategies, self.settings, weights, generator(world.seed, "draws")
-        )
-        convexity = parameters.physics.cpu_convexity
-        self.records = Records(world, tick_s, self.n_ticks, convexity)
+        self.reports = Reports(gate(settings, weights, release, measuring), self.cluster.nobody)
+        leader = Leader(self.cluster, self.reports, measuring, self.strategies)
+        until_s = self.world.bundles.grace_until_s
+        leader.unloaded_s = np.where(until_s > 0, until_s - settings.grace_period_s, -np.inf)
+        self.leader: LeaderProtocol = leader
+        draws = generator(world.seed, "draws")
+        self.placing = Placing(leader, self.strategies, settings, weights, draws)
+        self.records = Records(self.world, tick_s, self.n_ticks, physics.cpu_convexity)
         self._begin(reader)
 
     def _begin(self, reader: Reader) -> None:
         """Set what goes with the release, and what is counted from the beginning on."""
-        world = self.world
-        self.random = generator(world.seed, "outages")
+        self.timetable = Timetable()
+        #: The leader, and how many there have been; -1 if there is none.
+        self.chief, self.term = -1, 0
+        #: Term of the leader that unloaded something last.
+        self.unloaded_term = 0
+        #: Ticks that have passed.
+        self.tick = 0
+        #: Bundles that have been split.
+        self.parents: set[int] = set()
+        #: Draws what it takes to move bundles.
+        self.random = generator(self.world.seed, "outages")
+        #: s after which an unload is given up waiting for.
         self.unload_timeout_s = reader.number("namespaceBundleUnloadingTimeoutMs") / 1000.0
         bookkeeping = load_data("ModularLoadManagerImpl", self.balancer.release)
+        #: A destination is chosen before a bundle is unloaded, not when it is looked up.
         self.chooses_before_unload = bookkeeping is None or bookkeeping.chooses_before_unload
+        #: Shedding is switched on.
         self.sheds = self.settings.is_enabled and self.settings.is_shedding_enabled
-        self.bundle_at = {name: i for i, name in enumerate(world.bundles.names)}
-        self.broker_at = {name: i for i, name in enumerate(world.machines.names)}
-        self.killed_s = np.full(len(world.machines.names), np.nan)
-        minute = max(1, round(MINUTE_S / self.parameters.measuring.tick_s))
-        self._background = np.zeros((minute, len(world.machines.names)))
+        #: Names → positions.
+        self.bundle_at = {name: i for i, name in enumerate(self.world.bundles.names)}
+        self.broker_at = {name: i for i, name in enumerate(self.world.machines.names)}
+        #: (n_brokers,) s at which it was killed last.
+        self.killed_s: Floats = np.full(self.cluster.nobody, np.nan)
+        minute = self.records.minute_ticks
+        #: (n_ticks, n_brokers) percent that other processes took in the last minute.
+        self._background: Floats = np.zeros((minute, self.cluster.nobody))
+        self._truth: LastMinute | None = None
         self.forecast = Forecast(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
 
     def pass_until(self, time_s: float) -> None:
@@ -149,10 +113,6 @@ class Simulation:
         while self.tick < until:
             self._stretch(min(until, self.tick + longest))
 
-    def is_round(self, due: Round) -> bool:
-        """Return whether a round is to be: of the leader that there is now."""
-        return due.term == self.term
-
     def truth(self) -> LastMinute:
         """Return the last minute, with bundles where they are now or are on their way to."""
         if self._truth is None:
@@ -164,7 +124,7 @@ class Simulation:
             weights = np.bincount(step, minlength=len(rows.work)) / ticks.size
             background = self._background[-count:].mean(axis=0)
             physics = self.parameters.physics
-            self._truth = last_minute(self.cluster, rows, weights, background, physics)
+            self._truth = LastMinute(self.cluster, rows, weights, background, physics)
         return self._truth
 
     def _stretch(self, end: int) -> None:

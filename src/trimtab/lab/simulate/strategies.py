@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any
 
 from trimtab.lab.simulate.balancer import Balancer
@@ -20,7 +19,6 @@ from trimtab.pulsar.place import PlacerEntry, placer
 from trimtab.pulsar.shed import ShedderEntry, shedder
 
 
-@dataclass(slots=True)
 class Strategies:
     """A shedder and a placer; a class that is both has one memory.
 
@@ -29,18 +27,10 @@ class Strategies:
         SettingError: a setting cannot be read.
     """
 
-    balancer: Balancer
-    shedder: ShedderEntry[Any, Any] | None = field(init=False)
-    placer: PlacerEntry[Any, Any] = field(init=False)
-    _shedder_settings: Any = field(init=False)
-    _placer_settings: Any = field(init=False)
-    _shedder_memory: Any = field(init=False)
-    _placer_memory: Any = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, balancer: Balancer) -> None:
         """Make the strategy objects."""
-        balancer = self.balancer
-        self.shedder = None
+        self.balancer = balancer
+        self.shedder: ShedderEntry[Any, Any] | None = None
         if balancer.shedder is not None:
             self.shedder = shedder(balancer.shedder, balancer.release)
             if self.shedder is None:
@@ -49,30 +39,25 @@ class Strategies:
         entry = placer(balancer.placer, balancer.release)
         if entry is None:
             raise LookupError(f"{balancer.placer} is not in {balancer.release}")
-        self.placer = entry
+        self.placer: PlacerEntry[Any, Any] = entry
         self._placer_settings = entry.settings(balancer.conf, balancer.release)
+        #: One of them asks for the averages of all bundles.
+        self.needs_averages = "AvgShedder" in (balancer.shedder, balancer.placer)
         self.reset()
-
-    @property
-    def is_one(self) -> bool:
-        """Return whether shedder and placer are one class, and so one object."""
-        return self.balancer.shedder == self.balancer.placer
-
-    @property
-    def needs_averages(self) -> bool:
-        """Return whether one of them asks for the averages of all bundles."""
-        return "AvgShedder" in (self.balancer.shedder, self.balancer.placer)
 
     def reset(self) -> None:
         """Remember nothing, as in a broker that has just become leader."""
-        self._placer_memory = self.placer.memory
-        self._shedder_memory = None if self.shedder is None else self.shedder.memory
+        #: Class → what it remembers: one that sheds and places is one object.
+        self._memory: dict[str | None, Any] = {self.balancer.placer: self.placer.memory}
+        if self.shedder is not None:
+            self._memory[self.balancer.shedder] = self.shedder.memory
 
     def forget(self, active: Collection[str]) -> None:
         """Hear which brokers are there."""
-        self._placer_memory = self.placer.forget(self._placer_memory, active)
+        placer, shedder = self.balancer.placer, self.balancer.shedder
+        self._memory[placer] = self.placer.forget(self._memory[placer], active)
         if self.shedder is not None:
-            self._shedder_memory = self.shedder.forget(self._shedder_memory, active)
+            self._memory[shedder] = self.shedder.forget(self._memory[shedder], active)
 
     def shed(self, load: ClusterLoad) -> Decision:
         """Decide one round.
@@ -81,18 +66,20 @@ class Strategies:
             LostRoundError: the Java class throws.
         """
         assert self.shedder is not None
+        name = self.balancer.shedder
         try:
-            decision, memory = self.shedder.shed(load, self._shedder_memory, self._shedder_settings)
+            decision, memory = self.shedder.shed(load, self._memory[name], self._shedder_settings)
         except LostRoundError as lost:
-            self._remember_shed(lost.memory)
+            self._memory[name] = lost.memory
             raise
-        self._remember_shed(memory)
+        self._memory[name] = memory
         return decision
 
     def completed(self) -> None:
         """Hear that the leader has gone through all that was shed."""
         if self.shedder is not None:
-            self._remember_shed(self.shedder.completed(self._shedder_memory))
+            name = self.balancer.shedder
+            self._memory[name] = self.shedder.completed(self._memory[name])
 
     def place(self, load: ClusterLoad, bundle: str, candidates: Ints) -> Placement:
         """Return the brokers among which one is drawn for a bundle.
@@ -100,26 +87,18 @@ class Strategies:
         Raises:
             UnreportedCandidateError, NoCandidatesError: the Java class throws.
         """
+        name = self.balancer.placer
         try:
             placement, memory = self.placer.place(
-                load, bundle, candidates, self._placer_memory, self._placer_settings
+                load, bundle, candidates, self._memory[name], self._placer_settings
             )
         except (UnreportedCandidateError, NoCandidatesError) as error:
-            self._remember_placed(error.memory)
+            self._memory[name] = error.memory
             raise
-        self._remember_placed(memory)
+        self._memory[name] = memory
         return placement
 
     def drawn(self, bundle: str, broker: str) -> None:
         """Tell the placer who was drawn."""
-        self._remember_placed(self.placer.drawn(self._placer_memory, bundle, broker))
-
-    def _remember_shed(self, memory: object) -> None:
-        self._shedder_memory = memory
-        if self.is_one:
-            self._placer_memory = memory
-
-    def _remember_placed(self, memory: object) -> None:
-        self._placer_memory = memory
-        if self.is_one:
-            self._shedder_memory = memory
+        name = self.balancer.placer
+        self._memory[name] = self.placer.drawn(self._memory[name], bundle, broker)

@@ -1,53 +1,23 @@
 """What a simulated cluster meets and no balancer changes: traffic, other processes, clocks.
 
-A simulation asks for nothing else that is not its own doing, so whatever can answer may
-stand here: what is drawn from a scenario, or what a recording tells.
+A simulation asks for nothing else that is not its own doing.  It is drawn from a scenario, or
+as a recording tells; what a balancer does cannot change it then either, only what it costs whom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from trimtab.lab.simulate.machines import Background
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
-from trimtab.lab.simulate.traffic import Rows, Splits, Traffic
+from trimtab.lab.simulate.traffic import Rows, Splits, Traffic, traffic_rows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.model import Floats, Ints
-
-
-class Wanted(Protocol):
-    """What clients want of each bundle over time."""
-
-    def rows(self, first: int, last: int) -> Rows:
-        """Return the steps from `first` up to `last`, which is not among them.
-
-        Steps before `first` are not asked for again.
-        """
-
-    def sizes(self, step: int, usual: Floats) -> Floats:
-        """Return bytes a message in a step, (n_bundles,); `usual` is what the world says."""
-
-
-class Others(Protocol):
-    """What other processes take of the brokers' machines over time."""
-
-    @property
-    def least(self) -> float:
-        """Return the least that they can take, percent."""
-
-    def ticks(self, first: int, last: int) -> Floats:
-        """Return percent of CPU, (n_ticks, n_brokers), of the ticks from `first` up to `last`.
-
-        Ticks before `first` are not asked for again.
-        """
-
-    def network(self, first: int, last: int) -> Floats:
-        """Return percent of the NIC, in and out, (2, n_ticks or 1, n_brokers or 1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,14 +29,128 @@ class Lengths:
     look: int
 
 
-class Phases(Protocol):
-    """At which ticks windows close: those that are a phase above a multiple of a length."""
+@dataclass(frozen=True, slots=True)
+class DrawnPhases:
+    """At which ticks windows close: those that are a phase above a multiple of a length.
+
+    Brokers that are there at first began nobody knows when.
+    """
+
+    seed: int
+    n_brokers: int
 
     def at_begin(self, lengths: Lengths) -> Ints:
-        """Return the phases of hosts' and of bundles' windows, (2, n_brokers) ticks."""
+        """Return the phases of hosts' and of bundles' windows, (2, n_brokers) ticks.
+
+        They are drawn as shares, so that other lengths do not shift what is drawn next.
+        """
+        phases = generator(self.seed, "phases").random((2, self.n_brokers))
+        ticks = phases * np.array([[lengths.host], [lengths.stats]])
+        return _on_looks(np.asarray(ticks, dtype=np.int64), lengths.look)
 
     def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
         """Return both phases of a broker whose process begins at a tick, (2,) ticks."""
+        del broker
+        return _on_looks(np.array([tick - 1, tick - 1]), lengths.look)
+
+
+def _on_looks(phase: Ints, look: int) -> Ints:
+    """Return phases of windows that close when the broker looks whether to write a report."""
+    return phase - phase % look + look - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedTraffic:
+    """Traffic that is known, a step a row; arrays are (n_steps, n_bundles)."""
+
+    #: Messages/s published and dispatched.
+    rate_in: Floats
+    rate_out: Floats
+    #: Points of a reference machine.
+    work: Floats
+    #: Bytes a message.
+    message_bytes: Floats
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Return the steps from `first` up to `last`, which is not among them."""
+        steps = slice(first, last)
+        arrays = (self.rate_in, self.rate_out, self.work, self.message_bytes)
+        return traffic_rows(first, *(array[steps] for array in arrays))
+
+    def sizes(self, step: int, usual: Floats) -> Floats:
+        """Return bytes a message in a step, (n_bundles,)."""
+        del usual
+        size: Floats = self.message_bytes[step]
+        return size
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedOthers:
+    """What was used beyond what the traffic costs, percent; below 0 where that says too much."""
+
+    #: (3, n_ticks, n_brokers) of CPU, NIC in and NIC out.
+    percent: Floats
+
+    @property
+    def least(self) -> float:
+        """Return the least that other processes can take, percent."""
+        return -100.0
+
+    def ticks(self, first: int, last: int) -> Floats:
+        """Return percent of CPU, (n_ticks, n_brokers), of the ticks from `first` up to `last`."""
+        return self.percent[0, first:last].copy()
+
+    def network(self, first: int, last: int) -> Floats:
+        """Return percent of the NIC, in and out, (2, n_ticks, n_brokers)."""
+        return self.percent[1:, first:last]
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A broker's process began, and its windows close since."""
+
+    broker: int
+    tick: int
+    #: Ticks above a multiple of the windows' lengths, hosts' and bundles'; -1 if not known.
+    phases: tuple[int, int]
+
+    def phases_beside(self, drawn: Ints) -> Ints:
+        """Return both phases, (2,) ticks, drawn ones where they are not known."""
+        known = np.array(self.phases)
+        return np.where(known >= 0, known, drawn)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPhases:
+    """Phases that are known, and drawn ones where they are not."""
+
+    drawn: DrawnPhases
+    #: In order of time; those of brokers that are there from the beginning have tick 0 or less.
+    begins: tuple[Begin, ...]
+
+    def at_begin(self, lengths: Lengths) -> Ints:
+        """Return the phases of hosts' and of bundles' windows, (2, n_brokers) ticks."""
+        phases = self.drawn.at_begin(lengths)
+        for begin in self.begins:
+            if begin.tick <= 0:
+                phases[:, begin.broker] = begin.phases_beside(phases[:, begin.broker])
+        return phases
+
+    def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
+        """Return both phases of a broker whose process begins at a tick, (2,) ticks."""
+        drawn = self.drawn.at_start(broker, tick, lengths)
+        mine = [begin for begin in self.begins if begin.broker == broker]
+        if not mine:
+            return drawn
+        return min(mine, key=lambda begin: abs(begin.tick - tick)).phases_beside(drawn)
+
+
+#: What clients want of each bundle over time.  Steps before the first that was asked for are
+#: not asked for again, nor ticks of what other processes take.
+Wanted: TypeAlias = Traffic | RecordedTraffic
+#: What other processes take of the brokers' machines over time.
+Others: TypeAlias = Background | RecordedOthers
+Phases: TypeAlias = DrawnPhases | RecordedPhases
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +166,6 @@ class Surroundings:
 Meet: TypeAlias = Callable[[World, Parameters, Splits | None], Surroundings]
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnPhases:
-    """Phases of brokers that began nobody knows when, and of those that join."""
-
-    seed: int
-    n_brokers: int
-
-    def at_begin(self, lengths: Lengths) -> Ints:
-        """Return phases, drawn as shares, so that other lengths do not shift what is drawn next."""
-        phases = generator(self.seed, "phases").random((2, self.n_brokers))
-        ticks = phases * np.array([[lengths.host], [lengths.stats]])
-        return _on_looks(np.asarray(ticks, dtype=np.int64), lengths.look)
-
-    def at_start(self, broker: int, tick: int, lengths: Lengths) -> Ints:
-        """Return phases of windows that begin with the process."""
-        del broker
-        return _on_looks(np.array([tick - 1, tick - 1]), lengths.look)
-
-
-def _on_looks(phase: Ints, look: int) -> Ints:
-    """Return phases of windows that close when the broker looks whether to write a report."""
-    return phase - phase % look + look - 1
-
-
 def drawn_surroundings(world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
     """Return the surroundings of a scenario, drawn from the seed of its world."""
     physics, tick_s = parameters.physics, parameters.measuring.tick_s
@@ -114,3 +174,25 @@ def drawn_surroundings(world: World, parameters: Parameters, splits: Splits | No
         background=Background(world, physics, tick_s),
         phases=DrawnPhases(world.seed, len(world.machines.names)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSurroundings:
+    """Everything that is told of what a cluster met; called, it meets it again."""
+
+    traffic: RecordedTraffic
+    others: RecordedOthers
+    begins: Sequence[Begin]
+
+    def __call__(self, world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
+        """Return the surroundings.
+
+        Raises:
+            ValueError: a bundle is to be split, of which a recording tells by the halves.
+        """
+        del parameters
+        if splits is not None:
+            raise ValueError("recorded traffic is of the bundles that there were: split none")
+        drawn = DrawnPhases(world.seed, len(world.machines.names))
+        phases = RecordedPhases(drawn, tuple(self.begins))
+        return Surroundings(traffic=self.traffic, background=self.others, phases=phases)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from trimtab.lab.simulate.noise import Noise, generator
 from trimtab.lab.simulate.parameters import Physics
-from trimtab.lab.simulate.physics import Costs, costs, work
+from trimtab.lab.simulate.physics import costs, work
 from trimtab.lab.simulate.world import Change, World
 from trimtab.pulsar.model import Floats, Ints
 
@@ -49,6 +49,13 @@ class Rows:
         return Rows(first, *(array[at] for array in self.arrays()))
 
 
+def traffic_rows(first: int, rate_in: Floats, rate_out: Floats, work: Floats, size: Floats) -> Rows:
+    """Return steps of traffic by rates, work and bytes a message."""
+    into, out = rate_in * size, rate_out * size
+    everything = into.sum(axis=1) + out.sum(axis=1)
+    return Rows(first, rate_in, rate_out, into, out, work, everything, work.sum(axis=1))
+
+
 @dataclass(frozen=True, slots=True)
 class Splits:
     """Which bundles are parts of others, and from when on."""
@@ -62,7 +69,6 @@ class Splits:
     gone: Ints
 
 
-@dataclass(slots=True)
 class Traffic:
     """Makes traffic in blocks of steps, as the simulation gets there.
 
@@ -70,38 +76,26 @@ class Traffic:
         Does not depend on the size of blocks, nor on who asks when.
     """
 
-    world: World
-    physics: Physics
-    splits: Splits | None
-    _own: Noise = field(init=False)
-    _groups: Noise = field(init=False)
-    _costs: Costs = field(init=False)
-    _base: Floats = field(init=False)
-    _waves: tuple[Floats, Floats] | None = field(init=False)
-    #: Room for steps, of which those before `_known` have been made.
-    _held: Rows = field(init=False)
-    _known: int = 0
-
-    def __post_init__(self) -> None:
+    def __init__(self, world: World, physics: Physics, splits: Splits | None) -> None:
         """Begin before the first step."""
-        bundles, physics = self.world.bundles, self.physics
+        self.world, self.physics, self.splits = world, physics, splits
+        bundles = world.bundles
         step_s = physics.traffic_step_s
         size = bundles.rate.size
-        self._own = Noise(
-            generator(self.world.seed, "traffic"), size, math.exp(-step_s / physics.jitter_s)
-        )
+        kept, kept_by_groups = (math.exp(-step_s / s) for s in (physics.jitter_s, physics.group_s))
+        self._own = Noise(generator(world.seed, "traffic"), size, kept)
         groups = int(bundles.group.max()) + 1 if size else 0
-        self._groups = Noise(
-            generator(self.world.seed, "groups"), groups, math.exp(-step_s / physics.group_s)
-        )
+        self._groups = Noise(generator(world.seed, "groups"), groups, kept_by_groups)
         self._costs = costs(bundles, physics)
         # The mean of exp(d·noise) is exp(d²/2).
         variance = bundles.jitter**2 + physics.group_deviation**2
-        self._base = bundles.rate * np.exp(-variance / 2)
+        self._base: Floats = bundles.rate * np.exp(-variance / 2)
         angle = 2 * math.pi * bundles.wave_phase
         waves = (bundles.wave * np.cos(angle), bundles.wave * np.sin(angle))
         self._waves = waves if bundles.wave.any() else None
-        nothing = np.empty((0, size if self.splits is None else self.splits.origin.size))
+        nothing = np.empty((0, size if splits is None else splits.origin.size))
+        self._known = 0
+        #: Room for steps, of which those before `_known` have been made.
         self._held = Rows(0, *[nothing] * 5, *[np.empty(0)] * 2)
 
     def rows(self, first: int, last: int) -> Rows:
@@ -161,10 +155,7 @@ class Traffic:
         for change in self.world.changes:
             _apply(change, time_s, rate_in, rate_out)
         done = work(self._costs, rate_in, rate_out)
-        size = bundles.message_bytes
-        into, out = rate_in * size, rate_out * size
-        everything = into.sum(axis=1) + out.sum(axis=1)
-        return Rows(first, rate_in, rate_out, into, out, done, everything, done.sum(axis=1))
+        return traffic_rows(first, rate_in, rate_out, done, bundles.message_bytes)
 
     def _wave(self, time_s: Floats) -> Floats:
         """Return what the time of day makes of each rate."""
@@ -203,13 +194,6 @@ def _divided(rows: Rows, splits: Splits) -> Rows:
     """Return steps in which each bundle has its part of what the bundle that it came from has."""
     step = (rows.first + np.arange(len(rows.work)))[:, None]
     share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
-    return Rows(
-        first=rows.first,
-        rate_in=rows.rate_in[:, splits.origin] * share,
-        rate_out=rows.rate_out[:, splits.origin] * share,
-        bytes_in=rows.bytes_in[:, splits.origin] * share,
-        bytes_out=rows.bytes_out[:, splits.origin] * share,
-        work=rows.work[:, splits.origin] * share,
-        all_bytes=rows.all_bytes,
-        all_work=rows.all_work,
-    )
+    *of_bundles, all_bytes, all_work = rows.arrays()
+    parts = [array[:, splits.origin] * share for array in of_bundles]
+    return Rows(rows.first, *(*parts, all_bytes, all_work))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from trimtab.lab.simulate.cluster import Cluster
@@ -13,29 +11,34 @@ from trimtab.lab.simulate.traffic import Rows
 from trimtab.pulsar.model import Floats, Ints
 
 
-@dataclass(slots=True)
 class LastMinute:
     """The mean of the last minute, with bundles where they are to be."""
 
-    #: (n_bundles,) points of work, bytes/s in and out.
-    bundles: tuple[Floats, Floats, Floats]
-    #: (n_brokers,) the same, added up.
-    brokers: tuple[Floats, Floats, Floats]
-    #: (n_brokers,) percent that other processes take.
-    background: Floats
-    #: (2, n_brokers) capacity and NIC.
-    machines: Floats
-    physics: Physics
-    #: (n_brokers,) percent of the busiest resource.
-    usage: Floats = field(init=False)
-    #: Bytes/s of the whole cluster, in and out.
-    all_bytes: float = field(init=False)
+    def __init__(
+        self, cluster: Cluster, rows: Rows, steps: Floats, background: Floats, physics: Physics
+    ) -> None:
+        """Work out the usage of all brokers; whoever is moved changes two.
 
-    def __post_init__(self) -> None:
-        """Work out the usage of all brokers; whoever is moved changes two."""
-        _, bytes_in, bytes_out = self.bundles
-        self.all_bytes = float(bytes_in.sum() + bytes_out.sum())
-        self.usage = self._usage(np.arange(self.background.size))
+        Args:
+            cluster: who owns what now.
+            rows: traffic of the last minute, and perhaps of some time around it.
+            steps: (n_steps,) how much each of the rows counts; they add up to 1.
+            background: (n_brokers,) percent that other processes take.
+            physics: what traffic costs.
+        """
+        #: (n_bundles,) points of work, bytes/s in and out.
+        self.bundles = [steps @ array for array in (rows.work, rows.bytes_in, rows.bytes_out)]
+        owner = np.where(cluster.owner >= 0, cluster.owner, cluster.nobody)
+        sums = [np.bincount(owner, values, cluster.nobody + 1) for values in self.bundles]
+        #: (n_brokers,) the same, added up.
+        self.brokers = [each[:-1].astype(np.float64) for each in sums]
+        self.background, self.physics = background, physics
+        #: (2, n_brokers) capacity and NIC.
+        self.machines: Floats = np.array((cluster.capacity, cluster.machines.nic))
+        #: Bytes/s of the whole cluster, in and out.
+        self.all_bytes = float(self.bundles[1].sum() + self.bundles[2].sum())
+        #: (n_brokers,) percent of the busiest resource.
+        self.usage: Floats = self._usage(np.arange(background.size))
 
     def move(self, bundle: int, source: int, target: int) -> None:
         """Let a bundle's traffic go from one broker to another; -1 is nobody."""
@@ -61,24 +64,3 @@ class LastMinute:
         _, bytes_in, bytes_out = self.bundles
         mine = float(bytes_in[bundle] + bytes_out[bundle])
         return mine / self.all_bytes if self.all_bytes > 0 else 0.0
-
-
-def last_minute(
-    cluster: Cluster, rows: Rows, steps: Floats, background: Floats, physics: Physics
-) -> LastMinute:
-    """Return means over the last minute.
-
-    Args:
-        cluster: who owns what now.
-        rows: traffic of the last minute, and perhaps of some time around it.
-        steps: (n_steps,) how much each of the rows counts; they add up to 1.
-        background: (n_brokers,) percent, mean of the last minute.
-        physics: what traffic costs.
-    """
-    arrays = (rows.work, rows.bytes_in, rows.bytes_out)
-    work, into, out = (steps @ array for array in arrays)
-    owner = np.where(cluster.owner >= 0, cluster.owner, cluster.nobody)
-    bins = cluster.nobody + 1
-    sums = [np.bincount(owner, v, bins)[:-1].astype(np.float64) for v in (work, into, out)]
-    machines = np.array((cluster.capacity, cluster.machines.nic))
-    return LastMinute((work, into, out), (sums[0], sums[1], sums[2]), background, machines, physics)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,41 +37,24 @@ class Counted:
     rate_out: Floats
 
 
-@dataclass(slots=True)
 class Windows:
     """Keeps what windows are made of, and closes them, each broker's at its own time."""
 
-    cluster: Cluster
-    flows: Flows
-    phases: Phases
-    lengths: Lengths
-    #: (n_brokers,) windows close at ticks that are this many above a multiple of theirs.
-    host_phase: Ints = field(init=False)
-    stats_phase: Ints = field(init=False)
-    #: Usage and passed shares of the last ticks, (4, n_ticks, n_brokers).
-    _last: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, cluster: Cluster, flows: Flows, phases: Phases, lengths: Lengths) -> None:
         """Ask for the phases of the brokers."""
-        brokers = self.cluster.nobody
-        self.host_phase, self.stats_phase = self.phases.at_begin(self.lengths)
-        self._last = np.zeros((4, max(self.host_ticks, self.stats_ticks) - 1, brokers))
-
-    @property
-    def host_ticks(self) -> int:
-        """Return the ticks in a window of a host."""
-        return self.lengths.host
-
-    @property
-    def stats_ticks(self) -> int:
-        """Return the ticks in a window of bundles."""
-        return self.lengths.stats
+        self.cluster, self.flows = cluster, flows
+        self.phases, self.lengths = phases, lengths
+        #: (2, n_brokers) windows of hosts and of bundles close at ticks that are this many
+        #: above a multiple of theirs.
+        self.phase: Ints = phases.at_begin(lengths)
+        self.host_ticks, self.stats_ticks = lengths.host, lengths.stats
+        #: Usage and passed shares of the last ticks, (4, n_ticks, n_brokers).
+        self._last: Floats = np.zeros((4, max(lengths.host, lengths.stats) - 1, cluster.nobody))
 
     def start(self, broker: int, tick: int) -> None:
         """Begin a broker's windows with its process."""
         phases = self.phases.at_start(broker, tick, self.lengths)
-        self.host_phase[broker] = phases[0] % self.host_ticks
-        self.stats_phase[broker] = phases[1] % self.stats_ticks
+        self.phase[:, broker] = phases % (self.host_ticks, self.stats_ticks)
 
     def close(self, flow: Flow, rows: Rows) -> tuple[Sampled, Counted]:
         """Close the windows that end in a stretch, which is not longer than either."""
@@ -93,16 +76,13 @@ class Windows:
         reports = self.cluster.reports
         ticks = [
             first + (phase - first) % every
-            for phase, every in (
-                (self.host_phase, self.lengths.host),
-                (self.stats_phase, self.lengths.stats),
-            )
+            for phase, every in zip(self.phase, (self.host_ticks, self.stats_ticks), strict=True)
         ]
         closes = [np.where((tick < first + length) & reports, tick, -1) for tick in ticks]
         return closes[0], closes[1]
 
     def _sampled(self, closing: Ints, first: int, ticks: Floats) -> Sampled:
-        host_ticks = self.lengths.host
+        host_ticks = self.host_ticks
         (who,) = (closing >= 0).nonzero()
         usage = np.zeros((closing.size, 3))
         if who.size:
@@ -132,7 +112,7 @@ class Windows:
 
     def _weights(self, first: int, closing: Ints, passed: Floats, rows: Rows) -> Floats:
         """Return how much each step counts in each broker's window, (n_steps, n_brokers)."""
-        before, stats_ticks = self._last.shape[1], self.lengths.stats
+        before, stats_ticks = self._last.shape[1], self.stats_ticks
         tick = first - before + np.arange(len(passed))[:, None]
         is_inside = (tick <= closing) & (tick > np.maximum(closing - stats_ticks, -1))
         count = np.minimum(closing + 1 - self.cluster.started, stats_ticks)

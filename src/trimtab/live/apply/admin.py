@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -11,10 +12,18 @@ from urllib.parse import quote, urlsplit
 from trimtab.live.control.entries import ACCEPTED, REFUSED, UNKNOWN
 from trimtab.live.gather.access import Access
 from trimtab.live.gather.calls import CallError, Calls, Limits
-from trimtab.live.gather.cluster import origin_of
+from trimtab.live.gather.cluster import (
+    BROKERS,
+    REPORT,
+    RUNTIME,
+    broker_address,
+    first_answer,
+    owned_path,
+    release_of,
+    settings_in,
+)
 from trimtab.pulsar.bundles import namespace
 
-_BROKERS = "/admin/v2/brokers"
 #: A broker that says nothing for so long is not one to move bundles to.
 ASKING = Limits(connect_s=3.0, read_s=5.0, whole_s=10.0)
 #: Pulsar gives up an unload after namespaceBundleUnloadingTimeoutMs, 60 s.
@@ -52,12 +61,10 @@ class Admin:
         """
         self.cluster = self.settings()["clusterName"]
         brokers = self.brokers()
-        try:
-            answer = self._calls.get(f"{self.address}{_BROKERS}/version").body
-            self.release = answer.decode("ascii", "replace").strip()[:40]
-        except CallError:
-            # Releases before 2.11 do not tell; their load reports do.
-            self.release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
+        release = release_of(self._calls, self.address)
+        if release is None:
+            release = str(self.report(brokers[0]).get("brokerVersionString", ""))[:40]
+        self.release = release
 
     # -------------------------------------------------------------- what is so now
 
@@ -67,13 +74,9 @@ class Admin:
         Raises:
             CallError: nobody answers, or it is no broker of Pulsar's.
         """
-        path = f"{_BROKERS}/configuration/runtime"
-        answer = self.anyone(path) if broker is None else self._ask(broker, path)
-        if not isinstance(answer, dict) or "clusterName" not in answer:
-            raise CallError(
-                self.address + path, "no settings of a broker: expected the admin API of Pulsar"
-            )
-        return {str(key): "" if value is None else str(value) for key, value in answer.items()}
+        answer = self.anyone(RUNTIME) if broker is None else self._ask(broker, RUNTIME)
+        settings = settings_in(answer, self.address + RUNTIME)
+        return {str(key): "" if value is None else str(value) for key, value in settings.items()}
 
     def brokers(self) -> tuple[str, ...]:
         """Return the ids of the brokers that are registered, in their order.
@@ -84,12 +87,13 @@ class Admin:
         Raises:
             CallError: nobody answers.
         """
-        answer = self.anyone(_BROKERS)
+        answer = self.anyone(BROKERS)
         if not isinstance(answer, list):
-            raise CallError(self.address + _BROKERS, "no list of brokers")
+            raise CallError(self.address + BROKERS, "no list of brokers")
         for broker in sorted(map(str, answer)):
             if broker not in self.addresses:
-                self.addresses[broker] = self._address(broker)
+                at = broker_address(self._calls, self.address, self.cluster, broker)
+                self.addresses[broker] = at
         return tuple(sorted(map(str, answer)))
 
     def leader(self) -> str | None:
@@ -99,7 +103,7 @@ class Admin:
             CallError: nobody answers.
         """
         try:
-            answer = self.anyone(f"{_BROKERS}/leaderBroker")
+            answer = self.anyone(f"{BROKERS}/leaderBroker")
         except CallError as error:
             if error.status == 404:
                 return None
@@ -116,7 +120,7 @@ class Admin:
         Raises:
             CallError: it does not answer, or has none, as under the extensible load manager.
         """
-        answer = self._ask(broker, "/admin/v2/broker-stats/load-report")
+        answer = self._ask(broker, REPORT)
         if not isinstance(answer, dict):
             raise CallError(self.addresses[broker], "no load report")
         return answer
@@ -136,7 +140,7 @@ class Admin:
         Raises:
             CallError: it does not answer.
         """
-        answer = self._ask(broker, self._owned_path(broker))
+        answer = self._ask(broker, owned_path(self.cluster, broker))
         if not isinstance(answer, dict):
             raise CallError(self.addresses[broker], "no bundles")
         return frozenset(map(str, answer))
@@ -154,16 +158,8 @@ class Admin:
         Raises:
             CallError: nobody answers; the error is the first one's.
         """
-        first: CallError | None = None
-        for address in self._everybody():
-            try:
-                return self._calls.json(address + path)
-            except CallError as error:
-                if error.status in _REFUSALS:
-                    raise
-                first = first or error
-        assert first is not None
-        raise first
+        addresses = [self.address, *self.addresses.values()]
+        return first_answer(self._calls, addresses, path, _REFUSALS)
 
     # ----------------------------------------------------------------------- acts
 
@@ -174,9 +170,6 @@ class Admin:
             bundle: its whole name.
             destination: broker id.
             through: id of the broker that is called, best the leader; None for the first.
-
-        Returns:
-            The status of the answer, and its text for a person.
         """
         address = self.addresses.get(through or "", self.address)
         path = f"/admin/v2/namespaces/{quote(bundle)}/unload"
@@ -194,11 +187,9 @@ class Admin:
             A topic that is there already is taken if there is one; else the name of one
             that need not be there, and which a lookup does not make.
         """
-        try:
+        # Whether the bundle has an owner then is to be seen.
+        with suppress(CallError):
             self.anyone(f"/lookup/v2/topic/{topic_of(bundle, self._topics(bundle))}")
-        except CallError:
-            # Whether the bundle has an owner now is to be seen.
-            return
 
     def _topics(self, bundle: str) -> tuple[str, ...]:
         try:
@@ -207,27 +198,8 @@ class Admin:
             return ()
         return tuple(map(str, answer)) if isinstance(answer, list) else ()
 
-    # -------------------------------------------------------------------- addresses
-
-    def _everybody(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys([self.address, *self.addresses.values()]))
-
     def _ask(self, broker: str, path: str) -> object:
         return self._calls.json(self.addresses[broker] + path)
-
-    def _owned_path(self, broker: str) -> str:
-        cluster = quote(self.cluster, safe="")
-        return f"{_BROKERS}/{cluster}/{quote(broker, safe=':')}/ownedNamespaces"
-
-    def _address(self, broker: str) -> str:
-        """Return where a broker is asked: its id may have the port of its other address."""
-        scheme = urlsplit(self.address).scheme
-        if scheme == "http":
-            return f"http://{broker}"
-        try:
-            return origin_of(self._calls.get(self.address + self._owned_path(broker)).url)
-        except CallError:
-            return f"{scheme}://{broker}"
 
 
 def topic_of(bundle: str, topics: tuple[str, ...] = ()) -> str:

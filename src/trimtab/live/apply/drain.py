@@ -13,7 +13,6 @@ from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptyi
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
 from trimtab.live.gather.access import GatherError
-from trimtab.live.gather.calls import CallError
 from trimtab.pulsar.bundles import is_system_bundle
 
 _UNBOUNDED = 1e9
@@ -70,7 +69,7 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
         sources = ", ".join(sorted({move.source for move in emptied.moves}))
         raise GatherError(f"--return: found a plan that empties {sources}, not {drain.broker}")
     made_s = time.time()
-    there = registered(cluster)
+    there = cluster.admin.brokers()
     _require_there(drain.broker, there)
     owned = each_of(there, cluster.admin.owned_or_none)
     owners = owners_of([move.bundle for move in emptied.moves], owned)
@@ -83,11 +82,7 @@ def left_on(cluster: Reached, broker: str) -> frozenset[str]:
     Raises:
         GatherError: it does not answer.
     """
-    try:
-        owned = cluster.admin.owned(broker)
-    except CallError as error:
-        raise GatherError(str(error)) from None
-    release = cluster.admin.release
+    owned, release = cluster.admin.owned(broker), cluster.admin.release
     return frozenset(each for each in owned if not is_system_bundle(each, release))
 
 
@@ -97,17 +92,15 @@ def state_of(cluster: Reached, broker: str) -> BrokerState:
     Raises:
         GatherError: it does not answer.
     """
-    try:
-        usage = usage_percent(cluster.admin, broker, cluster.admin.settings())
-    except CallError as error:
-        raise GatherError(str(error)) from None
+    usage = usage_percent(cluster.admin, broker, cluster.admin.settings())
     owned = left_on(cluster, broker)
-    traffic = {bundle: usage.bundles.get(bundle, (0.0, 0.0))[1] for bundle in sorted(owned)}
-    return BrokerState(usage.percent, traffic)
+    return BrokerState(
+        usage.percent, {each: usage.bundles.get(each, 0.0) for each in sorted(owned)}
+    )
 
 
 def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
-    there = registered(cluster)
+    there = cluster.admin.brokers()
     for name in (drain.broker, *drain.takers):
         _require_there(name, there)
     if drain.broker in drain.takers:
@@ -117,18 +110,6 @@ def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
     if not takers:
         raise GatherError(f"nobody can take the bundles of {drain.broker}: no other broker")
     return list(dict.fromkeys(takers))
-
-
-def registered(cluster: Reached) -> tuple[str, ...]:
-    """Return the brokers that are registered.
-
-    Raises:
-        GatherError: nobody answers.
-    """
-    try:
-        return cluster.admin.brokers()
-    except CallError as error:
-        raise GatherError(str(error)) from None
 
 
 def _require_there(name: str, registered: tuple[str, ...]) -> None:

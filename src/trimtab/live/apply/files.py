@@ -1,7 +1,8 @@
-"""Plans as files."""
+"""Plans as files, and what all files have in common that orders are kept in."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
@@ -9,7 +10,7 @@ from trimtab.files.fields import FieldError
 from trimtab.files.whole_files import write_whole
 from trimtab.live.control.plan import Plan, plan_text, read_plan
 
-_ONLY_OURS = 0o600
+ONLY_OURS = 0o600
 
 
 class PlanError(TrimtabError):
@@ -48,6 +49,15 @@ def write_ours(path: Path, text: str) -> None:
         PlanError: it cannot be written.
     """
     try:
-        write_whole(path, text).chmod(_ONLY_OURS)
+        write_whole(path, text).chmod(ONLY_OURS)
     except OSError as error:
         raise PlanError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def keep_names(folder: Path) -> None:
+    """See to it that files are still found by their names if the machine loses its power."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import FieldError
+from trimtab.live.apply.files import ONLY_OURS, keep_names
 from trimtab.live.control.entries import Begun, Entry, entry_line, read_entry
-
-_ONLY_OURS = 0o600
 
 
 class JournalError(TrimtabError):
@@ -52,15 +51,11 @@ def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
     A last line without its end was being written when a run was killed: what it speaks of
     was not done, and it is cut off.
 
-    Args:
-        path: the file.
-        plan: the plan's digest.
-
     Raises:
         JournalError: somebody else has it open; it is another plan's; or a line is no entry.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, _ONLY_OURS)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, ONLY_OURS)
     except OSError as error:
         raise JournalError(f"{path}: cannot be opened: {error.strerror}") from None
     try:
@@ -68,19 +63,10 @@ def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise JournalError(f"{path}: another run is carrying this plan out") from None
-        _keep_name(path)
+        keep_names(path.parent)
         yield FileJournal(path, _kept(path, plan, descriptor), descriptor)
     finally:
         os.close(descriptor)
-
-
-def _keep_name(path: Path) -> None:
-    """See to it that the file is still found by its name if the machine loses its power."""
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:

@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from trimtab.live.apply.admin import Admin
-from trimtab.live.apply.post import LockError, Post
+from trimtab.live.apply.lock import FileLock
+from trimtab.live.apply.post import LockError, Unheld
+from trimtab.live.apply.store_lock import StoreLock
 from trimtab.live.apply.usage import usage_percent
 from trimtab.live.control.entries import REFUSED, Asked
 from trimtab.live.control.plan import Plan
@@ -18,6 +20,8 @@ from trimtab.live.control.view import BrokerView, View
 from trimtab.live.gather.calls import CallError
 
 T = TypeVar("T")
+#: Whoever holds the lock of a cluster, wherever that is kept: only they may act.
+LockHolder: TypeAlias = FileLock | StoreLock
 
 _AT_A_TIME = 16
 _REPORT = "loadBalancerReportUpdateMaxIntervalMinutes"
@@ -28,7 +32,7 @@ class LiveCluster:
     """The cluster behind an admin API."""
 
     admin: Admin
-    post: Post
+    post: LockHolder | Unheld
     #: Set by whoever wants the run to end in good order.
     is_over: threading.Event
     pause_s: float = 1.0
@@ -102,17 +106,17 @@ class LiveCluster:
         """Return how a broker stands; one that does not answer is there and not alive."""
         asked_s = self.time_s
         try:
-            found = usage_percent(self.admin, name, self._settings)
+            usage = usage_percent(self.admin, name, self._settings)
         except CallError:
             return BrokerView(float("nan"), 0.0, 0.0, is_answering=False)
         # A broker reads its own figures anew when it is asked; one whose load manager hangs
         # is known by what it has not published for longer than it may.
         stale_s = 60.0 * float(self._settings.get(_REPORT, "15")) + 60.0
-        is_stale = asked_s - found.published_s > stale_s
+        is_stale = asked_s - usage.published_s > stale_s
         return BrokerView(
-            usage_percent=found.percent,
-            measured_s=found.published_s if is_stale else asked_s,
-            started_s=found.started_s,
+            usage_percent=usage.percent,
+            measured_s=usage.published_s if is_stale else asked_s,
+            started_s=usage.started_s,
             is_answering=True,
             is_draining=name in self._draining,
         )
@@ -140,14 +144,14 @@ def owners_of(
         out: it is on its way, or may be with the silent one.
     """
     is_whole = all(bundles is not None for bundles in owned.values())
-    found: dict[str, str | None] = {}
+    owners: dict[str, str | None] = {}
     for bundle in wanted:
         holders = [broker for broker, bundles in owned.items() if bundle in (bundles or ())]
         if len(holders) == 1:
-            found[bundle] = holders[0]
+            owners[bundle] = holders[0]
         elif not holders and is_whole:
-            found[bundle] = None
-    return found
+            owners[bundle] = None
+    return owners
 
 
 def each_of(names: Iterable[str], asked: Callable[[str], T]) -> dict[str, T]:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from trimtab.files.whole_files import write_whole
+from trimtab.live.apply.files import ONLY_OURS, keep_names
 from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
 from trimtab.live.control.entries import Asked
-
-_ONLY_OURS = 0o600
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +39,17 @@ class FileLock:
     @property
     def is_stopped(self) -> bool:
         """Return whether the file lies there that stops every run."""
-        return _stop(self.path).exists()
+        return self.path.with_suffix(".stop").exists()
 
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
         """Return what was unloaded in the last day, by whichever run."""
-        return _unloads(self.path)
+        return tuple((float(at), str(bundle)) for at, bundle in _read(self._beside("unloads")))
 
     @property
     def draining(self) -> frozenset[str]:
         """Return the brokers that are being emptied."""
-        return _draining(self.path)
+        return frozenset(map(str, _read(self._beside("draining"))))
 
     def note(self, asked: Asked) -> None:
         """Note an unload, on the disk for good when this returns.
@@ -61,24 +60,23 @@ class FileLock:
         if not self.is_ours:
             raise LockError(f"{self.path}: somebody else has taken the lock")
         kept = recent((*self.unloads, (asked.time_s, asked.bundle)), asked.time_s)
-        _write(_beside(self.path, "unloads"), [list(each) for each in kept])
+        _write(self._beside("unloads"), kept)
 
     def drain(self, broker: str) -> None:
         """Mark a broker as being emptied."""
-        _write(_beside(self.path, "draining"), sorted(self.draining | {broker}))
+        _write(self._beside("draining"), sorted(self.draining | {broker}))
 
     def take_back(self, broker: str) -> None:
         """Remove that mark."""
-        _write(_beside(self.path, "draining"), sorted(self.draining - {broker}))
+        _write(self._beside("draining"), sorted(self.draining - {broker}))
+
+    def _beside(self, suffix: str) -> Path:
+        return self.path.with_suffix(f".{suffix}")
 
 
 @contextmanager
 def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
     """Hold the lock of a cluster.
-
-    Args:
-        folder: where locks are; made if need be.
-        cluster: its name.
 
     Raises:
         LockError: it is held, or cannot be taken; says by whom or why.
@@ -86,7 +84,7 @@ def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
     path = _path(folder, cluster)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, _ONLY_OURS)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, ONLY_OURS)
     except OSError as error:
         raise LockError(f"{path}: cannot be opened: {error.strerror}") from None
     try:
@@ -105,13 +103,13 @@ def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
 
 def seen_in(folder: Path, cluster: str) -> Unheld:
     """Return what is kept of a cluster, without holding its lock."""
-    path = _path(folder, cluster)
-    return Unheld(_stop(path).exists(), _unloads(path), _draining(path))
+    lock = FileLock(_path(folder, cluster), token=0, descriptor=-1)
+    return Unheld(lock.is_stopped, lock.unloads, lock.draining)
 
 
 def stop_file(folder: Path, cluster: str) -> Path:
     """Return the file that stops every run on a cluster while it lies there."""
-    return _stop(_path(folder, cluster))
+    return _path(folder, cluster).with_suffix(".stop")
 
 
 def _path(folder: Path, cluster: str) -> Path:
@@ -119,25 +117,9 @@ def _path(folder: Path, cluster: str) -> Path:
     return folder / f"{name}.lock"
 
 
-def _beside(path: Path, suffix: str) -> Path:
-    return path.with_suffix(f".{suffix}")
-
-
-def _stop(path: Path) -> Path:
-    return _beside(path, "stop")
-
-
 def _token(path: Path) -> int:
     content = path.read_text(encoding="ascii", errors="replace").strip()
     return int(content) if content.isdecimal() else 0
-
-
-def _unloads(path: Path) -> tuple[Unloaded, ...]:
-    return tuple((float(time_s), str(bundle)) for time_s, bundle in _read(_beside(path, "unloads")))
-
-
-def _draining(path: Path) -> frozenset[str]:
-    return frozenset(map(str, _read(_beside(path, "draining"))))
 
 
 def _read(path: Path) -> list[Any]:
@@ -147,24 +129,19 @@ def _read(path: Path) -> list[Any]:
         LockError: it is damaged, so that what was moved last is not known.
     """
     try:
-        unloads = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:
         raise LockError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(unloads, list):
+    if not isinstance(values, list):
         raise LockError(f"{path}: found no list, expected one")
-    return unloads
+    return values
 
 
 def _write(path: Path, value: object) -> None:
     try:
-        write_whole(path, json.dumps(value) + "\n")
-        path.chmod(_ONLY_OURS)
-        descriptor = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        write_whole(path, json.dumps(value) + "\n").chmod(ONLY_OURS)
+        keep_names(path.parent)
     except OSError as error:
         raise LockError(f"{path}: cannot be written: {error.strerror}") from None

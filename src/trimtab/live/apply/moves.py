@@ -6,7 +6,7 @@ import json
 import time
 from collections.abc import Iterator
 
-from trimtab.live.apply.drain import registered, state_of
+from trimtab.live.apply.drain import state_of
 from trimtab.live.apply.live import each_of
 from trimtab.live.apply.run import Reached
 from trimtab.live.control.drain import Frame
@@ -18,24 +18,19 @@ from trimtab.pulsar.sequences.wording import aligned_rows, mebibytes
 def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
     """Return a plan of the moves that bring the busiest brokers down.
 
-    Args:
-        cluster: as it stands.
-        wish: how many moves, and what each must gain.
-        shedding: why Pulsar's own shedding may stay on meanwhile; empty: it may not.
-
     Raises:
         GatherError: a broker does not answer.
     """
     made_s = time.time()
-    names = registered(cluster)
+    names = cluster.admin.brokers()
     states = each_of(names, lambda name: state_of(cluster, name))
     takers = frozenset(names) - cluster.unheld.draining
     frame = Frame(cluster.admin.cluster, made_s, Limits(), shedding)
     return levelling(states, takers, wish, frame)
 
 
-def told_levelled(levelled: Levelled) -> Iterator[str]:
-    """Return what each move is expected to bring: the best that so many moves can do."""
+def levelled_lines(levelled: Levelled) -> Iterator[str]:
+    """Return lines of what each move is expected to bring: the best that so many moves can do."""
     highest, lowest = levelled.highest[0], levelled.lowest[0]
     yield f"{levelled.plan.cluster}: highest {highest:.1f} %, lowest {lowest:.1f} %"
     if not levelled.plan.moves:

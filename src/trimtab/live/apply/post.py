@@ -6,7 +6,7 @@ A journal is a plan's; a bundle that one plan has just moved must rest from ever
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NoReturn, Protocol, TypeAlias
+from typing import NoReturn, TypeAlias
 
 from trimtab.files.errors import TrimtabError
 from trimtab.live.control.entries import Asked
@@ -23,43 +23,6 @@ class LockError(TrimtabError):
     """The lock is held by somebody else, lost, or cannot be taken; says by whom or why."""
 
 
-class Post(Protocol):
-    """What every run that acts on a cluster has in common with the others, wherever it is kept."""
-
-    @property
-    def token(self) -> int:
-        """Return the number, larger than that of whoever held the lock before."""
-
-    @property
-    def is_ours(self) -> bool:
-        """Return whether the lock is still held."""
-
-    @property
-    def is_stopped(self) -> bool:
-        """Return whether somebody has asked all runs to end."""
-
-    @property
-    def unloads(self) -> tuple[Unloaded, ...]:
-        """Return what was unloaded in the last day, by whichever run."""
-
-    @property
-    def draining(self) -> frozenset[str]:
-        """Return the brokers that are being emptied."""
-
-    def note(self, order: Asked) -> None:
-        """Note an unload where the next run finds it, whatever plan that one has.
-
-        Raises:
-            LockError: the lock is lost, and nothing may be unloaded.
-        """
-
-    def drain(self, broker: str) -> None:
-        """Mark a broker as being emptied, so that no run moves anything there."""
-
-    def take_back(self, broker: str) -> None:
-        """Remove that mark."""
-
-
 @dataclass(frozen=True, slots=True)
 class Unheld:
     """What can be seen by whoever does not act."""
@@ -67,18 +30,11 @@ class Unheld:
     is_stopped: bool
     unloads: tuple[Unloaded, ...]
     draining: frozenset[str]
-    token: int = 0
     is_ours: bool = False
 
     def note(self, order: Asked) -> NoReturn:
         """Refuse: nothing may be unloaded without the lock."""
         raise LockError("the lock is not held")
-
-    def drain(self, broker: str) -> NoReturn:
-        """Refuse as well."""
-        raise LockError("the lock is not held")
-
-    take_back = drain
 
 
 def recent(unloads: tuple[Unloaded, ...], time_s: float) -> tuple[Unloaded, ...]:

@@ -15,7 +15,6 @@ from trimtab.live.apply.live import each_of
 from trimtab.live.apply.run import Reached
 from trimtab.live.apply.usage import bundle_loads, of_report
 from trimtab.live.gather.access import GatherError
-from trimtab.live.gather.calls import CallError
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.sequences.wording import aligned_rows
@@ -50,13 +49,9 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
         GatherError: a broker does not answer, or what steers the cluster cannot be simulated.
     """
     made_s = time.time()
-    try:
-        names = cluster.admin.brokers()
-        leader = cluster.admin.leader()
-        settings = cluster.admin.settings(leader if leader in names else None)
-        reports = each_of(names, cluster.admin.report)
-    except CallError as error:
-        raise GatherError(str(error)) from None
+    names, leader = cluster.admin.brokers(), cluster.admin.leader()
+    settings = cluster.admin.settings(leader if leader in names else None)
+    reports = each_of(names, cluster.admin.report)
     if len(names) < 2:
         raise GatherError(f"found {len(names)} brokers, expected two at least")
     now = _now(reports, cluster.admin.release)
@@ -75,7 +70,7 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
     )
 
 
-def told(plan: RestartPlan) -> Iterator[str]:
+def lines(plan: RestartPlan) -> Iterator[str]:
     """Return a plan as lines for a person."""
     best, *others = plan.orders
     steering = f"{plan.balancer.shedder or 'nobody sheds'}, {plan.balancer.placer}"

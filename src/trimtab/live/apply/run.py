@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimtab.live.apply.admin import Admin
 from trimtab.live.apply.journal import FileJournal, journal_entries, opened_journal
-from trimtab.live.apply.live import LiveCluster
+from trimtab.live.apply.live import LiveCluster, LockHolder
 from trimtab.live.apply.lock import file_lock, seen_in, stop_file
-from trimtab.live.apply.post import Post
+from trimtab.live.apply.post import Unheld
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Begun, Entry
+from trimtab.live.control.guards import MoveStatus, standings
 from trimtab.live.control.memory import remembered
-from trimtab.live.control.move_status import MoveStatus, standings
 from trimtab.live.control.plan import Plan
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
@@ -49,33 +49,22 @@ class Reached:
     where: Where
     admin: Admin
     store: Store | None
-    #: Nobody's who does not act.
-    unheld: Post
+    #: What can be seen without the lock.
+    unheld: Unheld
 
-    @contextmanager
-    def held(self) -> Iterator[Post]:
-        """Hold the lock: only then may anything be moved.
+    def held(self) -> AbstractContextManager[LockHolder]:
+        """Return what holds the lock of the cluster: only then may anything be moved.
 
         Raises:
             LockError: somebody else has it.
         """
-        if self.store is None:
-            with file_lock(self.where.folder, self.admin.cluster) as post:
-                yield post
-        else:
-            with store_lock(self.store) as kept:
-                yield kept
+        store = self.store
+        return store_lock(store) if store else file_lock(self.where.folder, self.admin.cluster)
 
-    def live(self, post: Post, is_over: threading.Event) -> LiveCluster:
+    def live(self, post: LockHolder | Unheld, is_over: threading.Event) -> LiveCluster:
         """Return what `control` drives."""
-        by_store = self.store is not None and not self._is_extensible
-        return LiveCluster(
-            self.admin,
-            post,
-            is_over,
-            pause_s=self.where.pause_s,
-            owners=self.store.owners if self.store is not None and by_store else None,
-        )
+        owners = self.store.owners if self.store and not self._is_extensible else None
+        return LiveCluster(self.admin, post, is_over, self.where.pause_s, owners)
 
     @property
     def stop(self) -> str:
@@ -103,10 +92,7 @@ def reached(where: Where) -> Iterator[Reached]:
     with ExitStack() as closing:
         store = closing.enter_context(opened_store(where.metadata)) if where.metadata else None
         admin = Admin(where.address, where.access)
-        try:
-            admin.begin()
-        except CallError as error:
-            raise GatherError(str(error)) from None
+        admin.begin()
         unheld = store.seen() if store else seen_in(where.folder, admin.cluster)
         yield Reached(where, admin, store, unheld)
 
@@ -169,7 +155,7 @@ def carried_out(
     cluster: Reached,
     journal: Path,
     watching: Watching,
-    marked: Callable[[Post], None] = lambda post: None,
+    marked: Callable[[LockHolder], None] = lambda post: None,
 ) -> Account:
     """Return the account of a plan, carried out, or gone on with where a run was stopped.
 
@@ -196,16 +182,9 @@ def carried_out(
 
 
 def carried_out_by(
-    post: Post, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
+    post: LockHolder, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
 ) -> Account:
     """Return the account of a plan, carried out or gone on with by whoever holds the lock.
-
-    Args:
-        post: with the lock held.
-        plan: what is to be done.
-        cluster: where.
-        kept: the plan's journal, open.
-        watching: who looks on.
 
     Raises:
         JournalError: the journal can no longer be written.

@@ -48,10 +48,10 @@ class Store:
 
     def owners(self, bundles: Iterable[str]) -> Mapping[str, str | None]:
         """Return who owns bundles; one that cannot be read is left out."""
-        asked = [(bundle, self.client.get_async(f"/namespace/{bundle}")) for bundle in bundles]
+        pending = [(bundle, self.client.get_async(f"/namespace/{bundle}")) for bundle in bundles]
         owners: dict[str, str | None] = {}
         last = time.monotonic() + _ANSWER_S
-        for bundle, answer in asked:
+        for bundle, answer in pending:
             try:
                 content, _ = answer.get(timeout=max(0.001, last - time.monotonic()))
                 owners[bundle] = owner_in(json.loads(content))
@@ -72,7 +72,7 @@ class Store:
     def unloads(self) -> tuple[Unloaded, ...]:
         """Return what was unloaded in the last day, by whichever run."""
         try:
-            content, _ = self.asked(self.client.get_async(_UNLOADS))
+            content, _ = self.answer(self.client.get_async(_UNLOADS))
             return tuple((float(at), str(bundle)) for at, bundle in json.loads(content or b"[]"))
         except NoNodeError:
             return ()
@@ -82,15 +82,15 @@ class Store:
     def draining(self) -> frozenset[str]:
         """Return the brokers that are being emptied."""
         try:
-            return frozenset(self.asked(self.client.get_children_async(_DRAINING)))
+            return frozenset(self.answer(self.client.get_children_async(_DRAINING)))
         except NoNodeError:
             return frozenset()
 
     def is_there(self, path: str) -> bool:
         """Return whether a node is there."""
-        return self.asked(self.client.exists_async(path)) is not None
+        return self.answer(self.client.exists_async(path)) is not None
 
-    def asked(self, answer: IAsyncResult) -> Any:  # noqa: ANN401 -- kazoo has no types
+    def answer(self, result: IAsyncResult) -> Any:  # noqa: ANN401 -- kazoo has no types
         """Return an answer, which is waited for.
 
         Raises:
@@ -98,7 +98,7 @@ class Store:
             NoNodeError, NodeExistsError, BadVersionError: as the store says.
         """
         try:
-            return answer.get(timeout=_ANSWER_S)
+            return result.get(timeout=_ANSWER_S)
         except (NoNodeError, NodeExistsError, BadVersionError):
             raise
         except (KazooException, KazooTimeoutError) as error:
@@ -124,9 +124,9 @@ class StoreLock:
         while client.state == KazooState.SUSPENDED and time.monotonic() < last:
             time.sleep(_POLL_S)
         try:
-            _, stat = self.store.asked(client.get_async(_LOCK))
+            _, stat = self.store.answer(client.get_async(_LOCK))
             owner = stat.ephemeralOwner
-            token = self.store.asked(client.exists_async(_TOKEN))
+            token = self.store.answer(client.exists_async(_TOKEN))
         except (LockError, NoNodeError):
             return False
         return bool(owner == client.client_id[0] and token.version == self.token)
@@ -163,24 +163,22 @@ class StoreLock:
 
     def drain(self, broker: str) -> None:
         """Mark a broker as being emptied."""
-        try:
-            self.store.asked(self.store.client.create_async(f"{_DRAINING}/{broker}", makepath=True))
-        except NodeExistsError:
-            return
+        with suppress(NodeExistsError):
+            self.store.answer(
+                self.store.client.create_async(f"{_DRAINING}/{broker}", makepath=True)
+            )
 
     def take_back(self, broker: str) -> None:
         """Remove that mark."""
-        try:
-            self.store.asked(self.store.client.delete_async(f"{_DRAINING}/{broker}"))
-        except NoNodeError:
-            return
+        with suppress(NoNodeError):
+            self.store.answer(self.store.client.delete_async(f"{_DRAINING}/{broker}"))
 
     def _fenced(self, path: str, content: bytes) -> None:
         """Write a node in one transaction with the check that the number is still the last."""
         writing = self.store.client.transaction()
         writing.check(_TOKEN, self.token)
         writing.set_data(path, content)
-        results = self.store.asked(writing.commit_async())
+        results = self.store.answer(writing.commit_async())
         if any(isinstance(each, Exception) for each in results):
             raise LockError(f"{self.store.where}: somebody else has taken the lock")
 
@@ -218,25 +216,23 @@ def store_lock(store: Store) -> Iterator[StoreLock]:
     """
     client = store.client
     for path in (_ROOT, _DRAINING, _TOKEN, _UNLOADS):
-        try:
-            store.asked(client.create_async(path))
-        except NodeExistsError:
-            continue
+        with suppress(NodeExistsError):
+            store.answer(client.create_async(path))
     _take(store)
     try:
-        stat = store.asked(client.set_async(_TOKEN, _holder()))
+        stat = store.answer(client.set_async(_TOKEN, _holder()))
         yield StoreLock(store, stat.version)
     finally:
         # What is not removed goes with the session.
         with suppress(LockError, NoNodeError):
-            store.asked(client.delete_async(_LOCK))
+            store.answer(client.delete_async(_LOCK))
 
 
 def _take(store: Store) -> None:
     last = time.monotonic() + _SESSION_S + 2.0
     while True:
         try:
-            store.asked(store.client.create_async(_LOCK, _holder(), ephemeral=True))
+            store.answer(store.client.create_async(_LOCK, _holder(), ephemeral=True))
         except NodeExistsError:
             if time.monotonic() > last:
                 holder = _held_by(store)
@@ -248,7 +244,7 @@ def _take(store: Store) -> None:
 
 def _held_by(store: Store) -> str:
     try:
-        content, _ = store.asked(store.client.get_async(_LOCK))
+        content, _ = store.answer(store.client.get_async(_LOCK))
     except NoNodeError:
         return "it has just been released"
     return bytes(content).decode("utf-8", "replace")[:200]

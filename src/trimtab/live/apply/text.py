@@ -10,43 +10,29 @@ from datetime import UTC, datetime
 from typing import assert_never
 
 from trimtab.live.apply.run import Rehearsal
+from trimtab.live.control import entries
 from trimtab.live.control.account import Account, MoveAccount
-from trimtab.live.control.entries import (
-    ACCEPTED,
-    Answered,
-    Asked,
-    Astray,
-    Begun,
-    Done,
-    Effect,
-    Entry,
-    LookedUp,
-    Skipped,
-    Stopped,
-    Verified,
-)
-from trimtab.live.control.guards import Hold, Needless, Objection, Pace, Refusal
-from trimtab.live.control.move_status import MoveStatus
+from trimtab.live.control.guards import Hold, MoveStatus, Needless, Pace, Refusal
 from trimtab.live.control.plan import Expected, Interval, Plan
 from trimtab.pulsar.sequences.wording import mebibytes
 
 _KINDS = {Refusal: "stops", Hold: "waits", Pace: "waits", Needless: "needless"}
 
 
-def told_rehearsal(plan: Plan, rehearsal: Rehearsal) -> Iterator[str]:
+def rehearsal_lines(plan: Plan, rehearsal: Rehearsal) -> Iterator[str]:
     """Return lines of each move: its reason, its expected effect and what stands against it."""
     age_s = rehearsal.view.time_s - plan.made_s
     count = f"{len(plan.moves)} moves, {age_s:.0f} s old"
     yield f"Plan {plan.digest} for cluster {plan.cluster}: {count}"
     for number, standing in enumerate(rehearsal.standings, start=1):
-        yield from _told_standing(number, standing, rehearsal)
+        yield from _status_lines(number, standing, rehearsal)
     open_ = [each for each in rehearsal.standings if not each.is_begun]
     ready = sum(each.may_go for each in open_)
     begun = len(rehearsal.standings) - len(open_)
     yield f"{ready} of {len(open_)} moves may be made now" + (f"; {begun} begun" if begun else "")
 
 
-def _told_standing(number: int, standing: MoveStatus, rehearsal: Rehearsal) -> Iterator[str]:
+def _status_lines(number: int, standing: MoveStatus, rehearsal: Rehearsal) -> Iterator[str]:
     move = standing.move
     traffic = f", {mebibytes(move.traffic_bytes_s)}" if move.traffic_bytes_s else ""
     yield f"{number}. {move.bundle}: {move.source} → {move.destination}{traffic}"
@@ -63,39 +49,37 @@ def _told_standing(number: int, standing: MoveStatus, rehearsal: Rehearsal) -> I
     elif not standing.objections:
         yield "   guards    nothing against it"
     for name, objection in standing.objections:
-        yield f"   {name:<9} {_objection(objection)}"
+        yield f"   {name:<9} {_KINDS[type(objection)]}: {objection.why}"
 
 
-def told_entry(plan: Plan, entry: Entry) -> str:
+def entry_words(plan: Plan, entry: entries.Entry) -> str:
     """Return an entry of the journal as a sentence."""
     match entry:
-        case Begun(token=token):
+        case entries.Begun(token=token):
             return f"begun as number {token}"
-        case Stopped(why=why):
+        case entries.Stopped(why=why):
             return f"stopped: {why}"
-        case Done():
+        case entries.Done():
             return "done"
         case _:
-            return f"{entry.move + 1}. {plan.moves[entry.move].bundle}: {_told_act(entry)}"
+            return f"{entry.move + 1}. {plan.moves[entry.move].bundle}: {_act(entry)}"
 
 
-def _told_act(
-    entry: Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect,
-) -> str:
+def _act(entry: entries.OfMove) -> str:
     match entry:
-        case Asked():
+        case entries.Asked():
             return f"{entry.source} → {entry.destination}"
-        case Answered(status=status, text=text):
-            return status if status == ACCEPTED else f"{status}: {text}"
-        case LookedUp():
+        case entries.Answered(status=status, text=text):
+            return status if status == entries.ACCEPTED else f"{status}: {text}"
+        case entries.LookedUp():
             return "has no owner: looked up"
-        case Verified():
+        case entries.Verified():
             return "arrived"
-        case Astray(owner=owner):
+        case entries.Astray(owner=owner):
             return f"is at {owner} instead"
-        case Skipped(why=why):
+        case entries.Skipped(why=why):
             return f"skipped: {why}"
-        case Effect():
+        case entries.Effect():
             usage = (
                 f"source at {_percent(entry.source_percent)}, "
                 f"destination at {_percent(entry.destination_percent)}"
@@ -104,7 +88,7 @@ def _told_act(
     assert_never(entry)
 
 
-def told_account(done: Account) -> Iterator[str]:
+def account_lines(done: Account) -> Iterator[str]:
     """Return what became of a plan."""
     for number, move in enumerate(done.moves, start=1):
         yield f"{number}. {move.bundle}: {_state(move)}"
@@ -127,7 +111,6 @@ def rehearsal_json(plan: Plan, rehearsal: Rehearsal) -> str:
             "objections": [
                 {"guard": name, "kind": _KINDS[type(objection)], "why": objection.why}
                 for name, objection in each.objections
-                if objection is not None
             ],
         }
         for each in rehearsal.standings
@@ -165,10 +148,6 @@ def _state(move: MoveAccount) -> str:
     if move.unloads > 1:
         words += f"; {move.unloads} unloads"
     return f"{words}; {move.remark}" if move.remark else words
-
-
-def _objection(objection: Objection) -> str:
-    return "" if objection is None else f"{_KINDS[type(objection)]}: {objection.why}"
 
 
 def _expected(before: Expected, after: Expected) -> str:

@@ -11,13 +11,13 @@ import numpy as np
 
 from trimtab.live.apply.admin import Admin
 from trimtab.live.gather.calls import CallError
+from trimtab.live.gather.cluster import has_no_report
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights, resource_weights
 from trimtab.pulsar.settings.reader import Reader, SettingError
 
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _METRICS = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
-_HAS_NO_REPORT = "UnsupportedOperationException"
 _GAUGE = re.compile(r"^(pulsar_lb_\w+_usage|process_start_time_seconds)(?:\{[^}]*\})? (\S+)", re.M)
 _EVEN = ResourceWeights(1.0, None, 1.0, 1.0, 1.0)
 
@@ -31,17 +31,12 @@ class Usage:
     #: When it last published its report, and when it started, s since 1970.
     published_s: float
     started_s: float
-    #: Bundle → (messages/s, bytes/s), in and out; empty if it does not tell.
-    bundles: Mapping[str, tuple[float, float]]
+    #: Bundle → bytes/s, in and out; empty if it does not tell.
+    bundles: Mapping[str, float]
 
 
 def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usage:
-    """Return how loaded a broker is.
-
-    Args:
-        admin: of the cluster.
-        broker: its id.
-        settings: of the leader, for the weights of resources.
+    """Return how loaded a broker is, its resources weighed by the settings of the leader.
 
     Quirks:
         Under the extensible load manager a broker has no report to give; its metrics have the
@@ -54,7 +49,7 @@ def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usa
     try:
         report = admin.report(broker)
     except CallError as error:
-        if error.status != 500 or _HAS_NO_REPORT not in error.reason:
+        if not has_no_report(error):
             raise
         return _of_metrics(admin.metrics(broker), weights)
     return of_report(report, weights)
@@ -65,30 +60,21 @@ def of_report(report: Mapping[str, Any], weights: ResourceWeights = _EVEN) -> Us
     resources = [_mapping(report.get(name)) for name in _RESOURCES]
     usage = np.array([[_number(each.get("usage")) for each in resources]])
     limit = np.array([[_number(each.get("limit")) for each in resources]])
-    bundles = _mapping(report.get("lastStats"))
     return Usage(
         percent=100.0 * float(busiest_resource(usage, limit, weights)[0]),
         published_s=_number(report.get("lastUpdate")) / 1000.0,
         started_s=_number(report.get("startTimestamp")) / 1000.0,
-        bundles={str(name): _traffic(_mapping(each)) for name, each in bundles.items()},
+        bundles={name: load[2] + load[3] for name, load in bundle_loads(report).items()},
     )
 
 
-def bundle_loads(
-    report: Mapping[str, Any],
-) -> Mapping[str, tuple[float, float, float, float, float]]:
-    """Return what a load report holds of each bundle.
-
-    Returns:
-        Bundle → messages/s in and out, bytes/s in and out, topics.
-    """
+def bundle_loads(report: Mapping[str, Any]) -> Mapping[str, tuple[float, ...]]:
+    """Return by bundle its messages/s in and out, bytes/s in and out, and topics in a report."""
     keys = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut", "topics")
-    values = {}
-    for name, given in _mapping(report.get("lastStats")).items():
-        stats = _mapping(given)
-        rate_in, rate_out, bytes_in, bytes_out, topics = (_number(stats.get(key)) for key in keys)
-        values[str(name)] = rate_in, rate_out, bytes_in, bytes_out, topics
-    return values
+    return {
+        str(name): tuple(_number(_mapping(stats).get(key)) for key in keys)
+        for name, stats in _mapping(report.get("lastStats")).items()
+    }
 
 
 def _of_metrics(text: str, weights: ResourceWeights) -> Usage:
@@ -111,11 +97,6 @@ def _weights(settings: Mapping[str, str], release: str) -> ResourceWeights:
         return resource_weights(Reader(settings, release)) if settings else _EVEN
     except (SettingError, ValueError):
         return _EVEN
-
-
-def _traffic(stats: Mapping[str, Any]) -> tuple[float, float]:
-    rate = _number(stats.get("msgRateIn")) + _number(stats.get("msgRateOut"))
-    return rate, _number(stats.get("msgThroughputIn")) + _number(stats.get("msgThroughputOut"))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -6,21 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from trimtab.live.control.entries import (
-    ACCEPTED,
-    REFUSED,
-    Answered,
-    Asked,
-    Astray,
-    Begun,
-    Done,
-    Effect,
-    Entry,
-    LookedUp,
-    Skipped,
-    Stopped,
-    Verified,
-)
+from trimtab.live.control import entries
 from trimtab.live.control.plan import Plan
 
 #: Nothing was done, or what was done did not move it.
@@ -73,45 +59,43 @@ class Account:
         return self.ended == ""
 
 
-def account(plan: Plan, entries: Iterable[Entry]) -> Account:
+def account(plan: Plan, journal: Iterable[entries.Entry]) -> Account:
     """Return what became of a plan from its journal alone."""
     moves = [MoveAccount(each.bundle, each.source, each.destination) for each in plan.moves]
     runs, ended = 0, None
-    for entry in entries:
+    for entry in journal:
         match entry:
-            case Begun():
+            case entries.Begun():
                 runs, ended = runs + 1, None
-            case Stopped(why=why):
+            case entries.Stopped(why=why):
                 ended = why
-            case Done():
+            case entries.Done():
                 ended = ""
             case _:
                 moves[entry.move] = _after(moves[entry.move], entry)
     return Account(plan.digest, tuple(moves), runs, ended)
 
 
-def _after(
-    move: MoveAccount, entry: Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect
-) -> MoveAccount:
+def _after(move: MoveAccount, entry: entries.OfMove) -> MoveAccount:
     match entry:
-        case Asked():
+        case entries.Asked():
             count = move.unloads + 1
             return replace(move, state=UNDER_WAY, unloads=count, asked_s=entry.time_s, owner=None)
-        case Answered(status=status, text=text):
+        case entries.Answered(status=status, text=text):
             # What was refused did nothing, so it is as if it had not been asked for.
-            if status == REFUSED:
+            if status == entries.REFUSED:
                 return replace(move, state=OPEN, unloads=move.unloads - 1, remark=text)
-            return replace(move, remark="" if status == ACCEPTED else text)
-        case LookedUp():
+            return replace(move, remark="" if status == entries.ACCEPTED else text)
+        case entries.LookedUp():
             return move
-        case Verified():
+        case entries.Verified():
             there = move.destination
             return replace(move, state=VERIFIED, verified_s=entry.time_s, owner=there, remark="")
-        case Astray():
+        case entries.Astray():
             return replace(move, state=ASTRAY, owner=entry.owner)
-        case Skipped():
+        case entries.Skipped():
             return replace(move, state=SKIPPED, remark=entry.why)
-        case Effect():
+        case entries.Effect():
             return replace(
                 move,
                 source_percent=entry.source_percent,

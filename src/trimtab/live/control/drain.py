@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from trimtab.live.control.limits import Limits
-from trimtab.live.control.plan import Expected, Interval, Plan, PlannedMove
+from trimtab.live.control.plan import Expected, Plan, PlannedMove
 
 #: What a bundle adds to a broker at least, in points of usage, so that idle ones are spread.
 _POINTS_MIN = 0.1
@@ -32,6 +32,12 @@ class Frame:
     made_s: float
     limits: Limits
     shedding_may_run_because: str = ""
+
+    @property
+    def bar(self) -> Expected:
+        """Return that a destination stands below the bar after a move, if there is one."""
+        bar = self.limits.bar_percent
+        return Expected(destination=(0.0, bar) if bar < 100 else None)
 
     def around(self, moves: tuple[PlannedMove, ...]) -> Plan:
         """Return a plan of moves."""
@@ -75,7 +81,7 @@ def emptying(
         usage[taker] += points
         traffic[taker] += bytes_s
         reason = f"{broker} is to be emptied; {taker} will stand at about {usage[taker]:.0f} %"
-        moves.append(_move(bundle, (broker, taker), reason, bytes_s, frame.limits))
+        moves.append(PlannedMove(bundle, broker, taker, reason, bytes_s, after=frame.bar))
     return frame.around(tuple(moves))
 
 
@@ -100,23 +106,9 @@ def bringing_back(
         if move.source == broker and owner not in {None, broker}:
             assert owner is not None
             reason = f"{broker} was emptied and takes its bundles back"
-            moved = (owner, broker)
-            moves.append(_move(move.bundle, moved, reason, move.traffic_bytes_s, frame.limits))
+            traffic = move.traffic_bytes_s
+            moves.append(PlannedMove(move.bundle, owner, broker, reason, traffic, after=frame.bar))
     return frame.around(tuple(moves))
-
-
-def _move(
-    bundle: str, moved: tuple[str, str], reason: str, bytes_s: float, limits: Limits
-) -> PlannedMove:
-    below: Interval | None = (0.0, limits.bar_percent) if limits.bar_percent < 100 else None
-    return PlannedMove(
-        bundle=bundle,
-        source=moved[0],
-        destination=moved[1],
-        reason=reason,
-        traffic_bytes_s=bytes_s,
-        after=Expected(destination=below),
-    )
 
 
 def _or(value: float, otherwise: float) -> float:

@@ -8,7 +8,7 @@ from typing import Protocol
 from trimtab.live.control.entries import Answered, Asked, Entry
 from trimtab.live.control.memory import Memory, after
 from trimtab.live.control.plan import Plan
-from trimtab.live.control.step import End, LookUp, Record, Unload, Wait, step
+from trimtab.live.control.step import End, LookUp, Unload, Wait, step
 from trimtab.live.control.view import View
 
 
@@ -50,24 +50,19 @@ def driven(plan: Plan, cluster: Cluster, journal: Journal, memory: Memory) -> It
         the plan is done.
     """
     while True:
-        match step(plan, cluster.seen(plan), memory):
-            case End(why):
-                yield why
+        act = step(plan, cluster.seen(plan), memory)
+        if isinstance(act, End | Wait):
+            yield act.why
+            if isinstance(act, End):
                 return
-            case Wait(why):
-                yield why
-                cluster.pause()
-            case Record(entry):
-                journal.write(entry)
-                memory = after(memory, entry)
-            case LookUp(entry, bundle):
-                journal.write(entry)
-                memory = after(memory, entry)
-                cluster.look_up(bundle)
-            case Unload(entry):
-                journal.write(entry)
-                memory = after(memory, entry)
-                status, text = cluster.unload(entry)
-                answered = Answered(cluster.time_s, entry.move, status, text)
-                journal.write(answered)
-                memory = after(memory, answered)
+            cluster.pause()
+            continue
+        journal.write(act.entry)
+        memory = after(memory, act.entry)
+        if isinstance(act, LookUp):
+            cluster.look_up(act.bundle)
+        elif isinstance(act, Unload):
+            status, text = cluster.unload(act.entry)
+            answer = Answered(cluster.time_s, act.entry.move, status, text)
+            journal.write(answer)
+            memory = after(memory, answer)

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from trimtab.files.fields import Field, FieldError, expected_name
 
@@ -112,9 +112,9 @@ class Done:
     time_s: float
 
 
-Entry: TypeAlias = (
-    Begun | Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect | Stopped | Done
-)
+#: An entry of one move.
+OfMove: TypeAlias = Asked | Answered | LookedUp | Verified | Astray | Skipped | Effect
+Entry: TypeAlias = Begun | OfMove | Stopped | Done
 
 
 def _name(kind: type[Entry]) -> str:
@@ -122,21 +122,7 @@ def _name(kind: type[Entry]) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-_KINDS: Mapping[str, type[Entry]] = {
-    _name(kind): kind
-    for kind in (
-        Begun,
-        Asked,
-        Answered,
-        LookedUp,
-        Verified,
-        Astray,
-        Skipped,
-        Effect,
-        Stopped,
-        Done,
-    )
-}
+_KINDS: Mapping[str, type[Entry]] = {_name(kind): kind for kind in get_args(Entry)}
 
 
 def entry_line(entry: Entry) -> str:
@@ -165,10 +151,9 @@ def read_entry(line: str) -> Entry:
     if name not in _KINDS:
         raise FieldError("entry", repr(name), expected_name(name, _KINDS))
     kind = _KINDS[name]
-    optional = [each.name for each in fields(kind) if each.default is not MISSING]
-    required = [each.name for each in fields(kind) if each.name not in optional]
-    given = whole.members(["entry", *required], optional)
     types = {each.name: each.type for each in fields(kind)}
+    optional = [each.name for each in fields(kind) if each.default is not MISSING]
+    given = whole.members(["entry", *(key for key in types if key not in optional)], optional)
     return kind(**{key: _TAKE[types[key]](given[key]) for key in given if key != "entry"})
 
 

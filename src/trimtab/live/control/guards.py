@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from trimtab.live.control.memory import Memory
+from trimtab.live.control.memory import Memory, Phase
 from trimtab.live.control.plan import Interval, Plan, PlannedMove
 from trimtab.live.control.view import BrokerView, View
 
@@ -45,10 +45,10 @@ class Needless:
     why: str
 
 
-Objection: TypeAlias = Refusal | Hold | Pace | Needless | None
+Objection: TypeAlias = Refusal | Hold | Pace | Needless
 
 
-def objection(plan: Plan, view: View, memory: Memory) -> Objection:
+def objection(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Return what keeps the current move from being made; None if nothing does.
 
     Properties:
@@ -61,12 +61,12 @@ def objection(plan: Plan, view: View, memory: Memory) -> Objection:
     return None
 
 
-def killed(plan: Plan, view: View, memory: Memory) -> Objection:
+def killed(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Has somebody asked for an end?"""
     return Refusal("somebody asked for an end") if view.is_killed else None
 
 
-def outdated(plan: Plan, view: View, memory: Memory) -> Objection:
+def outdated(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Is the plan too old?"""
     age_s = view.time_s - plan.made_s
     if age_s <= plan.limits.plan_age_max_s:
@@ -77,7 +77,7 @@ def outdated(plan: Plan, view: View, memory: Memory) -> Objection:
     )
 
 
-def tried_enough(plan: Plan, view: View, memory: Memory) -> Objection:
+def tried_enough(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Was the bundle unloaded as often as it may be?"""
     move = plan.moves[memory.move]
     if memory.attempts < plan.limits.attempts:
@@ -88,7 +88,7 @@ def tried_enough(plan: Plan, view: View, memory: Memory) -> Objection:
     )
 
 
-def shedding(plan: Plan, view: View, memory: Memory) -> Objection:
+def shedding(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Does Pulsar's own shedding move bundles meanwhile?"""
     if plan.shedding_may_run_because or view.is_shedding is False:
         return None
@@ -100,7 +100,7 @@ def shedding(plan: Plan, view: View, memory: Memory) -> Objection:
     )
 
 
-def owner(plan: Plan, view: View, memory: Memory) -> Objection:
+def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Is the bundle where the plan takes it from?"""
     move = plan.moves[memory.move]
     holder = memory.holder or move.source
@@ -116,7 +116,7 @@ def owner(plan: Plan, view: View, memory: Memory) -> Objection:
     return None
 
 
-def destination(plan: Plan, view: View, memory: Memory) -> Objection:
+def destination(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """May the destination take it?"""
     move, limits = plan.moves[memory.move], plan.limits
     broker = view.brokers.get(move.destination)
@@ -137,7 +137,7 @@ def destination(plan: Plan, view: View, memory: Memory) -> Objection:
     return _beyond(move.destination, broker, move.before.destination)
 
 
-def source(plan: Plan, view: View, memory: Memory) -> Objection:
+def source(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Does the source still stand as planned?"""
     move = plan.moves[memory.move]
     if memory.attempts or move.before.source is None:
@@ -151,7 +151,7 @@ def source(plan: Plan, view: View, memory: Memory) -> Objection:
     )
 
 
-def grace(plan: Plan, view: View, memory: Memory) -> Objection:
+def grace(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Was the bundle moved only just?"""
     move = plan.moves[memory.move]
     if memory.attempts:
@@ -164,7 +164,7 @@ def grace(plan: Plan, view: View, memory: Memory) -> Objection:
     return Pace(f"{move.bundle} was moved {view.time_s - last_s:.0f} s ago")
 
 
-def pace(plan: Plan, view: View, memory: Memory) -> Objection:
+def pace(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Were as many bundles moved as may be?"""
     limits = plan.limits
     traffic = {move.bundle: move.traffic_bytes_s for move in plan.moves}
@@ -182,7 +182,7 @@ def pace(plan: Plan, view: View, memory: Memory) -> Objection:
 
 
 #: In the order in which they are asked.
-GUARDS: tuple[Callable[[Plan, View, Memory], Objection], ...] = (
+GUARDS: tuple[Callable[[Plan, View, Memory], Objection | None], ...] = (
     killed,
     outdated,
     owner,
@@ -200,7 +200,7 @@ def outside(usage_percent: float, expected: Interval | None) -> bool:
     return expected is not None and not expected[0] <= usage_percent <= expected[1]
 
 
-def _beyond(name: str, broker: BrokerView, expected: Interval | None) -> Objection:
+def _beyond(name: str, broker: BrokerView, expected: Interval | None) -> Objection | None:
     if expected is None or not outside(broker.usage_percent, expected):
         return None
     low, high = expected
@@ -209,7 +209,7 @@ def _beyond(name: str, broker: BrokerView, expected: Interval | None) -> Objecti
     )
 
 
-def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection:
+def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection | None:
     age_s = view.time_s - broker.measured_s
     if age_s <= plan.limits.report_age_max_s and not math.isnan(broker.usage_percent):
         return None
@@ -220,6 +220,36 @@ def _since(memory: Memory, time_s: float) -> list[str]:
     return [bundle for s, bundle in memory.unloads if s > time_s]
 
 
-def planned(plan: Plan, memory: Memory) -> PlannedMove | None:
-    """Return the current move; None if all are done."""
-    return plan.moves[memory.move] if memory.move < len(plan.moves) else None
+@dataclass(frozen=True, slots=True)
+class MoveStatus:
+    """One move, and what each guard says of it."""
+
+    move: PlannedMove
+    #: It was made already, or is under way: its guards were not asked.
+    is_begun: bool
+    #: Guards that object, by name, in the order in which they are asked.
+    objections: tuple[tuple[str, Objection], ...]
+
+    @property
+    def may_go(self) -> bool:
+        """Return whether nothing stands against it, or it needs not be made."""
+        return all(isinstance(first, Needless) for _, first in self.objections[:1])
+
+
+def standings(plan: Plan, view: View, memory: Memory) -> tuple[MoveStatus, ...]:
+    """Return what every guard says of every move that was not begun.
+
+    Properties:
+        Each move is asked about as if its turn were now; what the moves before it will
+        have done is not foreseen.
+    """
+    statuses = []
+    for number, move in enumerate(plan.moves):
+        is_begun = number < memory.move or (
+            number == memory.move and (memory.phase is not Phase.READY or memory.attempts > 0)
+        )
+        at = replace(memory, move=number, phase=Phase.READY, attempts=0, holder=None)
+        answers = [] if is_begun else [(guard.__name__, guard(plan, view, at)) for guard in GUARDS]
+        objections = tuple((name, each) for name, each in answers if each is not None)
+        statuses.append(MoveStatus(move, is_begun, objections))
+    return tuple(statuses)

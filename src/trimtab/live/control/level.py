@@ -41,13 +41,8 @@ def levelling(
     """Return moves from the busiest broker to the least busy one that may take, one by one.
 
     Of the bundles of the busiest that one is moved which leaves the higher of the two
-    lowest.  It costs its share of the traffic of its broker, there as here.
-
-    Args:
-        brokers: broker id → its state; one whose usage is not known is left alone.
-        takers: who may take bundles.
-        wish: how many moves, and what each must gain.
-        frame: the rest of the plan.
+    lowest.  It costs its share of the traffic of its broker, there as here.  A broker whose
+    usage is not known is left alone.
 
     Properties:
         The highest usage that is expected never rises from move to move.

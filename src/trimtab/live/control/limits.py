@@ -5,12 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 
-def _limit(default: float, unit: str, meaning: str, origin: str) -> float:
+def _limit(default: float, unit: str, meaning: str, origin: str = "chosen") -> float:
     """Return a limit's field, with what its row in the documentation says."""
     return field(default=default, metadata={"unit": unit, "meaning": meaning, "origin": origin})
-
-
-_CHOSEN = "chosen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,23 +15,23 @@ class Limits:
     """What bounds a run of moves; every one may be set in a plan."""
 
     moves_per_round: float = _limit(
-        3, "moves", "between one round of Pulsar's own shedding and the next", _CHOSEN
+        3, "moves", "between one round of Pulsar's own shedding and the next"
     )
     round_s: float = _limit(
         60, "s", "length of such a round", "loadBalancerSheddingIntervalMinutes"
     )
-    moves_per_hour: float = _limit(60, "moves", "in any hour", _CHOSEN)
+    moves_per_hour: float = _limit(60, "moves", "in any hour")
     traffic_per_hour_bytes_s: float = _limit(
-        float("inf"), "bytes/s", "traffic of the bundles moved in any hour, in and out", _CHOSEN
+        float("inf"), "bytes/s", "traffic of the bundles moved in any hour, in and out"
     )
     grace_s: float = _limit(
         1800, "s", "before a bundle is moved again", "loadBalancerSheddingGracePeriodMinutes"
     )
     broker_age_min_s: float = _limit(
-        300, "s", "since a destination started: its usage is not yet its own", _CHOSEN
+        300, "s", "since a destination started: its usage is not yet its own"
     )
     report_age_max_s: float = _limit(
-        300, "s", "since a broker's usage was measured: older says nothing", _CHOSEN
+        300, "s", "since a broker's usage was measured: older says nothing"
     )
     bar_percent: float = _limit(
         85,
@@ -59,11 +56,11 @@ class Limits:
         "measured: clients look up within 0.3 s",
     )
     settle_s: float = _limit(
-        90, "s", "after a move before its effect is read: a window of load data", _CHOSEN
+        90, "s", "after a move before its effect is read: a window of load data"
     )
-    wait_max_s: float = _limit(900, "s", "for anything else, before the run stops", _CHOSEN)
-    plan_age_max_s: float = _limit(3600, "s", "since the plan was made", _CHOSEN)
-    attempts: float = _limit(2, "", "unloads of one bundle that does not arrive", _CHOSEN)
+    wait_max_s: float = _limit(900, "s", "for anything else, before the run stops")
+    plan_age_max_s: float = _limit(3600, "s", "since the plan was made")
+    attempts: float = _limit(2, "", "unloads of one bundle that does not arrive")
 
     def __post_init__(self) -> None:
         """Refuse values that cannot be."""

@@ -6,20 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from trimtab.live.control.entries import (
-    REFUSED,
-    Answered,
-    Asked,
-    Astray,
-    Begun,
-    Done,
-    Effect,
-    Entry,
-    LookedUp,
-    Skipped,
-    Stopped,
-    Verified,
-)
+from trimtab.live.control import entries
 
 
 class Phase(StrEnum):
@@ -47,7 +34,7 @@ class Memory:
     #: When it was asked for, s.
     asked_s: float = 0.0
     #: What came of the call; None if nothing is known.
-    answer: Answered | None = None
+    answer: entries.Answered | None = None
     #: When it was last looked up, s.
     looked_up_s: float = float("-inf")
     #: Since when it is looked up, s; infinite while it is not.
@@ -64,32 +51,32 @@ class Memory:
     ended: str | None = None
 
 
-def remembered(entries: Iterable[Entry], unloads: Iterable[tuple[float, str]] = ()) -> Memory:
+def remembered(
+    journal: Iterable[entries.Entry], unloads: Iterable[tuple[float, str]] = ()
+) -> Memory:
     """Return what a journal comes to.
 
-    Args:
-        entries: of the journal.
-        unloads: what was unloaded in the cluster of late, by whichever run: when, and which
-            bundle; those of the journal itself may be among them.
+    `unloads` are all of late in the cluster, by whichever run; those of the journal itself may
+    be among them.
     """
-    journal = tuple(entries)
-    own = {(each.time_s, each.bundle) for each in journal if isinstance(each, Asked)}
+    own_entries = tuple(journal)
+    own = {(each.time_s, each.bundle) for each in own_entries if isinstance(each, entries.Asked)}
     memory = Memory(unloads=tuple(each for each in unloads if each not in own))
-    for entry in journal:
+    for entry in own_entries:
         memory = after(memory, entry)
     return memory
 
 
-def after(memory: Memory, entry: Entry) -> Memory:
+def after(memory: Memory, entry: entries.Entry) -> Memory:
     """Return a memory with one entry more.
 
     A run that stopped and begins again goes on with the move at which it stopped.
     """
     memory = replace(memory, last_s=entry.time_s)
     match entry:
-        case Begun():
+        case entries.Begun():
             return _taken_up(replace(memory, ended=None, surprise=""))
-        case Asked():
+        case entries.Asked():
             return replace(
                 memory,
                 phase=Phase.ASKED,
@@ -99,47 +86,45 @@ def after(memory: Memory, entry: Entry) -> Memory:
                 answer=None,
                 unloads=(*memory.unloads, (entry.time_s, entry.bundle)),
             )
-        case Answered():
+        case entries.Answered():
             return replace(memory, answer=entry)
-        case LookedUp():
+        case entries.LookedUp():
             sought_s = min(memory.sought_s, entry.time_s)
             return replace(memory, looked_up_s=entry.time_s, sought_s=sought_s)
-        case Verified():
+        case entries.Verified():
             return replace(memory, phase=Phase.MOVED, verified_s=entry.time_s)
-        case Astray():
+        case entries.Astray():
             return replace(
                 memory, phase=Phase.READY, holder=entry.owner, answer=None, sought_s=float("inf")
             )
-        case Skipped() | Effect():
-            surprise = entry.surprise if isinstance(entry, Effect) else ""
+        case entries.Skipped() | entries.Effect():
+            surprise = entry.surprise if isinstance(entry, entries.Effect) else ""
             return replace(_next(memory), surprise=surprise)
-        case Stopped():
+        case entries.Stopped():
             return replace(memory, ended=entry.why)
-        case Done():
+        case entries.Done():
             return replace(memory, ended="")
 
 
 def _next(memory: Memory) -> Memory:
     """Return a memory that is at the next move."""
     return replace(
-        _unsought(memory),
+        memory,
         move=memory.move + 1,
         phase=Phase.READY,
         attempts=0,
         holder=None,
         answer=None,
+        # There is an owner, so none is sought.
+        looked_up_s=float("-inf"),
+        sought_s=float("inf"),
     )
-
-
-def _unsought(memory: Memory) -> Memory:
-    """Return a memory without the search for an owner: there is one."""
-    return replace(memory, looked_up_s=float("-inf"), sought_s=float("inf"))
 
 
 def _taken_up(memory: Memory) -> Memory:
     """Return a memory that begins again: what was refused did nothing, so it may be repeated."""
     memory = replace(memory, sought_s=float("inf"))
-    if memory.answer is None or memory.answer.status != REFUSED:
+    if memory.answer is None or memory.answer.status != entries.REFUSED:
         return memory
     return replace(
         memory,

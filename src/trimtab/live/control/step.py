@@ -18,7 +18,7 @@ from trimtab.live.control.entries import (
     Stopped,
     Verified,
 )
-from trimtab.live.control.guards import Hold, Needless, Pace, Refusal, objection, outside, planned
+from trimtab.live.control.guards import Hold, Needless, Pace, Refusal, objection, outside
 from trimtab.live.control.memory import Memory, Phase
 from trimtab.live.control.plan import Plan, PlannedMove
 from trimtab.live.control.view import View
@@ -76,11 +76,11 @@ def step(plan: Plan, view: View, memory: Memory) -> Act:
         return End(memory.ended)
     if not view.is_lock_ours:
         return Record(Stopped(view.time_s, "somebody else has taken the lock of this cluster"))
-    move = planned(plan, memory)
     if memory.surprise:
         return Record(Stopped(view.time_s, memory.surprise))
-    if move is None:
+    if memory.move >= len(plan.moves):
         return Record(Done(view.time_s))
+    move = plan.moves[memory.move]
     match memory.phase:
         case Phase.READY:
             return _ready(plan, view, memory, move)
@@ -91,8 +91,7 @@ def step(plan: Plan, view: View, memory: Memory) -> Act:
 
 
 def _ready(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
-    found = objection(plan, view, memory)
-    match found:
+    match objection(plan, view, memory):
         case None:
             holder = memory.holder or move.source
             return Unload(Asked(view.time_s, memory.move, move.bundle, holder, move.destination))
@@ -114,11 +113,11 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
         return Record(Stopped(view.time_s, f"{move.bundle}: {memory.answer.text}"))
     if move.bundle not in view.owners:
         return _wait(plan, view, memory, f"the owner of {move.bundle} cannot be read")
-    found = view.owners[move.bundle]
-    if found == move.destination:
+    owner = view.owners[move.bundle]
+    if owner == move.destination:
         return Record(Verified(view.time_s, memory.move))
     answer = memory.answer if memory.answer and memory.answer.status == ACCEPTED else None
-    if found is None and answer is not None:
+    if owner is None and answer is not None:
         # It is closed, and the destination is meant until somebody looks it up: clients do
         # at once, but it may have none.  Of two look-ups at a time one would lose it.
         if view.time_s - answer.time_s < plan.limits.look_up_s:
@@ -127,23 +126,21 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     within_s = plan.limits.verify_s if answer is not None else plan.limits.in_flight_s
     if view.time_s - memory.asked_s < within_s:
         return Wait(f"{move.bundle} is on its way")
-    if found is None:
+    if owner is None:
         return _without_owner(plan, view, memory, move)
-    return Record(Astray(view.time_s, memory.move, found))
+    return Record(Astray(view.time_s, memory.move, owner))
 
 
 def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     """Return the act once both brokers have measured the effect."""
     if view.is_killed:
         return Record(Stopped(view.time_s, "somebody asked for an end"))
-    seen = [view.brokers.get(name) for name in (move.source, move.destination)]
+    brokers = [view.brokers.get(name) for name in (move.source, move.destination)]
+    alive = [each if each is not None and each.is_answering else None for each in brokers]
     settled_s = memory.verified_s + plan.limits.settle_s
-    if any(each is not None and each.is_answering and each.measured_s < settled_s for each in seen):
+    if any(each is not None and each.measured_s < settled_s for each in alive):
         return _wait(plan, view, memory, f"what moving {move.bundle} does is not measured yet")
-    source, destination = (
-        each.usage_percent if each is not None and each.is_answering else float("nan")
-        for each in seen
-    )
+    source, destination = (each.usage_percent if each else float("nan") for each in alive)
     surprise = next(
         (
             f"{name} stands at {usage:.1f} % after {move.bundle} was moved, expected "

@@ -84,11 +84,7 @@ def adapted(throttle: Throttle, health: Health, bars: Bars) -> Throttle:
 
 
 def granted(throttle: Throttle, wanted: int) -> tuple[int, Throttle]:
-    """Return how many moves of a round are granted, and the throttle after them.
-
-    Returns:
-        How many may be made of those that are wanted, and what is left.
-    """
+    """Return how many moves of a round are granted, and the throttle after them."""
     credit = min(throttle.credit + throttle.moves, max(1.0, throttle.moves))
     count = min(wanted, int(credit))
     return count, replace(throttle, credit=credit - count)

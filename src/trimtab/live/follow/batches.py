@@ -19,6 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, Row
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from trimtab.files.partitions import write_rows
 from trimtab.files.tables import INGESTED
@@ -28,7 +29,7 @@ from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import BOOKS, MARKER
 from trimtab.ingest.worker import CLASSES
 from trimtab.live.follow.places import FIRST_PART
-from trimtab.live.follow.stage import STAGED, Staging, stage
+from trimtab.live.follow.stage import STAGED, stage
 from trimtab.pulsar.settings import ResourceWeights
 
 #: In the books, written when tables are begun.
@@ -119,10 +120,7 @@ class Batches:
     def store(self, frame: DataFrame, batch: int, weights: ResourceWeights) -> Stored:
         """Return what is stored of a batch, which is stored unless it is already.
 
-        Args:
-            frame: rows of `source.SCHEMA`.
-            batch: its number; the same rows come under the same number.
-            weights: how much each resource counts in a broker's usage.
+        The same rows of `source.COLUMNS` come under the same number.
 
         Raises:
             IngestError: what was written is not what was read.
@@ -136,8 +134,8 @@ class Batches:
             shutil.rmtree(self.books / "staged", ignore_errors=True)
             folder = self.books / "staged" / f"{batch}-{secrets.token_hex(4)}"
             folder.mkdir(parents=True)
-            what = Staging(self.begun["cluster"], batch, weights)
-            staged = frame.mapInArrow(partial(stage, folder, what), STAGED).collect()
+            task = partial(stage, folder, self.begun["cluster"], batch, weights)
+            staged = frame.mapInArrow(task, from_arrow_schema(STAGED)).collect()
             write_whole(record, json.dumps(_recorded(batch, folder.name, staged)))
         return self.finish(batch)
 
@@ -182,10 +180,8 @@ class Batches:
 
     def last(self) -> int:
         """Return the last batch that has a record; -1 for none."""
-        return max((int(path.stem) for path in self._records()), default=-1)
-
-    def _records(self) -> Iterable[Path]:
-        return (self.books / "batches").glob("[0-9]*.json")
+        records = (self.books / "batches").glob("[0-9]*.json")
+        return max((int(path.stem) for path in records), default=-1)
 
     def _record(self, batch: int) -> Path:
         folder = self.books / "batches"

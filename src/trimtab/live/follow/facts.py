@@ -10,32 +10,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trimtab.live.follow.broker_totals import ASKED, EVENT, GONE, PRINTED, STORED, UNLOAD
+from trimtab.live.follow.places import columns
 from trimtab.pulsar.model import RESOURCES
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights
 
 #: Facts as a table; the broker is named by its log's folder, or by its id.
-FACTS = pa.schema(
-    [
-        ("broker", pa.string()),
-        ("kind", pa.string()),
-        ("time_us", pa.int64()),
-        ("value", pa.float64()),
-    ]
-)
+FACTS = columns("broker string, kind string, time_us int64, value double")
 
 
 def facts_of(table: str, rows: pa.Table, weights: ResourceWeights) -> Iterator[dict[str, Any]]:
-    """Return what rows of a table mean for the running state; most tables mean nothing.
-
-    Args:
-        table: name of the table.
-        rows: rows of it.
-        weights: of the shedder.
-
-    Returns:
-        Rows of `FACTS`, in the order of the rows.
-    """
+    """Return rows of `FACTS` for the running state, in order; most tables mean nothing to it."""
     if table == "log_events":
         yield from _of_events(rows)
     elif table == "load_reports":
@@ -67,11 +52,8 @@ def _of_reports(rows: pa.Table, weights: ResourceWeights) -> Iterator[dict[str, 
 
 def _resources(rows: pa.Table, which: str) -> Any:
     """Return (n, 5) usages or limits; one that is absent is -1, as in the Java."""
-    columns = [
-        pc.fill_null(rows[f"{name}_{which}"], -1.0).to_numpy(zero_copy_only=False)
-        for name in RESOURCES
-    ]
-    return np.column_stack(columns)
+    measures = (pc.fill_null(rows[f"{name}_{which}"], -1.0) for name in RESOURCES)
+    return np.column_stack([each.to_numpy(zero_copy_only=False) for each in measures])
 
 
 def _us(times: Any) -> Any:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from trimtab.diagnose.deployment import deployment
@@ -26,10 +26,6 @@ class Leader:
     #: A broker whose smoothed usage is so far above the mean is above the bar; a fraction.
     threshold: float
 
-    def document(self) -> dict[str, Any]:
-        """Return it as JSON."""
-        return asdict(self)
-
 
 def leader_of(recording: Recording) -> Leader:
     """Return the leader by the settings of a recording now; defaults for what it does not say."""
@@ -37,13 +33,6 @@ def leader_of(recording: Recording) -> Leader:
     shedder = ran.threshold_shedder
     interval_us = round(ran.manager.shedding_interval_s * 1e6)
     return Leader(shedder.weights, Rhythm(shedder.history_share, interval_us), shedder.threshold)
-
-
-def leader_of_document(document: Mapping[str, Any]) -> Leader:
-    """Return the leader of a document that `Leader.document` gave."""
-    return Leader(
-        ResourceWeights(**document["weights"]), Rhythm(**document["rhythm"]), document["threshold"]
-    )
 
 
 def _settings(recording: Recording) -> Iterator[dict[str, Any]]:

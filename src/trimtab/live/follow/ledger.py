@@ -12,16 +12,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from trimtab.files.whole_files import write_whole
 from trimtab.live.follow.disk import digest
-from trimtab.live.follow.incarnations import (
-    TAIL,
-    Copy,
-    Incarnation,
-    Mark,
-    Register,
-    Stamp,
-)
+from trimtab.live.follow.incarnations import TAIL, Mark, Register
 from trimtab.live.follow.plan import Copied, Plan, Range
 
 #: Bytes of the copy that are given at a time: what fits into a core's cache.
@@ -113,28 +108,24 @@ class Ledger:
 
 
 def items_of(plan: Plan, copied: Mapping[int, Copied], register: Register) -> list[Item]:
-    """Return what is to be parsed of a plan, its bytes and its lines counted through.
-
-    Args:
-        plan: what is read and lost.
-        copied: what its ranges held.
-        register: what was known when it was made.
-    """
+    """Return what is to be parsed of a plan, its bytes and its lines counted through."""
     lines = dict(register.lines)
-    items, place = [], 0
-    for it in plan.ranges:
-        each = register.incarnations[it.number]
-        for size, n in copied[it.number].pieces:
-            before = lines.get(each.name, 0)
-            items.append(Item(each.name, each.source, each.log_broker, before, place, place + size))
-            lines[each.name] = before + n
-            place += size
+    items: list[Item] = []
+    place = 0
+
+    def add(number: int, size: int, n_lines: int, lost: str | None = None) -> None:
+        nonlocal place
+        it = register.incarnations[number]
+        before = lines.get(it.name, 0)
+        items.append(Item(it.name, it.source, it.log_broker, before, place, place + size, lost))
+        lines[it.name] = before + n_lines
+        place += size
+
+    for each in plan.ranges:
+        for size, n_lines in copied[each.number].pieces:
+            add(each.number, size, n_lines)
     for loss in plan.losses:
-        each = register.incarnations[loss.number]
-        before = lines.get(each.name, 0)
-        lost = Item(each.name, each.source, each.log_broker, before, place, place, loss.reason)
-        items.append(lost)
-        lines[each.name] = before + 1
+        add(loss.number, 0, 1, loss.reason)
     return items
 
 
@@ -171,23 +162,4 @@ def _number(path: Path) -> int:
 
 def register_of(document: dict[str, Any]) -> Register:
     """Return what was known, out of JSON."""
-    return Register(
-        incarnations={
-            int(number): _incarnation(it) for number, it in document["incarnations"].items()
-        },
-        copies=tuple(Copy(**it | {"stamp": Stamp(**it["stamp"])}) for it in document["copies"]),
-        lines=document["lines"],
-        next_number=document["next_number"],
-    )
-
-
-def _incarnation(document: dict[str, Any]) -> Incarnation:
-    tail = document["tail"]
-    return Incarnation(
-        **document
-        | {
-            "stamp": Stamp(**document["stamp"]),
-            "heads": tuple(Mark(**mark) for mark in document["heads"]),
-            "tail": None if tail is None else Mark(**tail),
-        }
-    )
+    return msgspec.convert(document, Register, str_keys=True)

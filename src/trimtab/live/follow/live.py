@@ -68,13 +68,7 @@ class Live:
 
 
 def news(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]) -> str:
-    """Return in a line what is new, without the time.
-
-    Args:
-        since: what was stored meanwhile.
-        before: what was known of each broker at the last line.
-        now: what is known of each broker; what has not been taken in yet is missing.
-    """
+    """Return in a line what is new, without the time."""
     parts = [_many(since.lines, "line")]
     if since.rejected:
         parts.append(f"{since.rejected:,} rejected")
@@ -91,12 +85,7 @@ def news(since: Since, before: Mapping[str, Running], now: Mapping[str, Running]
 
 
 def over_the_bar(now: Mapping[str, Running], threshold: float) -> str:
-    """Return which brokers are above the bar, by smoothed usage; nothing if none is known.
-
-    Args:
-        now: what is known of each broker.
-        threshold: how far above the mean the bar is, a fraction.
-    """
+    """Return which brokers are above the mean by more than a fraction; nothing if none is known."""
     smoothed = {
         broker: it.smoothed for broker, it in sorted(now.items()) if it.smoothed is not None
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import time
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
@@ -15,28 +14,8 @@ class HeldError(Exception):
     """Another process holds a lock."""
 
 
-@dataclass(slots=True)
-class Lock:
-    """A file that is locked as long as a process has it open, the holder's children included."""
-
-    file: FileIO
-
-    @property
-    def descriptor(self) -> int:
-        """Return what a child process inherits to hold the lock as well."""
-        return self.file.fileno()
-
-    def close(self) -> None:
-        """Let it go."""
-        self.file.close()
-
-
-def locked(path: Path, *, wait_s: float = 0.0) -> Lock:
-    """Return the lock of a file, which is made if need be.
-
-    Args:
-        path: file.
-        wait_s: seconds to wait for another holder to end.
+def locked(path: Path, *, wait_s: float = 0.0) -> FileIO:
+    """Return a file, made if need be, that is locked while a process has it open, or a child of it.
 
     Raises:
         HeldError: it is still held by then.
@@ -53,4 +32,4 @@ def locked(path: Path, *, wait_s: float = 0.0) -> Lock:
                 raise HeldError(str(path)) from None
             time.sleep(_LOOK_EVERY_S)
         else:
-            return Lock(file)
+            return file

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
@@ -26,8 +28,8 @@ from trimtab.ingest.accounting import IngestError, meta_account
 from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import META, Recording, open_growing
 from trimtab.live.follow.batches import BEGUN, Batches, Stored, Totals
-from trimtab.live.follow.leader import Leader, leader_of, leader_of_document
-from trimtab.live.follow.lock import HeldError, Lock, locked
+from trimtab.live.follow.leader import Leader, leader_of
+from trimtab.live.follow.lock import HeldError, locked
 from trimtab.live.follow.places import FIRST_PART
 from trimtab.live.follow.source import GrowingRecording
 from trimtab.live.follow.state import started_state
@@ -57,7 +59,7 @@ class Pace:
 
 
 @contextmanager
-def opened_tables(recording: Path, tables: Path) -> Iterator[tuple[Batches, Lock]]:
+def opened_tables(recording: Path, tables: Path) -> Iterator[tuple[Batches, FileIO]]:
     """Give a block tables that this process alone adds to.
 
     Returns:
@@ -98,16 +100,6 @@ def follow(
     report: Callable[[Stored], None],
 ) -> Totals:
     """Return the totals after adding what is new in a recording to its tables, until stopped.
-
-    Args:
-        spark: of `trimtab.spark.session.started`.
-        recording: folder that grows.
-        batches: what `opened_tables` gave.
-        pace: how.
-        report: told of every batch once it is stored.
-
-    Returns:
-        The accounting of all that is in the tables.
 
     Raises:
         IngestError: the accounting does not add up.
@@ -161,7 +153,7 @@ def _java_may_end() -> Iterator[None]:
 
 def leader_followed(batches: Batches) -> Leader:
     """Return what the running state of some tables goes by, as it was when they were begun."""
-    return leader_of_document(batches.begun["leader"])
+    return msgspec.convert(batches.begun["leader"], Leader)
 
 
 def _finished(queries: Sequence[StreamingQuery], faults: Sequence[IngestError]) -> None:
@@ -243,7 +235,7 @@ def _begin(recording: Recording, batches: Batches) -> None:
     """Write every table's schema, and what recording.toml says."""
     root = str(recording.root.resolve())
     named = {"cluster": recording.cluster, "name": recording.name}
-    document = {"recording": root, **named, "leader": leader_of(recording).document()}
+    document = {"recording": root, **named, "leader": asdict(leader_of(recording))}
     write_whole(batches.books / BEGUN, json.dumps(document))
     meta = meta_rows(recording)
     rows = {

@@ -1,4 +1,4 @@
-"""Where the rows of a batch are put: the tables' folders, and names of parts of our own."""
+"""Where the rows of a batch are put, names of parts of our own, and columns of our own streams."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ from trimtab.files import partitions
 FACTS_FOLDER = "facts"
 #: Name of the parts that are there before any batch, and of the accounting.
 FIRST_PART = "follow-begun"
+
+
+def columns(text: str) -> pa.Schema:
+    """Return the schema of columns in Arrow's words, such as `item int32, name string`."""
+    return pa.schema(dict(each.split() for each in text.split(", ")))
 
 
 def placed(cluster: str, table: str, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:

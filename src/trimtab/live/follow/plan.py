@@ -66,11 +66,6 @@ def planned(look: Recognized, limits: Limits, now_s: float) -> Plan:
     A line is read once its end is there.  A last line without an end is read as it is when
     nothing will be added to it.
 
-    Args:
-        look: where every incarnation stands.
-        limits: how much, and how long to wait.
-        now_s: seconds since 1970.
-
     Raises:
         MovedError: the disk changed meanwhile.
 
@@ -94,13 +89,7 @@ def planned(look: Recognized, limits: Limits, now_s: float) -> Plan:
 
 
 def advanced(register: Register, plan: Plan, copied: Mapping[int, Copied]) -> Register:
-    """Return what is known once a plan has been carried out.
-
-    Args:
-        register: what the plan was made of.
-        plan: what was read.
-        copied: number of the incarnation → what its range held.
-    """
+    """Return what is known once a plan has been carried out."""
     after = dict(register.incarnations)
     lines = dict(register.lines)
     for it in plan.ranges:
@@ -146,11 +135,8 @@ def _losses(look: Recognized, limits: Limits, now_s: float) -> Iterator[Loss]:
         gone_at_s = each.gone_at_s
         if file is not None:
             # Everything before the damage has been read by then.
-            if file.is_at_rest and file.content.fault and _is_read(each, file):
-                yield Loss(each.number, f"the file breaks off: {file.content.fault}")
+            it = file.content
+            if file.is_at_rest and it.fault and it.line_end(each.offset, each.seen) is None:
+                yield Loss(each.number, f"the file breaks off: {it.fault}")
         elif each.unread > 0 and gone_at_s is not None and now_s - gone_at_s >= limits.rest_s:
             yield Loss(each.number, f"the file vanished with {each.unread} bytes of it unread")
-
-
-def _is_read(each: Incarnation, file: FollowedFile) -> bool:
-    return file.content.line_end(each.offset, each.seen) is None

@@ -57,11 +57,6 @@ def recognized(register: Register, disk: Sequence[FollowedFile], now_s: float) -
     A file is, in this order: the incarnation that had its inode, if it still has what was
     read of it; a copy of one of its family, if it begins alike; a new incarnation.
 
-    Args:
-        register: what was known after the look before.
-        disk: all files that are to be followed.
-        now_s: seconds since 1970.
-
     Returns:
         What is known now; its offsets are as before.
 

@@ -7,10 +7,12 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -27,7 +29,8 @@ from trimtab.ingest.worker import TableRows, parse_blocks
 from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
 from trimtab.live.follow.incarnations import FollowedFile, Register
 from trimtab.live.follow.ledger import Item, Ledger, items_of
-from trimtab.live.follow.lock import Lock, locked
+from trimtab.live.follow.lock import locked
+from trimtab.live.follow.places import columns
 from trimtab.live.follow.plan import Limits, advanced
 from trimtab.live.follow.steady import next_plan
 
@@ -35,21 +38,9 @@ from trimtab.live.follow.steady import next_plan
 _TASK_SIZE = 16 << 20
 #: What the source gives: in each row either rows of one table, packed as an Arrow stream,
 #: or the accounting of one item.
-SCHEMA = (
-    "item int, name string, source string, log_broker string, before long, "
+COLUMNS = columns(
+    "item int32, name string, source string, log_broker string, before int64, "
     "tab string, rows binary, account string"
-)
-_BATCH = pa.schema(
-    [
-        ("item", pa.int32()),
-        ("name", pa.string()),
-        ("source", pa.string()),
-        ("log_broker", pa.string()),
-        ("before", pa.int64()),
-        ("tab", pa.string()),
-        ("rows", pa.binary()),
-        ("account", pa.string()),
-    ]
 )
 _PLANNER_ENDS_WITHIN_S = 60.0
 #: Looks after which files that move all the time are left for the next trigger.
@@ -68,9 +59,9 @@ class GrowingRecording(DataSource):
         """Return the format's name."""
         return "trimtab-recording"
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         """Return the columns."""
-        return SCHEMA
+        return from_arrow_schema(COLUMNS)
 
     def streamReader(self, schema: StructType) -> RecordingReader:  # noqa: N802  # Spark's name
         """Return what reads."""
@@ -94,7 +85,7 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.latest: tuple[int, Register] = (-1, Register())
         #: Inode → size, of what may be read; None for everything.
         self.bounds: dict[str, int] | None = None
-        self.lock: Lock | None = None
+        self.lock: FileIO | None = None
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
         """Return where a follower begins."""
@@ -183,27 +174,15 @@ class RecordingReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _parsed(
         self, recording: Recording, plan: int, number: int, item: Item
     ) -> Iterator[pa.RecordBatch]:
-        origin = Origin(
-            item.name,
-            item.log_broker,
-            recording.zone,
-            recording.day,
-            recording.meta.get("store_root", ""),
-        )
-        blocks = self._blocks(plan, item)
-        columns = {
-            "item": number,
-            "name": item.name,
-            "source": item.source,
-            "log_broker": item.log_broker,
-            "before": item.before,
-        }
-        for part in parse_blocks(origin, item.source, blocks):
+        root = recording.meta.get("store_root", "")
+        origin = Origin(item.name, item.log_broker, recording.zone, recording.day, root)
+        about = {"item": number} | asdict(item)
+        for part in parse_blocks(origin, item.source, self._blocks(plan, item)):
             if isinstance(part, TableRows):
                 row = {"tab": part.table, "rows": packed(part.rows)}
             else:
                 row = {"account": json.dumps(asdict(part))}
-            yield pa.RecordBatch.from_pylist([columns | row], _BATCH)
+            yield pa.RecordBatch.from_pylist([about | row], COLUMNS)
 
     def _blocks(self, plan: int, item: Item) -> Iterator[bytes]:
         if item.lost is not None:

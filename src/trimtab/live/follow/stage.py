@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,40 +16,24 @@ from trimtab.ingest.folder import BOOKS
 from trimtab.ingest.pieces import moved
 from trimtab.live.follow.broker_totals import LINES
 from trimtab.live.follow.facts import FACTS, facts_of
-from trimtab.live.follow.places import FACTS_FOLDER, part_name, placed
+from trimtab.live.follow.places import FACTS_FOLDER, columns, part_name, placed
 from trimtab.pulsar.settings import ResourceWeights
 
 #: What a task tells: a row for each file that it wrote, and one for each accounting.
-STAGED = (
-    "staged string, part string, tab string, rows long, "
-    "item int, name string, source string, account string"
-)
-_STAGED = pa.schema(
-    [
-        ("staged", pa.string()),
-        ("part", pa.string()),
-        ("tab", pa.string()),
-        ("rows", pa.int64()),
-        ("item", pa.int32()),
-        ("name", pa.string()),
-        ("source", pa.string()),
-        ("account", pa.string()),
-    ]
+STAGED = columns(
+    "staged string, part string, tab string, rows int64, "
+    "item int32, name string, source string, account string"
 )
 #: Rows in a row group, about; readers skip and parallelize by row groups.
 _GROUP_ROWS = 1 << 16
 
 
-class Staging(NamedTuple):
-    """Rows of a batch of which cluster are staged, and what weighs a broker's resources."""
-
-    cluster: str
-    batch: int
-    weights: ResourceWeights
-
-
 def stage(
-    folder: Path, what: Staging, batches: Iterable[pa.RecordBatch]
+    folder: Path,
+    cluster: str,
+    batch: int,
+    weights: ResourceWeights,
+    rows_of_tasks: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
     """Return the files that one partition's rows are written into, one for each place.
 
@@ -58,23 +42,25 @@ def stage(
 
     Args:
         folder: for files that are not to be seen yet.
-        what: is staged.
-        batches: rows of `source.SCHEMA`.
+        cluster: of the tables.
+        batch: number of the batch.
+        weights: how much each resource counts in a broker's usage.
+        rows_of_tasks: rows of `source.COLUMNS`.
     """
     context = TaskContext.get()
     task, attempt = (context.partitionId(), context.taskAttemptId()) if context else (0, 0)
     waiting: dict[tuple[str, str], list[pa.Table]] = {}
     facts: list[dict[str, Any]] = []
     staged = []
-    for batch in batches:
-        for row in batch.to_pylist():
+    for rows_of_task in rows_of_tasks:
+        for row in rows_of_task.to_pylist():
             if row["account"] is not None:
                 staged.append({key: row[key] for key in ("item", "name", "source", "account")})
                 facts += _lines(row)
                 continue
             rows = moved(unpacked(row["rows"]), row["before"])
-            facts += facts_of(row["tab"], rows, what.weights)
-            for place, share in placed(what.cluster, row["tab"], rows):
+            facts += facts_of(row["tab"], rows, weights)
+            for place, share in placed(cluster, row["tab"], rows):
                 waiting.setdefault((place, row["tab"]), []).append(share)
     if facts:
         table = pa.Table.from_pylist(facts, FACTS)
@@ -83,9 +69,9 @@ def stage(
         rows = pa.concat_tables(shares)
         name = f"{task}-{attempt}-{i}"
         pq.write_table(rows, folder / name, compression="zstd", row_group_size=_GROUP_ROWS)
-        part = f"{place}/{part_name(what.batch, task)}"
+        part = f"{place}/{part_name(batch, task)}"
         staged.append({"staged": name, "part": part, "tab": table, "rows": len(rows)})
-    yield pa.RecordBatch.from_pylist(staged, _STAGED)
+    yield pa.RecordBatch.from_pylist(staged, STAGED)
 
 
 def _lines(row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

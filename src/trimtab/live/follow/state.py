@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,
     ReadLimit,
@@ -33,19 +34,11 @@ from pyspark.sql.types import StructType
 from trimtab.files.whole_files import write_whole
 from trimtab.live.follow.batches import Batches
 from trimtab.live.follow.broker_totals import Fact, Rhythm, Running, folded
+from trimtab.live.follow.facts import FACTS
 from trimtab.live.follow.places import FACTS_FOLDER, batch_of, parts_of
 
 #: Facts with the order in which they were read.
-_SCHEMA = "broker string, kind string, time_us long, value double, place long"
-_BATCH = pa.schema(
-    [
-        ("broker", pa.string()),
-        ("kind", pa.string()),
-        ("time_us", pa.int64()),
-        ("value", pa.float64()),
-        ("place", pa.int64()),
-    ]
-)
+_COLUMNS = FACTS.append(pa.field("place", pa.int64()))
 _RUNNING = (
     "lines long, events long, unloads long, rounds long, printed double, reports long, "
     "usage double, smoothed double, round_us long, is_stored boolean"
@@ -62,9 +55,9 @@ class StoredFacts(DataSource):
         """Return the format's name."""
         return "trimtab-facts"
 
-    def schema(self) -> str:
+    def schema(self) -> StructType:
         """Return the columns."""
-        return _SCHEMA
+        return from_arrow_schema(_COLUMNS)
 
     def streamReader(self, schema: StructType) -> FactsReader:  # noqa: N802  # Spark's name
         """Return what reads."""
@@ -112,7 +105,7 @@ class FactsReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                 facts = pq.read_table(path)
                 places = pa.array(range(place, place + len(facts)), pa.int64())
                 place += len(facts)
-                numbered = facts.append_column("place", places).cast(_BATCH)
+                numbered = facts.append_column("place", places).cast(_COLUMNS)
                 yield from numbered.combine_chunks().to_batches()
 
     def commit(self, end: dict[str, int]) -> None:
@@ -161,26 +154,13 @@ class RunningState(StatefulProcessor):
 
 
 def started_state(
-    spark: SparkSession,
-    batches: Batches,
-    rhythm: Rhythm,
-    start: Callable[[Any], Any],
+    spark: SparkSession, batches: Batches, rhythm: Rhythm, start: Callable[[Any], Any]
 ) -> StreamingQuery:
-    """Return the query that keeps the running state and writes it beside the tables.
-
-    Args:
-        spark: a session on that of `trimtab.spark.session.started`.
-        batches: where facts are stored.
-        rhythm: how the leader smooths.
-        start: sets the trigger of a stream's writer.
-    """
+    """Return the query that keeps the running state; `start` sets the trigger of its writer."""
     spark.dataSource.register(StoredFacts)
     facts = spark.readStream.format(StoredFacts.name()).option("books", str(batches.books)).load()
     states = facts.groupBy("broker").transformWithState(
-        RunningState(rhythm),
-        f"broker string, {_RUNNING}",
-        "update",
-        "none",
+        RunningState(rhythm), f"broker string, {_RUNNING}", "update", "none"
     )
 
     def store(frame: DataFrame, batch: int) -> None:
@@ -190,9 +170,8 @@ def started_state(
         write_whole(batches.tables / "running.json", json.dumps(document, indent=1) + "\n")
 
     writer = states.writeStream.outputMode("update").foreachBatch(store)
-    query: StreamingQuery = start(
-        writer.option("checkpointLocation", str(batches.books / "state"))
-    ).start()
+    writer = start(writer.option("checkpointLocation", str(batches.books / "state")))
+    query: StreamingQuery = writer.start()
     return query
 
 

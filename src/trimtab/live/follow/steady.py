@@ -38,14 +38,7 @@ def next_plan(
     now_s: float,
     take: Callable[[Plan], Mapping[int, Copied]],
 ) -> Planned:
-    """Return what is to be read next, and take its bytes.
-
-    Args:
-        register: what was known after the look before.
-        disk: all files that are to be followed.
-        limits: how much, and how long to wait.
-        now_s: seconds since 1970.
-        take: copies the bytes of a plan; what an earlier call copied counts no more.
+    """Return what is to be read next, and take its bytes; what an earlier take copied is void.
 
     Properties:
         What is known of a family that moved meanwhile stays as it was, to its last byte.

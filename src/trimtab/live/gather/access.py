@@ -36,10 +36,6 @@ class Access:
 def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access:
     """Return the access of a client.conf, as pulsar-admin has it; without one, nobody's.
 
-    Args:
-        client_conf: the file, or None.
-        checks_host: a broker's certificate must be for the host that is asked.
-
     Quirks:
         A broker's certificate is checked unless `tlsAllowInsecureConnection` is true, and
         that it is for the host that was asked, too: `tlsEnableHostnameVerification`, which

@@ -12,8 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 import urllib3
 
-from trimtab.files.errors import TrimtabError
-from trimtab.live.gather.access import Access
+from trimtab.live.gather.access import Access, GatherError
 
 _REDIRECTS = {301, 302, 307, 308}
 _SHOWN_MAX = 200
@@ -33,7 +32,7 @@ class Limits:
     redirects_max: int = 3
 
 
-class CallError(TrimtabError):
+class CallError(GatherError):
     """A call has brought no answer; the message says to whom and why."""
 
     def __init__(
@@ -201,10 +200,10 @@ def _refusal(status: int, body: bytes) -> str:
 
 def _reason(body: bytes) -> str:
     try:
-        found = json.loads(body)
+        answer = json.loads(body)
     except ValueError:
         return ""
-    text = found.get("reason") if isinstance(found, dict) else None
+    text = answer.get("reason") if isinstance(answer, dict) else None
     if not isinstance(text, str):
         return ""
     # An unexpected error comes with a stack trace; what happened stands behind "Message:".

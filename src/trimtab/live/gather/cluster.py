@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from trimtab.live.gather.calls import Answer, CallError, Calls
 from trimtab.live.gather.folder import Folder, now_text
 
 #: Where it stands what went wrong, and when a broker answered again.
 TROUBLE = "gather.jsonl"
+#: Paths of the admin API.
+BROKERS = "/admin/v2/brokers"
+RUNTIME = f"{BROKERS}/configuration/runtime"
+REPORT = "/admin/v2/broker-stats/load-report"
+_HAS_NO_REPORT = "UnsupportedOperationException"
 
 
 @dataclass
@@ -80,15 +87,8 @@ class Asker:
         Raises:
             CallError: nobody answers; the error is the first one's.
         """
-        first = None
         others = [self.cluster.addresses[broker] for broker in self.cluster.active]
-        for address in dict.fromkeys([self.cluster.admin, *others]):
-            try:
-                return self.calls.json(address + path)
-            except CallError as error:
-                first = first or error
-        assert first is not None
-        raise first
+        return first_answer(self.calls, [self.cluster.admin, *others], path)
 
     def answered(self, broker: str, path: str) -> None:
         """Note that a broker answered, with a line if it did not before."""
@@ -109,15 +109,74 @@ class Asker:
             self.folder.line(TROUBLE, time=now_text(), **event, error=error.reason)
 
 
+def first_answer(
+    calls: Calls, addresses: Iterable[str], path: str, final: Collection[int] = ()
+) -> object:
+    """Return the answer of the first address that answers in JSON.
+
+    Raises:
+        CallError: none does, and the error is the first one's; or one has answered with a
+            status that is final.
+    """
+    first: CallError | None = None
+    for address in dict.fromkeys(addresses):
+        try:
+            return calls.json(address + path)
+        except CallError as error:
+            if error.status in final:
+                raise
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def settings_in(answer: object, url: str) -> dict[str, object]:
+    """Return the settings that a broker has answered.
+
+    Raises:
+        CallError: they are none, so it is no broker of Pulsar's.
+    """
+    if not isinstance(answer, dict) or "clusterName" not in answer:
+        raise CallError(url, "no settings of a broker: expected the admin API of Pulsar")
+    return answer
+
+
+def release_of(calls: Calls, admin: str) -> str | None:
+    """Return a cluster's release; None before 2.11, where only load reports tell."""
+    try:
+        answer = calls.get(f"{admin}{BROKERS}/version").body
+    except CallError:
+        return None
+    return answer.decode("ascii", "replace").strip()[:40]
+
+
+def has_no_report(error: CallError) -> bool:
+    """Return whether a broker under the extensible load manager was asked for its load report."""
+    return error.status == 500 and _HAS_NO_REPORT in error.reason
+
+
+def owned_path(cluster: str, broker: str) -> str:
+    """Return the path of the bundles that a broker owns."""
+    return f"{BROKERS}/{quote(cluster, safe='')}/{quote(broker, safe=':')}/ownedNamespaces"
+
+
+def broker_address(calls: Calls, admin: str, cluster: str, broker: str) -> str:
+    """Return where a broker is asked.
+
+    Its id has the port of one of its two addresses.  The one that is spoken here is where
+    it is redirected who asks another broker for what only this one can tell.
+    """
+    scheme = urlsplit(admin).scheme
+    if scheme != "http":
+        with suppress(CallError):
+            there = urlsplit(calls.get(admin + owned_path(cluster, broker)).url)
+            return f"{there.scheme}://{there.netloc}"
+    return f"{scheme}://{broker}"
+
+
 def root_of(metadata_store: str) -> str:
     """Return the path behind the servers in `zk:host:2181,host:2181/shop`; often empty."""
     if not metadata_store.startswith("zk:"):
         return ""
     _, slash, path = metadata_store.removeprefix("zk:").lstrip("/").partition("/")
     return (slash + path).rstrip("/")
-
-
-def origin_of(url: str) -> str:
-    """Return the address in front of an address's path."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"

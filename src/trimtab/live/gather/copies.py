@@ -5,8 +5,9 @@ from __future__ import annotations
 import gzip
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -78,14 +79,7 @@ def copy_logs(source: Source, folder: Folder) -> int:
     """
     files = _logs(source.path)
     for path in files:
-        head = f"logs/{source.name}/{path.name}"
-        if path.suffix == ".gz":
-            with path.open("rb") as file, folder.create(head) as copy:
-                shutil.copyfileobj(file, copy, _CHUNK)
-            continue
-        with path.open("rb") as file, gzip.open(folder.create(f"{head}.gz"), "wb", 6) as packed:
-            for piece in _whole_lines(file):
-                packed.write(piece)
+        _copy(path, folder, f"logs/{source.name}", _whole_lines)
     return len(files)
 
 
@@ -97,14 +91,25 @@ def copy_zookeeper(source: Source, folder: Folder) -> int:
     """
     files = [path for path in _files(source.path) if _is_zookeeper(path)]
     for path in files:
-        name = f"store/zookeeper/{source.name}/{path.name.removesuffix('.gz')}.gz"
-        with path.open("rb") as file, folder.create(name) as copy:
-            if path.suffix == ".gz":
-                shutil.copyfileobj(file, copy, _CHUNK)
-                continue
-            with gzip.open(copy, "wb", 6) as packed:
-                shutil.copyfileobj(file, packed, _CHUNK)
+        _copy(path, folder, f"store/zookeeper/{source.name}", _all)
     return len(files)
+
+
+def _copy(
+    path: Path, folder: Folder, place: str, pieces: Callable[[IO[bytes]], Iterator[bytes]]
+) -> None:
+    """Write the pieces of a file packed; one that is packed already is copied as it is."""
+    name = f"{place}/{path.name.removesuffix('.gz')}.gz"
+    with path.open("rb") as file, folder.create(name) as copy:
+        if path.suffix == ".gz":
+            shutil.copyfileobj(file, copy, _CHUNK)
+            return
+        with gzip.open(copy, "wb", 6) as packed:
+            packed.writelines(pieces(file))
+
+
+def _all(file: IO[bytes]) -> Iterator[bytes]:
+    return iter(partial(file.read, _CHUNK), b"")
 
 
 def _whole_lines(file: IO[bytes]) -> Iterator[bytes]:

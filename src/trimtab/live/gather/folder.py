@@ -26,11 +26,7 @@ class Folder:
     """
 
     def __init__(self, path: Path, heard: Callable[[str, str], object] | None = None) -> None:
-        """Make the folder.
-
-        Args:
-            path: of the folder.
-            heard: told of each line that is added, by the name of its file, in their order.
+        """Make the folder; `heard` is told of each added line, in order, by the name of its file.
 
         Raises:
             GatherError: it cannot be made, or there is something in it already.

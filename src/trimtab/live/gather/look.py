@@ -5,35 +5,29 @@ from __future__ import annotations
 import json
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from urllib.parse import quote, urlsplit
 
 from trimtab.live.gather.calls import CallError
-from trimtab.live.gather.cluster import TROUBLE, Asker, root_of
-from trimtab.live.gather.cluster import origin_of as _origin
+from trimtab.live.gather.cluster import (
+    BROKERS,
+    REPORT,
+    RUNTIME,
+    TROUBLE,
+    Asker,
+    broker_address,
+    has_no_report,
+    owned_path,
+    release_of,
+    root_of,
+    settings_in,
+)
 from trimtab.live.gather.folder import folder_name, now_text
 from trimtab.live.gather.settings import without_secrets
 
 #: Brokers at a time.
 _AT_A_TIME = 32
 _WAIT_S = 0.2
-_LIST = "/admin/v2/brokers"
-_LEADER = "/admin/v2/brokers/leaderBroker"
-_RUNTIME = "/admin/v2/brokers/configuration/runtime"
-_VERSION = "/admin/v2/brokers/version"
-_REPORT = "/admin/v2/broker-stats/load-report"
+_LEADER = f"{BROKERS}/leaderBroker"
 _METRICS = "/metrics/"
-#: What the extensible load manager answers who asks it for a load report.
-_HAS_NO_REPORT = "UnsupportedOperationException"
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """What is asked in a look besides load reports."""
-
-    metrics: bool
-    #: Leader and owners, which a watched store tells better.
-    owners: bool
 
 
 def first_look(asker: Asker) -> None:
@@ -43,34 +37,30 @@ def first_look(asker: Asker) -> None:
         CallError: the admin API does not answer.
     """
     cluster = asker.cluster
-    settings = asker.calls.json(cluster.admin + _RUNTIME)
-    if not isinstance(settings, dict) or "clusterName" not in settings:
-        reason = "no settings of a broker: expected the admin API of Pulsar"
-        raise CallError(cluster.admin + _RUNTIME, reason)
+    url = cluster.admin + RUNTIME
+    settings = settings_in(asker.calls.json(url), url)
     cluster.name = str(settings["clusterName"])
     cluster.store_root = root_of(str(settings.get("metadataStoreUrl", "")))
-    try:
-        answered = asker.calls.get(cluster.admin + _VERSION).body
-        cluster.release = answered.decode("ascii", "replace").strip()[:40]
-    except CallError:
-        # Releases before 2.11 do not tell; their load reports do.
-        cluster.release = ""
+    cluster.release = release_of(asker.calls, cluster.admin) or ""
 
 
-def look(asker: Asker, due: Due, is_over: threading.Event) -> None:
+def look(asker: Asker, is_over: threading.Event, *, metrics: bool, owners: bool) -> None:
     """Ask every active broker once, several at a time, and record what comes.
+
+    Load reports are always asked for; leader and owners are told better by a watched store.
 
     Raises:
         GatherError: the token can no longer be read.
     """
     cluster = asker.cluster
     _list_brokers(asker)
-    if due.owners:
+    if owners:
         _record_leader(asker)
     pool = ThreadPoolExecutor(_AT_A_TIME, "gather")
     owned: dict[str, set[str] | None] = {}
     waiting: set[Future[None]] = {
-        pool.submit(_ask_broker, asker, due, broker, owned) for broker in cluster.active
+        pool.submit(_ask_broker, asker, broker, owned, metrics=metrics, owners=owners)
+        for broker in cluster.active
     }
     try:
         while waiting and not is_over.is_set():
@@ -87,12 +77,12 @@ def _list_brokers(asker: Asker) -> None:
     """Ask who is active, and learn where each is asked; who is known already stays known."""
     cluster = asker.cluster
     try:
-        answer = asker.anyone(_LIST)
+        answer = asker.anyone(BROKERS)
     except CallError as error:
-        asker.failed("", _LIST, error)
+        asker.failed("", BROKERS, error)
         return
     if not isinstance(answer, list) or not all(isinstance(broker, str) for broker in answer):
-        asker.failed("", _LIST, CallError(cluster.admin, "no list of brokers"))
+        asker.failed("", BROKERS, CallError(cluster.admin, "no list of brokers"))
         return
     before, cluster.active = cluster.active, tuple(sorted(answer))
     if cluster.active != before:
@@ -100,22 +90,8 @@ def _list_brokers(asker: Asker) -> None:
         asker.folder.line(TROUBLE, time=now_text(), **change)
     for broker in cluster.active:
         if broker not in cluster.addresses:
-            cluster.addresses[broker] = _address(asker, broker)
-
-
-def _address(asker: Asker, broker: str) -> str:
-    """Return where a broker is asked.
-
-    Its id has the port of one of its two addresses.  The one that is spoken here is where
-    it is redirected who asks another broker for what only this one can tell.
-    """
-    scheme = urlsplit(asker.cluster.admin).scheme
-    if scheme == "http":
-        return f"http://{broker}"
-    try:
-        return _origin(asker.calls.get(asker.cluster.admin + _owned_path(asker, broker)).url)
-    except CallError:
-        return f"{scheme}://{broker}"
+            address = broker_address(asker.calls, cluster.admin, cluster.name, broker)
+            cluster.addresses[broker] = address
 
 
 def _record_leader(asker: Asker) -> None:
@@ -132,26 +108,28 @@ def _record_leader(asker: Asker) -> None:
         asker.folder.line("store/leader.jsonl", time=now_text(), leader=leader)
 
 
-def _ask_broker(asker: Asker, due: Due, broker: str, owned: dict[str, set[str] | None]) -> None:
+def _ask_broker(
+    asker: Asker, broker: str, owned: dict[str, set[str] | None], *, metrics: bool, owners: bool
+) -> None:
     """Ask one broker for all that it has to tell; stop at the first that it does not answer."""
     cluster, folder = asker.cluster, asker.folder
     if broker not in cluster.without_report and not _record_report(asker, broker):
         owned[broker] = None
         return
     if broker not in cluster.settled:
-        settings = asker.json(broker, _RUNTIME)
+        settings = asker.json(broker, RUNTIME)
         if isinstance(settings, dict):
             text = json.dumps(without_secrets(settings), indent=0, sort_keys=True) + "\n"
             folder.whole(f"runtime-config/{folder_name(broker)}.json", text.encode())
             cluster.settled.add(broker)
-    if due.metrics:
+    if metrics:
         time = now_text().replace(":", "-")
         scraped = asker.ask(broker, _METRICS)
         if scraped is not None:
             name = f"metrics/{folder_name(broker)}/{time}.prom.gz"
             folder.whole(name, _whole_lines(scraped.body), packed=True)
-    if due.owners or broker in cluster.without_report:
-        answer = asker.json(broker, _owned_path(asker, broker))
+    if owners or broker in cluster.without_report:
+        answer = asker.json(broker, owned_path(cluster.name, broker))
         owned[broker] = set(answer) if isinstance(answer, dict) else None
 
 
@@ -160,23 +138,18 @@ def _record_report(asker: Asker, broker: str) -> bool:
     cluster = asker.cluster
     time = now_text()
     try:
-        report = asker.calls.json(cluster.addresses[broker] + _REPORT)
+        report = asker.calls.json(cluster.addresses[broker] + REPORT)
     except CallError as error:
-        asker.failed(broker, _REPORT, error)
-        if error.status == 500 and _HAS_NO_REPORT in error.reason:
+        asker.failed(broker, REPORT, error)
+        if has_no_report(error):
             cluster.without_report.add(broker)
         # Whoever refuses one question may answer another.
         return error.status is not None
-    asker.answered(broker, _REPORT)
+    asker.answered(broker, REPORT)
     asker.folder.line("load-reports.jsonl", time=time, broker=broker, report=report)
     if not cluster.release and isinstance(report, dict):
         cluster.release = str(report.get("brokerVersionString") or "")
     return True
-
-
-def _owned_path(asker: Asker, broker: str) -> str:
-    cluster = quote(asker.cluster.name, safe="")
-    return f"/admin/v2/brokers/{cluster}/{quote(broker, safe=':')}/ownedNamespaces"
 
 
 def _record_owners(asker: Asker, owned: dict[str, set[str] | None]) -> None:

@@ -22,7 +22,7 @@ from trimtab.live.gather.copies import (
     zookeeper_folders,
 )
 from trimtab.live.gather.folder import Folder, folder_name, now_text
-from trimtab.live.gather.look import Due, first_look, look
+from trimtab.live.gather.look import first_look, look
 from trimtab.live.gather.prometheus import export
 from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
 
@@ -65,7 +65,7 @@ class Gathered:
 
 
 def gather(
-    wanted: GatherRequest,
+    request: GatherRequest,
     access: Access,
     output: Path,
     is_over: threading.Event,
@@ -73,29 +73,22 @@ def gather(
 ) -> Gathered:
     """Return what was recorded of a cluster until the time is up or it is over.
 
-    Args:
-        wanted: what is to be recorded.
-        access: who asks.
-        output: folder to write into; new or empty.
-        is_over: set by whoever wants it to end early; what there is by then is kept.
-        heard: told of each line that is recorded, by the name of its file.
+    `heard` is told of each line that is recorded, by the name of its file.
 
     Raises:
         GatherError: nothing can be recorded at all; once the first call is answered, what
             fails is recorded as such.
     """
-    ends = _ends(wanted, access)
-    servers, root = servers_of(wanted.metadata) if wanted.metadata else (None, "")
-    cluster = Cluster(web_address("--admin", wanted.admin))
+    ends = _ends(request, access)
+    servers, root = servers_of(request.metadata) if request.metadata else (None, "")
+    cluster = Cluster(web_address("--admin", request.admin))
     folder = Folder(output, heard)
     asker = Asker(Calls(access), cluster, folder)
     try:
         first_look(asker)
         cluster.store_root = root or cluster.store_root
         watched = WatchedStore(servers, folder) if servers else None
-        n_looks, kept, warnings = _record(asker, wanted, watched, ends, is_over)
-    except CallError as error:
-        raise GatherError(str(error)) from None
+        n_looks, kept, warnings = _record(asker, request, watched, ends, is_over)
     except OSError as error:
         raise GatherError(f"{output}: {error.strerror or error}") from None
     return Gathered(
@@ -121,43 +114,39 @@ class _Ends:
     unnamed: Calls
 
 
-def _ends(wanted: GatherRequest, access: Access) -> _Ends:
+def _ends(request: GatherRequest, access: Access) -> _Ends:
     """Return what is only looked at in the end, checked in the beginning."""
     return _Ends(
-        log_folders(wanted.logs),
-        zookeeper_folders(wanted.zookeeper_data),
-        web_address("--prometheus", wanted.prometheus) if wanted.prometheus else None,
+        log_folders(request.logs),
+        zookeeper_folders(request.zookeeper_data),
+        web_address("--prometheus", request.prometheus) if request.prometheus else None,
         Calls(replace(access, header=dict)),
     )
 
 
 def _record(
     asker: Asker,
-    wanted: GatherRequest,
+    request: GatherRequest,
     watched: WatchedStore | None,
     ends: _Ends,
     is_over: threading.Event,
 ) -> tuple[int, StoreCounts | None, tuple[str, ...]]:
-    """Return the looks, the store's counts and the warnings of a recording, once it is over.
-
-    Returns:
-        How often the cluster was looked at, what the store gave, and what is missing.
-    """
+    """Return the looks, the store's counts and the warnings of a recording, once it is over."""
     cluster, folder = asker.cluster, asker.folder
     began = datetime.now(UTC)
     folder.line(TROUBLE, time=now_text(), event="begin", cluster=cluster.name)
     warnings: list[str] = []
     n_looks = 0
     try:
-        n_looks = _look_on(asker, wanted, watched is not None, began, is_over)
+        n_looks = _look_on(asker, request, watched is not None, began, is_over)
     finally:
         kept = watched.close() if watched else None
         _copy(ends, folder, warnings)
-        _export(ends, began - timedelta(seconds=wanted.back_s), folder, warnings)
-        _describe(cluster, folder, began, wanted.time_zone)
+        _export(ends, began - timedelta(seconds=request.back_s), folder, warnings)
+        _describe(cluster, folder, began, request.time_zone)
         folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
         folder.close()
-    if kept and (kept.missed_reports + kept.missed_owner_changes or kept.fault):
+    if kept and (kept.changes.reports_missed + kept.changes.owners_missed or kept.fault):
         warnings.append(f"Not all that was written to the store is here: {kept.sentence}.")
     if asker.n_failed:
         warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
@@ -165,28 +154,28 @@ def _record(
 
 
 def _look_on(
-    asker: Asker, wanted: GatherRequest, is_watched: bool, began: datetime, is_over: threading.Event
+    asker: Asker, request: GatherRequest, watched: bool, began: datetime, is_over: threading.Event
 ) -> int:
     """Return how often the cluster was looked at until the time was up."""
     start = time.monotonic()
-    last = start + wanted.duration_s
+    last = start + request.duration_s
     next_metrics = start
     known: tuple[str, ...] = ()
     n_looks = 0
     while not is_over.is_set():
         now = time.monotonic()
-        due = Due(metrics=now >= next_metrics, owners=not is_watched)
-        look(asker, due, is_over)
+        has_metrics = now >= next_metrics
+        look(asker, is_over, metrics=has_metrics, owners=not watched)
         n_looks += 1
-        if due.metrics:
-            next_metrics = now + wanted.metrics_every_s
+        if has_metrics:
+            next_metrics = now + request.metrics_every_s
         if known != tuple(asker.cluster.addresses):
             known = tuple(asker.cluster.addresses)
             # Now already, so that what is there can be read if this ends without warning.
-            _describe(asker.cluster, asker.folder, began, wanted.time_zone)
+            _describe(asker.cluster, asker.folder, began, request.time_zone)
         if time.monotonic() >= last:
             break
-        is_over.wait(max(0.0, min(last, now + wanted.every_s) - time.monotonic()))
+        is_over.wait(max(0.0, min(last, now + request.every_s) - time.monotonic()))
     return n_looks
 
 

@@ -54,10 +54,6 @@ def with_metrics(recording: Recording, remote: Remote | None) -> Iterator[Record
     A recording that has metrics of its own stays as it is, and the Prometheus is not asked.
     What it answers lies in a temporary folder that is removed when the block ends.
 
-    Args:
-        recording: open.
-        remote: whom to ask; None for nobody.
-
     Raises:
         GatherError: the time is not known, or the Prometheus cannot be reached or refuses.
     """

@@ -20,10 +20,8 @@ _SECRET_VALUE = re.compile(r"://[^/@\s]+@|(?:^|[\s,;{\"])token:|\bdata:[^,]*,|ey
 def without_secrets(settings: Mapping[str, object]) -> dict[str, object]:
     """Return settings without values that may be secret; empty ones stay as they are."""
     return {
-        key: LEFT_OUT if value and _is_secret(key, value) else value
+        key: LEFT_OUT
+        if value and (_SECRET_KEY.search(key) or _SECRET_VALUE.search(str(value)))
+        else value
         for key, value in settings.items()
     }
-
-
-def _is_secret(key: str, value: object) -> bool:
-    return bool(_SECRET_KEY.search(key) or _SECRET_VALUE.search(str(value)))

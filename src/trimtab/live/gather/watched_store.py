@@ -21,7 +21,7 @@ from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.cluster import TROUBLE
 from trimtab.live.gather.folder import Folder, now_text
-from trimtab.live.gather.nodes import BROKERS, ROOTS, Kind, Ledger, NodeVersion, kind_of
+from trimtab.live.gather.nodes import BROKERS, ROOTS, Count, Kind, Ledger, NodeVersion, kind_of
 
 _ANSWER_S = 10.0
 #: Between two tries of what failed.
@@ -38,9 +38,7 @@ class StoreCounts:
 
     reports: int
     brokers: int
-    owner_changes: int
-    missed_reports: int
-    missed_owner_changes: int
+    changes: Count
     #: Why nothing was recorded any more, and since when; None if it was to the end.
     fault: str | None
 
@@ -49,8 +47,8 @@ class StoreCounts:
         """Return it in one sentence."""
         return (
             f"{self.reports} versions of the load reports of {self.brokers} brokers, "
-            f"{self.missed_reports} missed; {self.owner_changes} changes of owners, "
-            f"{self.missed_owner_changes} missed"
+            f"{self.changes.reports_missed} missed; {self.changes.owners_seen} changes of owners, "
+            f"{self.changes.owners_missed} missed"
         ) + (f"; recorded no further: {self.fault}" if self.fault else "")
 
 
@@ -59,10 +57,6 @@ class WatchedStore:
 
     def __init__(self, servers: str, folder: Folder) -> None:
         """Connect, and record how everything stands.
-
-        Args:
-            servers: host:port, several joined by commas, and the path of the cluster's nodes.
-            folder: to record into.
 
         Raises:
             GatherError: no ZooKeeper answers there, or it has no cluster of Pulsar's.
@@ -88,15 +82,8 @@ class WatchedStore:
         self._client.remove_listener(self._on_connection)
         self._client.stop()
         self._client.close()
-        count = self._ledger.count()
-        kept = StoreCounts(
-            reports=self._n_reports,
-            brokers=len(self._brokers),
-            owner_changes=count.owners_seen,
-            missed_reports=count.reports_missed,
-            missed_owner_changes=count.owners_missed,
-            fault=self._fault,
-        )
+        changes = self._ledger.count()
+        kept = StoreCounts(self._n_reports, len(self._brokers), changes, self._fault)
         self._folder.line(TROUBLE, time=now_text(), event="store", said=kept.sentence)
         return kept
 

@@ -8,13 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
 
 from trimtab.live.apply import JournalError, LockError, Reached, Watching, Where, reached
 from trimtab.live.apply.files import PlanError, write_plan
 from trimtab.live.apply.journal import opened_journal
-from trimtab.live.apply.live import each_of
-from trimtab.live.apply.post import Post
+from trimtab.live.apply.live import LockHolder, each_of
 from trimtab.live.apply.run import carried_out_by
 from trimtab.live.control.account import Account
 from trimtab.live.control.throttle import Bars, Health, Throttle, adapted, bad_signs, granted
@@ -39,41 +37,11 @@ class ActingRequest:
     bars: Bars = field(default_factory=Bars)
 
 
-class Actor(Protocol):
-    """Who may carry out what is decided."""
-
-    def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Return what was done: the newest decided round is carried out if nothing else is on."""
-
-    def unloaded(self) -> list[tuple[datetime, str]]:
-        """Return what was unloaded since the last call."""
-
-    def end(self) -> list[Acted]:
-        """Return what was done, once what is in flight has landed."""
-
-
-class Onlooker:
-    """Does nothing."""
-
-    def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
-        """Return nothing: nothing is carried out."""
-        del decided, settings
-        return []
-
-    def unloaded(self) -> list[tuple[datetime, str]]:
-        """Return nothing: nothing was unloaded."""
-        return []
-
-    def end(self) -> list[Acted]:
-        """Return nothing: there is nothing to wait for."""
-        return []
-
-
-class LiveActor:
+class Actor:
     """Carries plans out, each in a thread beside; one at a time."""
 
     def __init__(
-        self, request: ActingRequest, cluster: Reached, post: Post, folder: Path,
+        self, request: ActingRequest, cluster: Reached, post: LockHolder, folder: Path,
         is_over: threading.Event,
     ) -> None:  # fmt: skip
         """Prepare, with the lock held."""
@@ -156,7 +124,7 @@ class LiveActor:
                     self._outcome = carried_out_by(
                         self._post, round_.plan, self._cluster, entries, looking
                     )
-            except (CallError, GatherError, JournalError, LockError, PlanError) as error:
+            except (GatherError, JournalError, LockError, PlanError) as error:
                 self._outcome = str(error)
 
         thread = threading.Thread(target=run, name="acting", daemon=False)
@@ -186,13 +154,8 @@ class LiveActor:
 
 
 @contextmanager
-def acting(request: ActingRequest, folder: Path, is_over: threading.Event) -> Iterator[LiveActor]:
-    """Hold the lock of a cluster, and carry out what is decided.
-
-    Args:
-        request: where, and within which limits.
-        folder: for plans and their journals; made if need be, and its parent.
-        is_over: set by whoever wants it to end: what is in flight lands first.
+def acting(request: ActingRequest, folder: Path, is_over: threading.Event) -> Iterator[Actor]:
+    """Hold the lock of a cluster, and carry out what is decided, each plan in a file of the folder.
 
     Raises:
         GatherError: nobody answers.
@@ -201,7 +164,7 @@ def acting(request: ActingRequest, folder: Path, is_over: threading.Event) -> It
     with reached(request.where) as cluster, cluster.held() as post:
         for each in (folder.parent, folder):
             each.mkdir(mode=0o700, exist_ok=True)
-        actor = LiveActor(request, cluster, post, folder, is_over)
+        actor = Actor(request, cluster, post, folder, is_over)
         try:
             yield actor
         finally:

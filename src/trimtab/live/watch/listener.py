@@ -34,12 +34,7 @@ class Listening:
     """Hears a recording while it is written, from whichever thread writes it."""
 
     def __init__(self, recording: Path, *, sees_writes: bool) -> None:
-        """Prepare to listen.
-
-        Args:
-            recording: its folder.
-            sees_writes: the store is watched, so that what brokers answer counts for nothing.
-        """
+        """Prepare; where writes to the store are seen, what brokers answer counts for nothing."""
         self._recording = recording
         self._sources = _STORE if sees_writes else _POLLED
         self._lines: queue.SimpleQueue[tuple[str, str]] = queue.SimpleQueue()

@@ -8,6 +8,7 @@ import threading
 import time
 import tomllib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextlib import closing as closed
 from dataclasses import dataclass, replace
@@ -18,10 +19,10 @@ from typing import Any
 from trimtab.diagnose.deployment import deployment
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
-from trimtab.live.gather import Access, Gathered, GatherError, GatherRequest, gather
+from trimtab.live.gather import Access, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
-from trimtab.live.watch.actor import ActingRequest, Actor, Onlooker, acting
+from trimtab.live.watch.actor import ActingRequest, Actor, acting
 from trimtab.live.watch.document import line_of
 from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
@@ -30,8 +31,7 @@ from trimtab.live.watch.plans import limits_of
 from trimtab.live.watch.shadow import Beside, chosen
 from trimtab.live.watch.step import decided_at_once, step
 from trimtab.live.watch.tails import Tails
-from trimtab.live.watch.tally import Tally
-from trimtab.live.watch.view import View
+from trimtab.live.watch.tally import Tally, View
 
 _TICK_S = 0.5
 
@@ -54,10 +54,6 @@ class WatchRequest:
 def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
     """Return the steps of a watch, until the time is up or it is over.
 
-    Args:
-        request: what is watched.
-        is_over: set by whoever wants it to end early.
-
     Yields:
         What there is to see, about twice a second.
 
@@ -67,17 +63,23 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
     """
     with ExitStack() as closing:
         listening = Listening(request.output, sees_writes=request.gathering.metadata is not None)
-        recording = _Recording(request, is_over, listening)
-        closing.callback(recording.end)
+        thread = closing.enter_context(ThreadPoolExecutor(1, "gather"))
         # Whatever ends the watch ends the recording.
         closing.callback(is_over.set)
-        recording.begin()
+        began = datetime.now(UTC)
+        recording = thread.submit(
+            gather, request.gathering, request.access, request.output, is_over, listening.take
+        )
+        while not recording.done() and not (request.output / "recording.toml").exists():
+            time.sleep(0.05)
+        if recording.done():
+            recording.result()
         settings = _settings(request)
         tails = closing.enter_context(closed(Tails(log_folders(request.gathering.logs))))
         actor = closing.enter_context(_actor(request, settings, is_over))
-        now = _Now(settings, Memory(began=recording.began), Tally())
+        now = _Now(settings, Memory(began=began), Tally())
         while True:
-            is_last = not recording.is_running
+            is_last = recording.done()
             rows = [*listening.rows(), *tails.rows()]
             yield from _steps(request, now, actor, Arrivals(datetime.now(UTC), rows), listening)
             if is_last:
@@ -85,8 +87,9 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
             time.sleep(_TICK_S)
         if not request.gathering.duration_s:
             yield now.view(request, decided_at_once(now.memory, datetime.now(UTC)), listening)
-        yield now.view(request, list(actor.end()), listening)
-    recording.raise_if_failed()
+        yield now.view(request, list(actor.end()) if actor else [], listening)
+    # Raises what the recording has ended with.
+    recording.result()
 
 
 @dataclass(slots=True)
@@ -106,28 +109,33 @@ class _Now:
 
 
 def _steps(
-    request: WatchRequest, now: _Now, actor: Actor, arrivals: Arrivals, listening: Listening
+    request: WatchRequest, now: _Now, actor: Actor | None, arrivals: Arrivals, listening: Listening
 ) -> Iterator[View]:
     """Return the view of a step: take what has come in, carry out what is decided."""
-    arrivals = replace(arrivals, unloaded=actor.unloaded())
+    if actor is not None:
+        arrivals = replace(arrivals, unloaded=actor.unloaded())
     actions, now.memory = step(arrivals, now.memory, now.settings)
     for action in actions:
         if isinstance(action, Relearn):
             now.memory = learned(now.memory, now.settings, action, listening.again())
-    actions += actor.take([each for each in actions if isinstance(each, Decided)], now.settings)
+    if actor is not None:
+        decided = [each for each in actions if isinstance(each, Decided)]
+        actions += actor.take(decided, now.settings)
     yield now.view(request, actions, listening)
 
 
 @contextmanager
-def _actor(request: WatchRequest, settings: Settings, is_over: threading.Event) -> Iterator[Actor]:
-    """Yield whoever carries out what is decided, or nobody.
+def _actor(
+    request: WatchRequest, settings: Settings, is_over: threading.Event
+) -> Iterator[Actor | None]:
+    """Yield whoever carries out what is decided; None for nobody.
 
     Raises:
         GatherError: Pulsar sheds by itself, or a limit cannot be.
         LockError: somebody else acts on the cluster.
     """
     if request.acting is None:
-        yield Onlooker()
+        yield None
         return
     if settings.ran.manager.is_shedding_enabled and settings.ran.manager.is_enabled:
         raise GatherError(
@@ -140,47 +148,6 @@ def _actor(request: WatchRequest, settings: Settings, is_over: threading.Event) 
         raise GatherError(f"--limit: {error}") from None
     with acting(request.acting, request.output / "watch" / "plans", is_over) as actor:
         yield actor
-
-
-class _Recording:
-    """`gather`, beside."""
-
-    def __init__(
-        self, request: WatchRequest, is_over: threading.Event, listening: Listening
-    ) -> None:
-        self.began = datetime.now(UTC)
-        self.gathered: Gathered | None = None
-        self._output = request.output
-        self._fault: BaseException | None = None
-
-        def run() -> None:
-            try:
-                self.gathered = gather(
-                    request.gathering, request.access, request.output, is_over, listening.take
-                )
-            except BaseException as error:  # raised again where it is waited for
-                self._fault = error
-
-        self._thread = threading.Thread(target=run, name="gather", daemon=True)
-
-    @property
-    def is_running(self) -> bool:
-        return self._thread.is_alive()
-
-    def begin(self) -> None:
-        """Begin, and return when the cluster has been looked at once."""
-        self._thread.start()
-        while self.is_running and not (self._output / "recording.toml").exists():
-            time.sleep(0.05)
-        self.raise_if_failed()
-
-    def end(self) -> None:
-        """Wait for its end."""
-        self._thread.join()
-
-    def raise_if_failed(self) -> None:
-        if self._fault is not None:
-            raise self._fault
 
 
 def _settings(request: WatchRequest) -> Settings:

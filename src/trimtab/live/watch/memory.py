@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -127,11 +127,7 @@ class Memory:
 def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row]) -> Memory:
     """Return the memory of a new tenure, with all that the leader's process knows.
 
-    Args:
-        memory: what was remembered until now.
-        settings: what the watch goes by.
-        led: who leads, and since when.
-        rows: all that was heard of the store since the watch began, in any order.
+    `rows` are all of the store since the watch began, in any order.
     """
     all_rows = list(rows)
     log = next((log for log, broker in settings.logs.items() if broker == led.leader), "")
@@ -148,10 +144,19 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
         doubt = "the watch began after the election, so what was smoothed before is not known"
     view, owners = LeaderView(), Owners()
     ran = settings.ran
-    pulsar = _leading(settings, led.leader, log, (ran.shedder, ran.placer, ran.conf), doubt)
-    other = _leading(
-        settings, led.leader, log, (settings.shedder, settings.placer, settings.conf), doubt
+    pulsar = Leading(
+        term=0,
+        leader=log or led.leader,
+        leader_id=led.leader,
+        release=ran.release,
+        shedder=ran.shedder,
+        placer=ran.placer,
+        conf=ran.conf,
+        manager=ran.manager,
+        weights=ran.threshold_shedder.weights,
+        doubt=doubt,
     )
+    other = replace(pulsar, shedder=settings.shedder, placer=settings.placer, conf=settings.conf)
     own, beside = (replaying(each, view, owners.since, report) for each in (pulsar, other))
     timeline = Timeline()
     for happening in happenings(all_rows):
@@ -168,28 +173,6 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
         if table == "ownership":
             owners.take(row)
     return memory
-
-
-def _leading(
-    settings: Settings,
-    leader: str,
-    log: str,
-    by: tuple[str, str, Mapping[str, str]],
-    doubt: str | None,
-) -> Leading:
-    shedder, placer, conf = by
-    return Leading(
-        term=0,
-        leader=log or leader,
-        leader_id=leader,
-        release=settings.ran.release,
-        shedder=shedder,
-        placer=placer,
-        conf=conf,
-        manager=settings.ran.manager,
-        weights=settings.ran.threshold_shedder.weights,
-        doubt=doubt,
-    )
 
 
 def newest_leader(rows: Iterable[Row]) -> tuple[str, datetime] | None:

@@ -18,8 +18,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from trimtab.live.gather.access import GatherError
-from trimtab.live.watch.tally import standings
-from trimtab.live.watch.view import View
+from trimtab.live.watch.tally import View, standings
 
 _LOOPBACK = "127.0.0.1"
 _PACKAGE = "trimtab.live.watch.prometheus"

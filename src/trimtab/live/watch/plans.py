@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from trimtab.files.fields import expected_name
 from trimtab.live.control.account import VERIFIED, Account
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Expected, Plan, PlannedMove
+from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.nouns import Decided, Settings
 from trimtab.live.watch.targets import moves_of
 
@@ -28,6 +30,29 @@ def limits_of(settings: Settings, limits: Mapping[str, float]) -> Limits:
     """
     own = {"grace_s": settings.ran.manager.grace_period_s, "round_s": settings.interval_s}
     return Limits(**{**own, **limits})
+
+
+def limits_given(texts: Sequence[str]) -> Mapping[str, float]:
+    """Return the limits of texts NAME=VALUE.
+
+    Raises:
+        GatherError: it is none, or there is no such limit.
+    """
+    limits = {}
+    for each in texts:
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise GatherError(f"--limit: found {each!r}, expected NAME=VALUE")
+        if name not in Limits.__slots__:
+            expected = expected_name(name, Limits.__slots__)
+            raise GatherError(f"--limit: found {name!r}, expected {expected}")
+        try:
+            limits[name] = float(value)
+        except ValueError:
+            raise GatherError(f"--limit: {name}: found {value!r}, expected a number") from None
+        if not limits[name] > 0:
+            raise GatherError(f"--limit: {name}: found {value}, expected more than 0")
+    return limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +82,6 @@ def planned(
     After each move its source and its target should stand between where they stood and
     where the bundles' share of the source's traffic would take them, give or take what
     usage swings by itself.
-
-    Args:
-        decided: the round.
-        count: how many moves.
-        cluster: its name.
-        settings: of the watch.
-        limits: of the plan.
     """
     shadow = decided.shadow
     assert shadow is not None

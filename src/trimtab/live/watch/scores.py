@@ -77,10 +77,6 @@ def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
 def projected(span: Span, moves: Iterable[Unloaded]) -> dict[str, float]:
     """Return by how much brokers' usage would differ after the other decision.
 
-    Args:
-        span: the round.
-        moves: what Pulsar moved.
-
     Returns:
         Broker → points of usage; 0 for those that are not named.
     """

@@ -12,12 +12,11 @@ from rich.table import Table
 from rich.text import Text
 
 from trimtab.files.visible import visible
-from trimtab.live.watch.tally import PULSAR, SHADOW, standings
-from trimtab.live.watch.view import View
-from trimtab.live.watch.words import words
+from trimtab.live.watch.document import words
+from trimtab.live.watch.tally import PULSAR, SHADOW, View, standings
 
-#: Outcomes of a round that are told, in this order.
-_TOLD = ("end_spread_points", "excess_spread_points", "unloads", "peak_percent")
+#: Outcomes of a round that are summed up, in this order.
+_MEASURES = ("end_spread_points", "excess_spread_points", "unloads", "peak_percent")
 
 
 def show(steps: Iterable[View], console: Console) -> View | None:
@@ -71,7 +70,7 @@ def summary(view: View) -> list[str]:
         f"{tally.rounds} rounds; beside the leader's log: {verdicts or 'none'}",
         f"unloads: Pulsar {tally.unloads[PULSAR]}, {settings.shedder} {tally.unloads[SHADOW]}",
     ]
-    for name in _TOLD:
+    for name in _MEASURES:
         mine, theirs = (tally.mean(who, name) for who in (PULSAR, SHADOW))
         if isfinite(mine) and isfinite(theirs):
             texts.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")

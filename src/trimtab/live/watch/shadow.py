@@ -57,13 +57,11 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
     shed = shed or ran.shedder
     shedding = shedder(shed, ran.release)
     if shedding is None:
-        names = sorted({name for name, _ in SHEDDERS if shedder(name, ran.release)})
-        raise _unknown(shed, names, ran.release)
+        raise _unknown(shed, {name for name, _ in SHEDDERS if shedder(name, ran.release)}, ran)
     place = place or (shed if placer(shed, ran.release) is not None else ran.placer)
     placing = placer(place, ran.release)
     if placing is None:
-        names = sorted({name for name, _ in PLACERS if placer(name, ran.release)})
-        raise _unknown(place, names, ran.release)
+        raise _unknown(place, {name for name, _ in PLACERS if placer(name, ran.release)}, ran)
     conf = {**ran.conf, **who.overrides}
     try:
         load_manager_settings(conf, ran.release)
@@ -75,6 +73,6 @@ def chosen(who: Beside, ran: Deployment) -> tuple[str, str, Mapping[str, str]]:
     return shed, place, conf
 
 
-def _unknown(name: str, names: Sequence[str], release: str) -> GatherError:
-    expected = ", ".join(names)
-    return GatherError(f"--strategy: found {name!r}, expected one of {expected} in {release}")
+def _unknown(name: str, names: set[str], ran: Deployment) -> GatherError:
+    expected = f"expected one of {', '.join(sorted(names))} in {ran.release}"
+    return GatherError(f"--strategy: found {name!r}, {expected}")

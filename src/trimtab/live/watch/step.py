@@ -86,11 +86,7 @@ def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[A
 
 
 def decided_at_once(memory: Memory, now: datetime) -> list[Action]:
-    """Return what is decided in a round that is not due, from all that has come in.
-
-    Returns:
-        The round; nothing if it is not known who leads.
-    """
+    """Return the round as it is decided now, not being due; nothing while nobody leads."""
     term = memory.term
     if term is None:
         return []

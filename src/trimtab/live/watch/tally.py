@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
+from trimtab.live.watch.document import verdict
 from trimtab.live.watch.events import written
 from trimtab.live.watch.memory import Memory
-from trimtab.live.watch.nouns import Action, Compared, Decided, Scored
+from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings
 from trimtab.live.watch.targets import moves_of
-from trimtab.live.watch.words import verdict
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.scores import weighted_usage
 
@@ -53,8 +53,6 @@ class Tally:
     #: Of the last round that was scored.
     scores: dict[Of, float] = field(default_factory=dict)
     decided: Decided | None = None
-    compared: Compared | None = None
-    scored: Scored | None = None
 
     def add(self, actions: Iterable[Action]) -> None:
         """Take in what has been said."""
@@ -67,7 +65,6 @@ class Tally:
                 case Compared():
                     self.verdicts[verdict(action.logged.recomputed.equal)] += 1
                     self.unloads[PULSAR] += len(action.logged.moves)
-                    self.compared = action
                 case Scored():
                     self._score(action)
 
@@ -77,7 +74,6 @@ class Tally:
         return self.sums[who, measure] / count if count else math.nan
 
     def _score(self, action: Scored) -> None:
-        self.scored = action
         self.scores.clear()
         for who, scores in ((PULSAR, action.pulsar), (SHADOW, action.shadow)):
             for measure, value in scores.items():
@@ -86,6 +82,20 @@ class Tally:
                 if math.isfinite(value):
                     self.sums[of] = self.sums.get(of, 0.0) + value
                     self.counts[of] = self.counts.get(of, 0) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a watch shows at one of its steps."""
+
+    settings: Settings
+    memory: Memory
+    #: What is new, and all that was said, added up.
+    actions: list[Action]
+    tally: Tally
+    #: Lines that could not be read so far, and why the last of them.
+    n_rejected: int = 0
+    rejected_because: str = ""
 
 
 def standings(memory: Memory) -> tuple[BrokerStanding, ...]:

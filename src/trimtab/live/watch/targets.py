@@ -18,10 +18,6 @@ from trimtab.pulsar.place import PlacerEntry, placer
 def with_targets(now: Replaying, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a row of `replayed_rounds`, with the brokers that each unload may go to.
 
-    Args:
-        now: the tenure, after it has decided the round.
-        row: the round.
-
     Returns:
         The row with `targets` in each unload: where the shedder plans it to go, or else the
         placer's best; empty if nobody is.

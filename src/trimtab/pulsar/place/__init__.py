@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from trimtab.pulsar.model import (
@@ -54,7 +54,6 @@ from trimtab.pulsar.settings import (
     extensions_least_resource_usage_with_weight_settings,
     least_long_term_message_rate_settings,
     least_resource_usage_with_weight_settings,
-    round_robin_broker_selector_settings,
 )
 
 Memory = TypeVar("Memory")
@@ -92,6 +91,11 @@ def _unremembered(memory: Memory, bundle: str, broker: str) -> Memory:
     """Return a memory in which nothing of a draw is remembered."""
     del bundle, broker
     return memory
+
+
+def _no_settings(conf: Mapping[str, str], release: str) -> None:
+    """Return no settings: the class has none."""
+    del conf, release
 
 
 def _no_bar(placement: Placement, settings: object) -> float:
@@ -135,21 +139,27 @@ class PlacerEntry(Generic[Memory, Settings]):
         return self.drawn is not _unremembered
 
 
+_LEAST_LONG_TERM_MESSAGE_RATE = PlacerEntry(
+    place=least_long_term_message_rate,
+    settings=least_long_term_message_rate_settings,
+    memory=None,
+    rules=least_long_term_message_rate_rules,
+)
+_AVG_SHEDDER = PlacerEntry(
+    place=avg_shedder,
+    settings=avg_shedder_settings,
+    memory=AvgShedderMemory(),
+    drawn=drawn,
+    is_by_name=True,
+    planned=planned_by_value,
+)
 #: (simple name of Pulsar's class, release from which on) → the placer.  Releases are those
 #: in which a behaviour was first seen, where Pulsar's notes name none.
 PLACERS: Mapping[tuple[str, str], PlacerEntry[Any, Any]] = {
-    ("LeastLongTermMessageRate", "2.10.0"): PlacerEntry(
-        place=least_long_term_message_rate_2_10,
-        settings=least_long_term_message_rate_settings,
-        memory=None,
-        rules=least_long_term_message_rate_rules,
+    ("LeastLongTermMessageRate", "2.10.0"): replace(
+        _LEAST_LONG_TERM_MESSAGE_RATE, place=least_long_term_message_rate_2_10
     ),
-    ("LeastLongTermMessageRate", "4.0.0"): PlacerEntry(
-        place=least_long_term_message_rate,
-        settings=least_long_term_message_rate_settings,
-        memory=None,
-        rules=least_long_term_message_rate_rules,
-    ),
+    ("LeastLongTermMessageRate", "4.0.0"): _LEAST_LONG_TERM_MESSAGE_RATE,
     ("LeastResourceUsageWithWeight", "3.0.0"): PlacerEntry(
         place=least_resource_usage_with_weight,
         settings=least_resource_usage_with_weight_settings,
@@ -162,35 +172,19 @@ PLACERS: Mapping[tuple[str, str], PlacerEntry[Any, Any]] = {
     ),
     ("RoundRobinBrokerSelector", "3.0.0"): PlacerEntry(
         place=round_robin_broker_selector,
-        settings=round_robin_broker_selector_settings,
+        settings=_no_settings,
         memory=RoundRobinMemory(),
         state=round_robin_broker_selector_state,
         rules=round_robin_broker_selector_rules,
         is_by_name=True,
         reads_long=False,
     ),
-    ("AvgShedder", "3.0.6"): PlacerEntry(
-        place=avg_shedder_3_0,
-        settings=avg_shedder_settings,
-        memory=AvgShedderMemory(),
-        drawn=drawn_3_0,
-        is_by_name=True,
-        planned=planned_by_identity,
+    ("AvgShedder", "3.0.6"): replace(
+        _AVG_SHEDDER, place=avg_shedder_3_0, drawn=drawn_3_0, planned=planned_by_identity
     ),
-    ("AvgShedder", "4.0.0"): PlacerEntry(
-        place=avg_shedder,
-        settings=avg_shedder_settings,
-        memory=AvgShedderMemory(),
-        drawn=drawn,
-        is_by_name=True,
-        planned=planned_by_value,
-    ),
-    ("AvgShedder", "5.0.1"): PlacerEntry(
-        place=avg_shedder_5_0,
-        settings=avg_shedder_settings,
-        memory=AvgShedderMemory(),
-        is_by_name=True,
-        planned=planned_by_name,
+    ("AvgShedder", "4.0.0"): _AVG_SHEDDER,
+    ("AvgShedder", "5.0.1"): replace(
+        _AVG_SHEDDER, place=avg_shedder_5_0, drawn=_unremembered, planned=planned_by_name
     ),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -139,14 +140,15 @@ def avg_shedder_5_0(
     return Placement(best, scores, mean_in_order(scores), is_fallback=False), memory
 
 
-def planned_by_value(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
-    """Return where a bundle is to go, in releases whose plans belong to averages."""
-    return destination(noticed(memory.plans, load.bundle_data, BY_VALUE), bundle, BY_VALUE)
+def planned_by(keys: Keys, load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
+    """Return where a bundle is to go, in releases whose plans are found by such keys."""
+    return destination(noticed(memory.plans, load.bundle_data, keys), bundle, keys)
 
 
-def planned_by_identity(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
-    """Return the same in releases whose plans belong to one object each."""
-    return destination(noticed(memory.plans, load.bundle_data, BY_IDENTITY), bundle, BY_IDENTITY)
+#: Plans belong to averages.
+planned_by_value = partial(planned_by, BY_VALUE)
+#: Plans belong to one object of averages each.
+planned_by_identity = partial(planned_by, BY_IDENTITY)
 
 
 def planned_by_name(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) -> str | None:
@@ -155,14 +157,13 @@ def planned_by_name(load: ClusterLoad, bundle: str, memory: AvgShedderMemory) ->
     return memory.pending[bundle][1] if bundle in memory.pending else None
 
 
-def drawn(memory: AvgShedderMemory, bundle: str, broker: str) -> AvgShedderMemory:
+def drawn_by(keys: Keys, memory: AvgShedderMemory, bundle: str, broker: str) -> AvgShedderMemory:
     """Remember who was drawn for a bundle, right after it was placed."""
-    return replace(memory, plans=planned(memory.plans, [(bundle, broker)], BY_VALUE))
+    return replace(memory, plans=planned(memory.plans, [(bundle, broker)], keys))
 
 
-def drawn_3_0(memory: AvgShedderMemory, bundle: str, broker: str) -> AvgShedderMemory:
-    """Remember the same in releases whose plans belong to one object each."""
-    return replace(memory, plans=planned(memory.plans, [(bundle, broker)], BY_IDENTITY))
+drawn = partial(drawn_by, BY_VALUE)
+drawn_3_0 = partial(drawn_by, BY_IDENTITY)
 
 
 def _placed(

@@ -19,8 +19,9 @@ from trimtab.pulsar.model import (
     UnreportedCandidateError,
 )
 from trimtab.pulsar.place import PlacerEntry, placer
+from trimtab.pulsar.sequences.extensible.rounds import Selection
 from trimtab.pulsar.sequences.leader_maps import LeaderMaps, same_names
-from trimtab.pulsar.sequences.sequences import Round, Selection, Sequence
+from trimtab.pulsar.sequences.sequences import Round, Sequence
 from trimtab.pulsar.shed import ShedderEntry, shedder
 
 # What the Java throws.

@@ -7,28 +7,29 @@ changed against the round before.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 from trimtab.files.fields import Field, FieldError, expected_name, shown
 from trimtab.pulsar.keys import KEYS, Kind
 from trimtab.pulsar.place import EXTENSIBLE_PLACERS, PLACERS, extensible_placer, placer
 from trimtab.pulsar.releases import release_line
 from trimtab.pulsar.sequences.extensible.rounds import (
+    RESOURCES,
     ExtensibleRound,
     ExtensibleSequence,
+    Selection,
+    asked_selections,
     extensible_round,
+    name_set,
+    numbers,
+    optional,
+    reported_resources,
 )
 from trimtab.pulsar.settings import SettingError, setting
 from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
 
-Value = TypeVar("Value")
-
-# In the order of model.RESOURCES.
-_RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _TOTALS = ("msgRateIn", "msgRateOut", "msgThroughputIn", "msgThroughputOut")
-_UNREPORTED = (-1.0, -1.0)
 
 _ROUND = (
     "active_brokers",
@@ -78,14 +79,6 @@ class Averages:
     short: tuple[float, ...]
     #: None leaves them as they were.
     long: tuple[float, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """A placement asked for."""
-
-    bundle: str
-    candidates: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,16 +243,16 @@ def _round(item: Field, order: Field, name: str, release: str) -> Round:
     sheds = "shed" in members and members["shed"].flag()
     if sheds and shedder(name, release) is None:
         raise members["shed"].wrong(f"false: {name} does not shed")
-    selections = _optional(members, "select", _selections) or ()
+    selections = optional(members, "select", asked_selections) or ()
     if selections and placer(name, release) is None:
         raise members["select"].wrong(f"none: {name} does not place")
     return Round(
         where=item,
-        brokers=_optional(members, "brokers", _reports) or {},
-        bundle_data=_optional(members, "bundle_data", _bundle_data) or {},
-        recently_unloaded=_optional(members, "recently_unloaded", _set),
-        preallocated=_optional(members, "preallocated", _lists),
-        active_brokers=_optional(members, "active_brokers", Field.names),
+        brokers=optional(members, "brokers", _reports) or {},
+        bundle_data=optional(members, "bundle_data", _bundle_data) or {},
+        recently_unloaded=optional(members, "recently_unloaded", name_set),
+        preallocated=optional(members, "preallocated", _lists),
+        active_brokers=optional(members, "active_brokers", Field.names),
         sheds=sheds,
         selections=selections,
         orders=_orders(order),
@@ -277,16 +270,6 @@ def _extensible_round(item: Field, name: str, release: str) -> ExtensibleRound:
     return round_
 
 
-def _optional(
-    members: Mapping[str, Field], key: str, read: Callable[[Field], Value]
-) -> Value | None:
-    return read(members[key]) if key in members else None
-
-
-def _set(names: Field) -> frozenset[str]:
-    return frozenset(names.names())
-
-
 def _lists(broker_lists: Field) -> Mapping[str, tuple[str, ...]]:
     return {name: listed.names() for name, listed in broker_lists.entries()}
 
@@ -296,16 +279,12 @@ def _reports(brokers: Field) -> Mapping[str, Report | None]:
 
 
 def _report(report: Field) -> Report:
-    members = report.members(("bundles",), (*_RESOURCES, *_TOTALS, "longTerm"))
-    pair = "[usage, limit]"
+    members = report.members(("bundles",), (*RESOURCES, *_TOTALS, "longTerm"))
     return Report(
-        resources=tuple(
-            members[name].numbers((2,), pair) if name in members else _UNREPORTED
-            for name in _RESOURCES
-        ),
-        totals=tuple(members[name].number() if name in members else 0.0 for name in _TOTALS),
+        resources=reported_resources(members),
+        totals=numbers(members, _TOTALS),
         bundles=tuple(dict.fromkeys(members["bundles"].names())),
-        long_term=_optional(members, "longTerm", _rates) or (0.0, 0.0),
+        long_term=optional(members, "longTerm", _rates) or (0.0, 0.0),
     )
 
 
@@ -319,7 +298,7 @@ def _bundle_data(bundles: Field) -> Mapping[str, Averages | None]:
 
 def _averages(averages: Field) -> Averages:
     members = averages.members(("short",), ("long",))
-    return Averages(_average(members["short"]), _optional(members, "long", _average))
+    return Averages(_average(members["short"]), optional(members, "long", _average))
 
 
 def _average(average: Field) -> tuple[float, ...]:
@@ -327,22 +306,17 @@ def _average(average: Field) -> tuple[float, ...]:
     return average.numbers((4, 5), fields)
 
 
-def _selections(selections: Field) -> tuple[Selection, ...]:
-    members = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
-    return tuple(Selection(f["bundle"].text(), f["candidates"].names()) for f in members)
-
-
 def _orders(orders: Field) -> Orders:
     """Return what is given of a round's orders, in the form of its `expect`."""
     members = orders.members((), (*_ORDERS, *_ANSWERS))
-    candidates = _optional(members, "candidate_orders", _candidate_orders)
+    candidates = optional(members, "candidate_orders", _candidate_orders)
     if candidates is None:
-        candidates = _optional(members, "select", _orders_of_selections)
+        candidates = optional(members, "select", _orders_of_selections)
     return Orders(
         where=orders,
-        brokers=_optional(members, "broker_order", Field.names),
-        bundles=_optional(members, "bundle_order", Field.names),
-        preallocated=_optional(members, "prealloc_order", _lists) or {},
+        brokers=optional(members, "broker_order", Field.names),
+        bundles=optional(members, "bundle_order", Field.names),
+        preallocated=optional(members, "prealloc_order", _lists) or {},
         candidates=candidates or (),
     )
 
@@ -353,7 +327,7 @@ def _candidate_orders(orders: Field) -> tuple[tuple[str, ...] | None, ...]:
 
 def _orders_of_selections(answers: Field) -> tuple[tuple[str, ...] | None, ...]:
     entries = (dict(answer.entries()) for answer in answers.items())
-    return tuple(_optional(answer, "candidate_order", Field.names) for answer in entries)
+    return tuple(optional(answer, "candidate_order", Field.names) for answer in entries)
 
 
 def _conf(conf: Field, release: str) -> tuple[Mapping[str, str], tuple[str, ...]]:

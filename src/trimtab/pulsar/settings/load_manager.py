@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.releases import release_order
-from trimtab.pulsar.settings.reader import Reader, SettingError
+from trimtab.pulsar.settings.reader import (
+    Reader,
+    SettingError,
+    by,
+    flag,
+    number,
+    percent,
+    settings_of,
+)
 
 #: After which something is done again.
 _INTERVALS = (
@@ -21,72 +30,57 @@ _INTERVALS = (
 _IMPL = "org.apache.pulsar.broker.loadbalance.impl."
 
 
+def _bundles_stored_max(read: Reader) -> int | None:
+    """Return how many bundles' averages are stored; the limit came with 4.0."""
+    if release_order(read.release) < (4, 0):
+        return None
+    limit = int(read.number("loadBalancerMaxNumberOfBundlesInBundleLoadReport"))
+    return limit if limit > 0 else None
+
+
+def _strategy(name: str, before: str | None = None) -> str:
+    """Return a field with the simple name of one of Pulsar's own strategies, or a class name."""
+
+    def read_name(read: Reader) -> str:
+        class_name = read.text(name, before)
+        short = class_name.removeprefix(_IMPL)
+        return class_name if "." in short else short
+
+    return by(read_name)
+
+
 @dataclass(frozen=True, slots=True)
 class LoadManagerSettings:
     """What the load manager around the strategies goes by."""
 
-    #: loadBalancerEnabled.
-    is_enabled: bool
-    #: loadBalancerSheddingEnabled.
-    is_shedding_enabled: bool
-    #: loadBalancerSheddingIntervalMinutes, seconds.
-    shedding_interval_s: float
-    #: loadBalancerSheddingGracePeriodMinutes, seconds.
-    grace_period_s: float
-    #: loadBalancerDistributeBundlesEvenlyEnabled.
-    distributes_evenly: bool
-    #: loadBalancerBrokerOverloadedThresholdPercentage, as a fraction.
-    overloaded_threshold: float
-    #: loadBalancerReportUpdateThresholdPercentage, as a fraction: relative for rates,
-    #: points for usage.
-    report_threshold: float
-    #: loadBalancerReportUpdateMinIntervalMillis, seconds.
-    report_interval_s_min: float
-    #: loadBalancerReportUpdateMaxIntervalMinutes, seconds.
-    report_interval_s_max: float
-    #: statsUpdateFrequencyInSecs.
-    stats_interval_s: float
-    #: loadBalancerResourceQuotaUpdateIntervalMinutes, seconds.
-    averages_interval_s: float
-    #: loadBalancerMaxNumberOfBundlesInBundleLoadReport, a broker; None keeps all averages.
-    bundles_stored_max: int | None
-    #: loadBalancerLoadSheddingStrategy: the simple name for Pulsar's own of the modular
-    #: load manager, the whole class name for any other.
-    shedding_strategy: str
-    #: loadBalancerLoadPlacementStrategy, named likewise.
-    placement_strategy: str
-
-
-def load_manager_settings(conf: Mapping[str, str], release: str) -> LoadManagerSettings:
-    """Return what the load manager goes by.
-
-    Quirks:
-        Before 2.11 bundles were always distributed evenly and placement was always
-        LeastLongTermMessageRate; before 4.0 the averages of all bundles were stored.
-
-    Raises:
-        SettingError: a value cannot be read.
-    """
-    read = Reader(conf, release)
-    return LoadManagerSettings(
-        is_enabled=read.flag("loadBalancerEnabled"),
-        is_shedding_enabled=read.flag("loadBalancerSheddingEnabled"),
-        shedding_interval_s=read.number("loadBalancerSheddingIntervalMinutes") * MINUTE_S,
-        grace_period_s=read.number("loadBalancerSheddingGracePeriodMinutes") * MINUTE_S,
-        distributes_evenly=read.flag("loadBalancerDistributeBundlesEvenlyEnabled", before=True),
-        overloaded_threshold=read.percent("loadBalancerBrokerOverloadedThresholdPercentage"),
-        report_threshold=read.percent("loadBalancerReportUpdateThresholdPercentage"),
-        report_interval_s_min=read.number("loadBalancerReportUpdateMinIntervalMillis") / 1000.0,
-        report_interval_s_max=read.number("loadBalancerReportUpdateMaxIntervalMinutes") * MINUTE_S,
-        stats_interval_s=read.number("statsUpdateFrequencyInSecs"),
-        averages_interval_s=read.number("loadBalancerResourceQuotaUpdateIntervalMinutes")
-        * MINUTE_S,
-        bundles_stored_max=_bundles_stored_max(read),
-        shedding_strategy=_strategy(read.text("loadBalancerLoadSheddingStrategy")),
-        placement_strategy=_strategy(
-            read.text("loadBalancerLoadPlacementStrategy", before="LeastLongTermMessageRate")
-        ),
+    is_enabled: bool = flag("loadBalancerEnabled")
+    is_shedding_enabled: bool = flag("loadBalancerSheddingEnabled")
+    shedding_interval_s: float = number("loadBalancerSheddingIntervalMinutes", MINUTE_S)
+    grace_period_s: float = number("loadBalancerSheddingGracePeriodMinutes", MINUTE_S)
+    #: Before 2.11 bundles were always distributed evenly.
+    distributes_evenly: bool = flag("loadBalancerDistributeBundlesEvenlyEnabled", before=True)
+    #: Fraction.
+    overloaded_threshold: float = percent("loadBalancerBrokerOverloadedThresholdPercentage")
+    #: Fraction: relative for rates, points for usage.
+    report_threshold: float = percent("loadBalancerReportUpdateThresholdPercentage")
+    report_interval_s_min: float = by(
+        lambda read: read.number("loadBalancerReportUpdateMinIntervalMillis") / 1000.0
     )
+    report_interval_s_max: float = number("loadBalancerReportUpdateMaxIntervalMinutes", MINUTE_S)
+    stats_interval_s: float = number("statsUpdateFrequencyInSecs")
+    averages_interval_s: float = number("loadBalancerResourceQuotaUpdateIntervalMinutes", MINUTE_S)
+    #: A broker; None keeps all averages.
+    bundles_stored_max: int | None = by(_bundles_stored_max)
+    #: The simple name for Pulsar's own of the modular load manager, the whole class name for any
+    #: other.
+    shedding_strategy: str = _strategy("loadBalancerLoadSheddingStrategy")
+    #: Named likewise; before 2.11 it was always the same.
+    placement_strategy: str = _strategy(
+        "loadBalancerLoadPlacementStrategy", before="LeastLongTermMessageRate"
+    )
+
+
+load_manager_settings = partial(settings_of, LoadManagerSettings)
 
 
 def check_intervals(conf: Mapping[str, str], release: str) -> None:
@@ -99,17 +93,3 @@ def check_intervals(conf: Mapping[str, str], release: str) -> None:
     for name in _INTERVALS:
         if (interval := read.number(name)) <= 0:
             raise SettingError(name, f"{interval:g}", "more than 0")
-
-
-def _bundles_stored_max(read: Reader) -> int | None:
-    """Return how many bundles' averages are stored; the limit came with 4.0."""
-    if release_order(read.release) < (4, 0):
-        return None
-    limit = int(read.number("loadBalancerMaxNumberOfBundlesInBundleLoadReport"))
-    return limit if limit > 0 else None
-
-
-def _strategy(class_name: str) -> str:
-    """Return the simple name of the class of one of Pulsar's own strategies."""
-    short = class_name.removeprefix(_IMPL)
-    return class_name if "." in short else short

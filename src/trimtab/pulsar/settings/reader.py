@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.pulsar.keys import KEYS, Kind, Value
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Settings = TypeVar("Settings", bound="DataclassInstance")
+Reading = TypeVar("Reading")
 
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 # As Double.parseDouble takes them, which knows NaN and Infinity by these names alone.
@@ -106,6 +114,60 @@ class Reader:
         if value is None:
             raise SettingError(name, self.release, "a release that has this key")
         return value
+
+
+def settings_of(kind: type[Settings], conf: Mapping[str, str], release: str) -> Settings:
+    """Return settings of a kind whose fields say how each is read, in their order.
+
+    Raises:
+        SettingError: a value cannot be read.
+    """
+    read = Reader(conf, release)
+    readings = _readings(kind)
+    return kind(**{name: value(read) for name, value in readings})
+
+
+@cache
+def _readings(kind: type[DataclassInstance]) -> tuple[tuple[str, Callable[[Reader], Any]], ...]:
+    return tuple((each.name, each.metadata["read"]) for each in fields(kind))
+
+
+def by(read: Callable[[Reader], Reading]) -> Reading:
+    """Return a field of settings that is what a function reads."""
+    reading: Reading = field(metadata={"read": read})
+    return reading
+
+
+def number(name: str, unit: float = 1.0, before: float | None = None) -> float:
+    """Return a field that is a number of `unit`; `before` as in `Reader`."""
+    return by(lambda read: read.number(name, before) * unit)
+
+
+def whole(name: str) -> int:
+    """Return a field that is a whole number."""
+    return by(lambda read: int(read.number(name)))
+
+
+def percent(name: str) -> float:
+    """Return a field that is a percentage as a fraction."""
+    return by(lambda read: read.percent(name))
+
+
+def flag(name: str, before: bool | None = None) -> bool:
+    """Return a field that is a flag; `before` as in `Reader`."""
+    return by(lambda read: read.flag(name, before))
+
+
+def text(name: str) -> str:
+    """Return a field that is text."""
+    return by(lambda read: read.text(name))
+
+
+def names(name: str) -> frozenset[str]:
+    """Return a field that is a set of names, empty in releases that have no such key."""
+    return by(
+        lambda read: frozenset(filter(None, map(str.strip, read.text(name, before="").split(","))))
+    )
 
 
 def _parsed(name: str, kind: Kind, text: str) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from trimtab.pulsar.model import (
@@ -18,11 +18,7 @@ from trimtab.pulsar.model import (
 from trimtab.pulsar.releases import newest_entry
 from trimtab.pulsar.scores import forget, keep, no_state, smoothed_state
 from trimtab.pulsar.settings import (
-    AvgShedderSettings,
-    OverloadShedderSettings,
-    ThresholdShedderSettings,
     TransferShedderSettings,
-    UniformLoadShedderSettings,
     avg_shedder_settings,
     overload_shedder_settings,
     threshold_shedder_settings,
@@ -127,83 +123,58 @@ class ShedderEntry(Generic[Memory, Settings]):
     completed: Callable[[Memory], Memory] = _unchanged
 
 
-def _avg_shedder(
-    shed: Shedder[AvgShedderMemory, AvgShedderSettings],
-    completed: Callable[[AvgShedderMemory], AvgShedderMemory] = _unchanged,
-) -> ShedderEntry[AvgShedderMemory, AvgShedderSettings]:
-    """Return the entry of AvgShedder, whose memory the placer of that name shares."""
-    return ShedderEntry(
-        shed=shed,
-        settings=avg_shedder_settings,
-        memory=AvgShedderMemory(),
-        state=avg_shedder_state,
-        rules=avg_shedder_rules,
-        completed=completed,
-    )
-
-
-def _overload_shedder(
-    shed: Shedder[None, OverloadShedderSettings],
-) -> ShedderEntry[None, OverloadShedderSettings]:
-    """Return the entry of OverloadShedder, which remembers nothing."""
-    return ShedderEntry(
-        shed=shed,
-        settings=overload_shedder_settings,
-        memory=None,
-        rules=overload_shedder_rules,
-        bar=overload_shedder_bar,
-        reads_long=False,
-    )
-
-
-def _threshold_shedder(
-    forget: Callable[[History, Collection[str]], History],
-) -> ShedderEntry[History, ThresholdShedderSettings]:
-    """Return the entry of ThresholdShedder, whose releases differ in whether they forget."""
-    return ShedderEntry(
-        shed=threshold_shedder,
-        settings=threshold_shedder_settings,
-        memory=History(),
-        forget=forget,
-        state=smoothed_state,
-        rules=threshold_shedder_rules,
-        bar=threshold_shedder_bar,
-        reads_long=False,
-    )
-
-
-def _uniform_load_shedder(
-    shed: Shedder[None, UniformLoadShedderSettings],
-) -> ShedderEntry[None, UniformLoadShedderSettings]:
-    """Return the entry of UniformLoadShedder, which remembers nothing."""
-    return ShedderEntry(
-        shed=shed,
-        settings=uniform_load_shedder_settings,
-        memory=None,
-        rules=uniform_load_shedder_rules,
-        is_ranked_by_traffic=True,
-        reads_long=False,
-    )
-
-
+#: Its memory is the one of the placer of that name.
+_AVG_SHEDDER = ShedderEntry(
+    shed=avg_shedder,
+    settings=avg_shedder_settings,
+    memory=AvgShedderMemory(),
+    state=avg_shedder_state,
+    rules=avg_shedder_rules,
+)
+_OVERLOAD_SHEDDER = ShedderEntry(
+    shed=overload_shedder,
+    settings=overload_shedder_settings,
+    memory=None,
+    rules=overload_shedder_rules,
+    bar=overload_shedder_bar,
+    reads_long=False,
+)
+_THRESHOLD_SHEDDER = ShedderEntry(
+    shed=threshold_shedder,
+    settings=threshold_shedder_settings,
+    memory=History(),
+    forget=forget,
+    state=smoothed_state,
+    rules=threshold_shedder_rules,
+    bar=threshold_shedder_bar,
+    reads_long=False,
+)
+_UNIFORM = ShedderEntry(
+    shed=uniform_load_shedder,
+    settings=uniform_load_shedder_settings,
+    memory=None,
+    rules=uniform_load_shedder_rules,
+    is_ranked_by_traffic=True,
+    reads_long=False,
+)
 #: (simple name of Pulsar's class, release from which on) → the shedder.  Releases are those
 #: in which a behaviour was first seen, where Pulsar's notes name none.
 SHEDDERS: Mapping[tuple[str, str], ShedderEntry[Any, Any]] = {
-    ("ThresholdShedder", "2.10.0"): _threshold_shedder(keep),
-    ("ThresholdShedder", "3.0.0"): _threshold_shedder(forget),
-    ("OverloadShedder", "2.10.0"): _overload_shedder(overload_shedder_2_10),
-    ("OverloadShedder", "4.0.0"): _overload_shedder(overload_shedder),
-    ("UniformLoadShedder", "2.10.0"): _uniform_load_shedder(uniform_load_shedder_2_10),
-    ("UniformLoadShedder", "3.0.0"): _uniform_load_shedder(uniform_load_shedder_3_0),
-    ("UniformLoadShedder", "3.0.2"): _uniform_load_shedder(uniform_load_shedder_3_0_7),
+    ("ThresholdShedder", "2.10.0"): replace(_THRESHOLD_SHEDDER, forget=keep),
+    ("ThresholdShedder", "3.0.0"): _THRESHOLD_SHEDDER,
+    ("OverloadShedder", "2.10.0"): replace(_OVERLOAD_SHEDDER, shed=overload_shedder_2_10),
+    ("OverloadShedder", "4.0.0"): _OVERLOAD_SHEDDER,
+    ("UniformLoadShedder", "2.10.0"): replace(_UNIFORM, shed=uniform_load_shedder_2_10),
+    ("UniformLoadShedder", "3.0.0"): replace(_UNIFORM, shed=uniform_load_shedder_3_0),
+    ("UniformLoadShedder", "3.0.2"): replace(_UNIFORM, shed=uniform_load_shedder_3_0_7),
     # The fix of 3.0.2 reached this line a release later.
-    ("UniformLoadShedder", "3.1.0"): _uniform_load_shedder(uniform_load_shedder_3_0),
-    ("UniformLoadShedder", "3.1.1"): _uniform_load_shedder(uniform_load_shedder_3_0_7),
-    ("UniformLoadShedder", "5.0.0-M1"): _uniform_load_shedder(uniform_load_shedder),
-    ("AvgShedder", "3.0.6"): _avg_shedder(avg_shedder_3_0),
-    ("AvgShedder", "4.0.0"): _avg_shedder(avg_shedder_4_0_0),
-    ("AvgShedder", "4.0.8"): _avg_shedder(avg_shedder),
-    ("AvgShedder", "5.0.1"): _avg_shedder(avg_shedder_5_0, without_pending),
+    ("UniformLoadShedder", "3.1.0"): replace(_UNIFORM, shed=uniform_load_shedder_3_0),
+    ("UniformLoadShedder", "3.1.1"): replace(_UNIFORM, shed=uniform_load_shedder_3_0_7),
+    ("UniformLoadShedder", "5.0.0-M1"): _UNIFORM,
+    ("AvgShedder", "3.0.6"): replace(_AVG_SHEDDER, shed=avg_shedder_3_0),
+    ("AvgShedder", "4.0.0"): replace(_AVG_SHEDDER, shed=avg_shedder_4_0_0),
+    ("AvgShedder", "4.0.8"): _AVG_SHEDDER,
+    ("AvgShedder", "5.0.1"): replace(_AVG_SHEDDER, shed=avg_shedder_5_0, completed=without_pending),
 }
 
 

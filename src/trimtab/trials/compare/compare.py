@@ -15,37 +15,54 @@ from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.report.comparison import render_comparison
 from trimtab.report.contenders import figure
 from trimtab.trials.compare.comparison import COST, GAIN, comparison
-from trimtab.trials.sweep.grid import TIME_LIMIT_S, Grid
+from trimtab.trials.sweep.grid import (
+    TIME_LIMIT_S,
+    Grid,
+    asked_settings,
+    strategies,
+    usual,
+)
 from trimtab.trials.sweep.simulation import plan_of, scenarios_of
-from trimtab.trials.sweep.strategies import Strategy, asked_settings, strategies, usual
 from trimtab.trials.sweep.task import NOBODY, Row, Status, StrategyKey, settings_text
-from trimtab.trials.trial import Document, Form, Trial
+from trimtab.trials.trial import Document, Form, Trial, spelt
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is compared with what, as the command line has it."""
+class Contest:
+    """What is compared with what, as the options have it."""
 
-    #: Names or paths.
-    scenarios: tuple[str, ...]
-    #: Pairs such as `AvgShedder+AvgShedder`; none stands for the usual ones.
-    strategies: tuple[str, ...] = ()
+    #: Names or paths of scenarios, or the path of one recording.
+    scenarios: tuple[str, ...] = ()
+    #: Pairs such as `AvgShedder+AvgShedder` with commas between them; blank for the usual ones.
+    strategies: str = ""
     #: The pair that others are held against; None: the first.
     baseline: str | None = None
     #: `key=value` each; a key may come again with another value.
     settings: tuple[str, ...] = ()
-    #: None stands for that of each scenario.
+    #: None stands for that of each scenario, or of the recording.
     release: str | None = None
     n_seeds: int = 10
     time_limit_s: float = TIME_LIMIT_S
-    #: Says how to ask the same again.
-    command: str = ""
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """Return the strategies one by one."""
+        return tuple(filter(None, map(str.strip, self.strategies.split(","))))
+
+    def command(self, output: Path) -> str:
+        """Return the command that compares the same again, on however many cores."""
+        options = {
+            "--strategies": self.strategies,
+            "--baseline": self.baseline,
+            "--release": self.release,
+            "--seeds": self.n_seeds,
+            "--time-limit": f"{self.time_limit_s:g}",
+            "--set": self.settings,
+        }
+        return spelt("compare", options, output, arguments=self.scenarios)
 
     def grid(self, releases: Collection[str]) -> Grid:
-        """Return it as a grid, the baseline first.
-
-        Args:
-            releases: those that the scenarios are about.
+        """Return it as a grid, the baseline first, on scenarios about some releases.
 
         Raises:
             FieldError: there is no such strategy, release or key.
@@ -54,8 +71,7 @@ class Question:
             releases = [known_release(Field(self.release, ("--release",)))]
         only = None if self.release is None else Field([self.release], ("--release",))
         settings = asked_settings(self.settings)
-        pairs = self.strategies or usual(releases)
-        named = [Field(each, ("--strategies",)) for each in pairs]
+        named = [Field(each, ("--strategies",)) for each in self.pairs or usual(releases)]
         if self.baseline is not None:
             named.insert(0, Field(self.baseline, ("--baseline",)))
         chosen = [each for pair in named for each in strategies(pair, only, settings)]
@@ -68,21 +84,23 @@ class Question:
         )
 
 
-def planned(question: Question) -> Trial:
-    """Return the comparison that a question asks for.
+def planned(contest: Contest, command: str) -> Trial:
+    """Return the comparison on scenarios; the command compares the same again.
 
     Raises:
         FieldError: there is no such strategy, release or key.
         GridError: a release has no such strategy, or no such key.
         ScenarioError: there is no such scenario, or it is not one.
     """
-    scenarios = scenarios_of(question.scenarios, Path())
+    scenarios = scenarios_of(contest.scenarios, Path())
     releases = {name: scenario.run.release for name, scenario in scenarios.items()}
-    grid = question.grid(frozenset(releases.values()))
-    strategies = _keys(grid.strategies, releases)
+    grid = contest.grid(frozenset(releases.values()))
+    # A strategy without a release has several.
+    keys = (each.key(release) for each in grid.strategies for release in releases.values())
+    strategies = tuple(dict.fromkeys(keys))
     return Trial(
         plan=plan_of(grid, scenarios),
-        command=question.command,
+        command=command,
         form=COMPARISON,
         document=partial(_document, scenarios, strategies),
     )
@@ -94,7 +112,9 @@ def lines(document: Document) -> Iterator[str]:
         if scenario["strategies"]:
             yield f"{scenario['name']}: median minutes to balance, unloads"
         for each in scenario["strategies"]:
-            minutes, unloads = (_median(each, measure) for measure in (GAIN, COST))
+            minutes, unloads = (
+                figure(each["measures"][measure]["median"]["estimate"]) for measure in (GAIN, COST)
+            )
             conf = "".join(f" {key}={value}" for key, value in each["settings"].items())
             mark = "*" if each["is_on_frontier"] else " "
             failed = f", {len(each['failures'])} runs failed" if each["failures"] else ""
@@ -121,12 +141,6 @@ def _document(
     for each in document["scenarios"]:
         _judge(scenarios[each["name"]], each, rows)
     return document
-
-
-def _keys(chosen: Sequence[Strategy], releases: Mapping[str, str]) -> tuple[StrategyKey, ...]:
-    """Return strategies as rows know them, in their order; one without a release has several."""
-    keys = (each.key(release) for each in chosen for release in releases.values())
-    return tuple(dict.fromkeys(keys))
 
 
 def _judge(scenario: Scenario, document: dict[str, Any], rows: Sequence[Row]) -> None:
@@ -160,7 +174,3 @@ def _judge(scenario: Scenario, document: dict[str, Any], rows: Sequence[Row]) ->
 
 def _failed(strategy: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in strategy["expectations"] if not each["is_met"] and not each["known"]]
-
-
-def _median(strategy: Mapping[str, Any], measure: str) -> str:
-    return figure(strategy["measures"][measure]["median"]["estimate"])

@@ -14,14 +14,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from trimtab.lab.outcomes import MEASURES
-from trimtab.lab.outcomes.intervals import Interval, interval, paired
-from trimtab.trials.sweep.task import Row, Status, StrategyKey, failures, json_number
+from trimtab.lab.outcomes.intervals import interval, paired
+from trimtab.trials.sweep.task import (
+    Row,
+    Spelt,
+    Status,
+    StrategyKey,
+    failures,
+    json_number,
+    plain_numbers,
+)
 
 #: A strategy's runs, and on the seeds that both have, the baseline's and ours → its measures.
 Measures: TypeAlias = Callable[[Sequence[Row], Sequence[Row], Sequence[Row]], dict[str, Any]]
-
-#: A number → as JSON has it.
-Spelt: TypeAlias = Callable[[float], float | str | None]
 
 #: The two measures of the picture: what balance costs, and when it is there.
 COST = "unloads"
@@ -34,13 +39,9 @@ CONFIDENCE = 0.95
 def comparison(
     rows: Sequence[Row], strategies: Sequence[StrategyKey], questions: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Return the comparison of strategies on each scenario.
+    """Return the comparison of strategies on each scenario, by its name and what it asks.
 
-    Args:
-        rows: outcomes; a strategy that another scenario's rows have may be missing in one.
-        strategies: in the order in which they are shown; of each scenario, the first that
-            it has is the baseline.
-        questions: name of each scenario → what it asks, in the order to be shown.
+    Of each scenario, the first strategy that it has is the baseline.
 
     Returns:
         What is shown, made of what JSON has: a number that is infinite is the text
@@ -91,14 +92,7 @@ def frontier(points: Sequence[tuple[float, float]]) -> tuple[bool, ...]:
 def strategy_document(
     key: StrategyKey, runs: Mapping[int, Row], baseline: Mapping[int, Row], measures: Measures
 ) -> dict[str, Any]:
-    """Return one strategy's runs, summed up and held against the baseline's.
-
-    Args:
-        key: whose runs.
-        runs: by seed.
-        baseline: its runs by seed; only seeds on which neither failed are compared.
-        measures: asked of the runs that did not fail, in order of their seeds.
-    """
+    """Return one strategy's runs, summed up, and on seeds that both have the difference."""
     fine = {seed: row for seed, row in sorted(runs.items()) if row["status"] == Status.OK}
     shared = [seed for seed in fine if seed in baseline and baseline[seed]["status"] == Status.OK]
     return {
@@ -126,23 +120,13 @@ def beside(documents: Sequence[dict[str, Any]], cost: str, gain: str) -> list[di
     ]
 
 
-def interval_document(interval: Interval, spelt: Spelt = json_number) -> dict[str, Any]:
-    """Return an interval as JSON has it."""
-    return {
-        "estimate": spelt(interval.estimate),
-        "low": spelt(interval.low),
-        "high": spelt(interval.high),
-        "count": interval.count,
-    }
-
-
 def difference_document(
     before: Sequence[float], after: Sequence[float], spelt: Spelt = json_number
 ) -> dict[str, Any]:
     """Return the difference of the baseline's values and ours, seed by seed, as JSON has it."""
     difference = paired(before, after, confidence=CONFIDENCE)
     return {
-        "median": interval_document(difference.median, spelt),
+        "median": plain_numbers(difference.median, spelt),
         "smaller": difference.smaller,
         "equal": difference.equal,
         "larger": difference.larger,
@@ -177,18 +161,13 @@ def _scenario(
 
 
 def _measures(runs: Sequence[Row], before: Sequence[Row], after: Sequence[Row]) -> dict[str, Any]:
-    return {
-        name: _measure(*([number(row[name]) for row in rows] for rows in (runs, before, after)))
-        for name in MEASURES
-    }
-
-
-def _measure(
-    values: Sequence[float], before: Sequence[float], after: Sequence[float]
-) -> dict[str, Any]:
-    """Return one measure, summed up; `before` and `after` are the baseline's and ours, by seed."""
-    return {
-        "median": interval_document(interval(values, confidence=CONFIDENCE)),
-        "never": sum(map(math.isinf, values)),
-        "difference": difference_document(before, after),
-    }
+    """Return each measure, summed up; of the baseline's runs and ours, seed by seed, as well."""
+    measures = {}
+    for name in MEASURES:
+        values, was, is_ = ([number(row[name]) for row in rows] for rows in (runs, before, after))
+        measures[name] = {
+            "median": plain_numbers(interval(values, confidence=CONFIDENCE)),
+            "never": sum(map(math.isinf, values)),
+            "difference": difference_document(was, is_),
+        }
+    return measures

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -63,28 +63,21 @@ class Compared:
 
 def contenders(scenario: str, strategies: Iterable[Mapping[str, Any]]) -> tuple[Contender, ...]:
     """Return the strategies of a document's scenario, or of its recording."""
+    names = [
+        field.name for field in fields(Contender) if field.name not in ("scenario", "measures")
+    ]
     return tuple(
         Contender(
             scenario=scenario,
-            label=each["label"],
-            shedder=each["shedder"],
-            placement=each["placement"],
-            release=each["release"],
-            settings=each["settings"],
-            runs=each["runs"],
-            is_baseline=each["is_baseline"],
-            is_on_frontier=each["is_on_frontier"],
-            measures={name: _estimate(measure) for name, measure in each["measures"].items()},
+            measures={name: _estimate(**of["median"]) for name, of in each["measures"].items()},
+            **{name: each[name] for name in names},
         )
         for each in strategies
     )
 
 
-def _estimate(measure: Mapping[str, Any]) -> Estimate:
-    median = measure["median"]
-    return Estimate(*(_number(median[name]) for name in ("estimate", "low", "high")))
-
-
-def _number(value: float | str | None) -> float | None:
-    """Return a number of a document, in which an infinite one is text."""
-    return None if value is None else float(value)
+def _estimate(estimate: Any, low: Any, high: Any, count: int) -> Estimate:  # noqa: ANN401
+    """Return an interval of a document, in which an infinite number is text."""
+    del count
+    numbers = (None if value is None else float(value) for value in (estimate, low, high))
+    return Estimate(*numbers)

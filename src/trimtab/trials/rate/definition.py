@@ -21,10 +21,9 @@ from trimtab.lab.simulate.scenario_keys import (
     one_of,
     read,
 )
-from trimtab.trials.rate.statistics import STATISTICS
-from trimtab.trials.rate.words import Thresholds, Word
+from trimtab.trials.rate.statistics import STATISTICS, Word
 from trimtab.trials.reproduce.published_number import NUMBER_NAME
-from trimtab.trials.sweep.strategies import Strategy, strategies
+from trimtab.trials.sweep.grid import Strategy, strategies
 
 _NEEDED = ("dimensions", "strategies")
 _OPTIONAL = ("cases", "said")
@@ -50,11 +49,6 @@ class Dimension:
     scenarios: tuple[str, ...] = key(listed(_SCENARIO), "on which")
     good_to: float = key(AT_LEAST_0, "up to here it is good")
     fair_to: float = key(AT_LEAST_0, "up to here it is fair, and beyond it poor")
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Return the two thresholds."""
-        return Thresholds(self.good_to, self.fair_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,21 +101,17 @@ class Rating:
 
     def basis(self, dimension: Dimension, contender: Contender) -> Dimension | Case:
         """Return which number of which scenarios a cell rests on."""
-        own = (
-            case
-            for case in self.cases
-            if case.dimension == dimension.name and contender.name in case.strategies
-        )
-        return next(own, dimension)
+        for case in self.cases:
+            if case.dimension == dimension.name and contender.name in case.strategies:
+                return case
+        return dimension
 
     def word(self, dimension: Dimension, contender: Contender) -> Statement | None:
         """Return what was published of a cell; None if nothing was."""
-        words = (
-            said
-            for said in self.said
-            if (said.dimension, said.strategy) == (dimension.name, contender.name)
-        )
-        return next(words, None)
+        for said in self.said:
+            if (said.dimension, said.strategy) == (dimension.name, contender.name):
+                return said
+        return None
 
 
 def built_in_rating() -> Rating:
@@ -131,11 +121,7 @@ def built_in_rating() -> Rating:
 
 
 def rating(text: str, name: str) -> Rating:
-    """Return the rating that a text holds.
-
-    Args:
-        text: a file in TOML.
-        name: its name, for errors.
+    """Return the rating that a text in TOML holds; its file's name is for errors.
 
     Raises:
         RatingError: it is not TOML; a key is missing, misspelt or takes something else; or it
@@ -187,20 +173,12 @@ def _check(read_all: Rating, file: Field) -> None:
         if len(strategies(where, None, settings)) != 1:
             assert settings is not None
             raise settings.wrong("one value for each key")
-    named = [
-        *(("cases", i, "dimension", case.dimension) for i, case in enumerate(read_all.cases)),
-        *(
-            ("said", i, "dimension", statement.dimension)
-            for i, statement in enumerate(read_all.said)
-        ),
-        *(("said", i, "strategy", statement.strategy) for i, statement in enumerate(read_all.said)),
-        *(
-            ("cases", i, "strategies", name)
-            for i, case in enumerate(read_all.cases)
-            for name in case.strategies
-        ),
-    ]
-    for part, i, key_of, name in named:
-        choices = dimensions if key_of == "dimension" else names
+    cases, said = list(enumerate(read_all.cases)), list(enumerate(read_all.said))
+    for part, i, key_of, name, choices in (
+        *(("cases", i, "dimension", case.dimension, dimensions) for i, case in cases),
+        *(("said", i, "dimension", each.dimension, dimensions) for i, each in said),
+        *(("said", i, "strategy", each.strategy, names) for i, each in said),
+        *(("cases", i, "strategies", n, names) for i, case in cases for n in case.strategies),
+    ):
         if name not in choices:
             raise file.at(part, i, key_of, value=name).wrong(expected_name(name, choices))

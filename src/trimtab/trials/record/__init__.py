@@ -1,6 +1,6 @@
 """A simulated cluster → the recording that a real one would have left, and the truth beside it."""
 
-from trimtab.trials.record.options import Options
-from trimtab.trials.record.recording import Recorded, record
+from trimtab.trials.record.recording import record
+from trimtab.trials.record.scribe import Options
 
-__all__ = ["Options", "Recorded", "record"]
+__all__ = ["Options", "record"]

@@ -10,10 +10,9 @@ from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.leader.view import Report
 from trimtab.pulsar.model import ClusterLoad, Decision, Ints, LostRoundError, Placement
-from trimtab.trials.record.clock import LeaderClock
-from trimtab.trials.record.leader import ClockedTimetable, RecordedLeader
-from trimtab.trials.record.listener import Listener, Selected
-from trimtab.trials.record.shedder_lines import Shed
+from trimtab.trials.record.leader import ClockedTimetable, LeaderClock, RecordedLeader
+from trimtab.trials.record.lines import Shed
+from trimtab.trials.record.listener import Listener, Selection
 
 
 class ReportingStrategies(Strategies):
@@ -30,7 +29,7 @@ class ReportingStrategies(Strategies):
 
     def shed(self, load: ClusterLoad) -> Decision:
         """Return the decision of one round."""
-        before = self._shedder_memory
+        before = self._memory[self.balancer.shedder]
         self.leader.is_round = True
         try:
             decision = super().shed(load)
@@ -38,7 +37,8 @@ class ReportingStrategies(Strategies):
             self.leader.is_round = False
             raise
         shed = Shed(str(self.balancer.shedder), load, decision, self._shedder_settings, before)
-        self.leader.listener.decided(self.leader.clock.now_ms, shed)
+        for listener in self.leader.listeners:
+            listener.decided(self.leader.clock.now_ms, shed)
         return decision
 
     def completed(self) -> None:
@@ -53,11 +53,10 @@ class ReportingPlacing(Placing):
     leader: RecordedLeader
     strategies: ReportingStrategies
 
-    def listen(self) -> None:
-        """Begin to note what is asked."""
-        #: Bundles of this round that are on their way already: whoever asks is a client.
-        self.asked: list[tuple[int, bool]] = []
-        self.scores: dict[str, float] = {}
+    #: Of the placer's draws for a bundle: among how many, and whether these were all.
+    draws: list[tuple[int, bool]]
+    #: Broker → score of the last of these draws.
+    scores: dict[str, float]
 
     def choose(self, load: ClusterLoad, bundle: int) -> Chosen | None:
         """Return the broker that is chosen for a bundle."""
@@ -66,13 +65,13 @@ class ReportingPlacing(Placing):
         leader.view.meet(name)
         time_ms = leader.selecting()
         is_again = name in leader.view.recently_unloaded and leader.is_round
-        self.asked, self.scores = [], {}
+        self.draws, self.scores = [], {}
         chosen = super().choose(broker_load(leader.view), bundle)
         broker = None if chosen is None else chosen.broker
         is_lookup = is_again or not leader.is_round
-        leader.listener.selected(
-            Selected(time_ms, bundle, tuple(self.asked), broker, is_lookup, self.scores)
-        )
+        selection = Selection(time_ms, bundle, tuple(self.draws), broker, is_lookup, self.scores)
+        for listener in leader.listeners:
+            listener.selected(selection)
         if is_again and broker is not None:
             leader.view.give(name, leader.cluster.machines.names[broker])
         leader.target = broker
@@ -86,38 +85,28 @@ class ReportingPlacing(Placing):
             names = [load.brokers[i] for i in candidates.tolist()]
             scores = placement.scores.tolist()
             self.scores = dict(zip(names, scores, strict=True))
-        self.asked.append((candidates.size, drawn is not None and drawn[1]))
+        self.draws.append((candidates.size, drawn is not None and drawn[1]))
         return drawn
 
 
 def listened(
     simulation: Simulation,
     start_ms: int,
-    listener: Listener,
+    listeners: tuple[Listener, ...],
     reported: Callable[[int, float, Report], Report],
-) -> Simulation:
-    """Return a simulation of which no time has passed, with a listener to all its leader does.
+) -> RecordedLeader:
+    """Return the leader that a simulation has now; of its time none has passed.
 
-    Args:
-        simulation: is changed.
-        start_ms: epoch milliseconds at which it begins.
-        listener: who hears it.
-        reported: what becomes of each broker's reports before they are written.
+    Listeners hear of all that it does; `reported` gives what becomes of a broker's report.
     """
     clock = LeaderClock(start_ms, start_ms - 120_000)
     timetable = ClockedTimetable()
     timetable.clock = clock
     simulation.timetable = timetable
-    leader = RecordedLeader(simulation, clock, listener, reported)
+    leader = RecordedLeader(simulation, clock, listeners, reported)
     strategies = ReportingStrategies(simulation.balancer)
     strategies.leader = leader
-    placing = ReportingPlacing(
-        leader,
-        strategies,
-        simulation.settings,
-        simulation.placing.weights,
-        simulation.placing.random,
-    )
-    placing.listen()
+    weights, random = simulation.placing.weights, simulation.placing.random
+    placing = ReportingPlacing(leader, strategies, simulation.settings, weights, random)
     simulation.leader, simulation.strategies, simulation.placing = leader, strategies, placing
-    return simulation
+    return leader

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
     # A limit that is not known counts as nothing used.
     shares = (u / m for u, m in zip(usage, limit, strict=True) if m > 0)
     most = max(shares, default=0.0)
-    bundles = '","'.join(report.bundles)
+    bundles = ",".join(f'"{name}"' for name in report.bundles)
     host = report.broker.rpartition(":")[0]
     return (
         f'{{"webServiceUrl":"http://{report.broker}","pulsarServiceUrl":"pulsar://{host}:6650",'
@@ -42,7 +42,7 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
         f'"msgThroughputIn":{bytes_in!r},"msgThroughputOut":{bytes_out!r},"msgRateIn":{into!r},'
         f'"msgRateOut":{out!r},"lastUpdate":{updated_ms},"lastStats":{{{stats}}},'
         f'"numTopics":{topics},"numBundles":{len(report.bundles)},"numConsumers":{topics},'
-        f'"numProducers":{topics},"bundles":[{_quoted(bundles)}],"lastBundleGains":[],'
+        f'"numProducers":{topics},"bundles":[{bundles}],"lastBundleGains":[],'
         f'"lastBundleLosses":[],"brokerVersionString":"{release}","protocols":{{}},'
         f'"advertisedListeners":{{}},"loadManagerClassName":"{_MANAGER}",'
         f'"startTimestamp":{started_ms},"maxResourceUsage":{most!r},'
@@ -50,28 +50,10 @@ def load_report(report: Report, release: str, started_ms: int, updated_ms: int) 
     )
 
 
-def _quoted(joined: str) -> str:
-    return f'"{joined}"' if joined else ""
-
-
-def leader(time_ms: int, broker: str) -> str:
-    """Return a line of store/leader.jsonl."""
-    named = {"brokerId": broker, "serviceUrl": f"http://{broker}"}
-    return _line({"time": iso(time_ms), "version": 0, "mtime": time_ms, "leader": named})
-
-
-def ownership(time_ms: int, owners: Mapping[str, str | None], is_full: bool) -> str:
-    """Return a line of store/ownership.jsonl."""
-    return _line({"time": iso(time_ms), "full": is_full, "change": dict(owners)})
-
-
 def averages(time_ms: int, view: LeaderView, most: int | None) -> str:
     """Return a line of store/bundles.jsonl: what the leader stores of its averages.
 
-    Args:
-        time_ms: when it does.
-        view: what it knows.
-        most: bundles, those with the most traffic; None for all.
+    Of more bundles than `most`, those with the most traffic; None for all.
 
     Source:
         impl/ModularLoadManagerImpl.java writeBundleDataOnZooKeeper, selectTopKBundle; 4.0.8
@@ -127,10 +109,6 @@ def _measures(numbers: Sequence[float]) -> str:
     return ",".join(f'"{n}":{value!r}' for n, value in zip(_METRICS, numbers, strict=True))
 
 
-def _line(document: Mapping[str, object]) -> str:
-    return json.dumps(document, separators=(",", ":")) + "\n"
-
-
-def lines(documents: Iterable[Mapping[str, object]]) -> str:
+def lines(*documents: Mapping[str, object]) -> str:
     """Return JSON Lines."""
-    return "".join(_line(document) for document in documents)
+    return "".join(json.dumps(each, separators=(",", ":")) + "\n" for each in documents)

@@ -1,9 +1,9 @@
-"""Files of a recording that grow, a piece at a time."""
+"""Files of a recording that grow, a piece at a time: logs, with lines of no interest in them."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -12,11 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from trimtab.pulsar.model import Ints
+from trimtab.trials.record.lines import LINES
 
 # A recording is packed once and read once or twice: three times as fast for a quarter more bytes.
 _LEVEL = 1
 # Characters that are held at most before they are written.
 _PIECES_MAX = 1 << 22
+# Different lines that are made; each is logged again and again, as lines are.
+_KINDS = 4096
 
 
 @dataclass(slots=True)
@@ -75,9 +78,9 @@ class Logs:
     folders: tuple[str, ...]
     _lines: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
 
-    def say(self, broker: int, time_ms: int, line: str) -> None:
-        """Have a broker log a line: all that stands behind the time."""
-        self._lines.setdefault(broker, []).append((time_ms, line))
+    def say(self, broker: int, time_ms: int, lines: Iterable[str]) -> None:
+        """Have a broker log lines: of each, all that stands behind the time."""
+        self._lines.setdefault(broker, []).extend((time_ms, line) for line in lines)
 
     def flush(self, until_ms: int, others: Iterable[tuple[int, Ints, list[str]]]) -> None:
         """Write all lines before a time, in order of time.
@@ -102,16 +105,10 @@ class Logs:
                 texts = [text for _, text in lines] + texts
                 times, texts = times[order], [texts[i] for i in order.tolist()]
             name = f"logs/{self.folders[broker]}/pulsar-broker.log"
-            self.files.append(name, _printed(times, texts))
+            self.files.append(name, printed(times, texts))
 
 
-def log_time(time_ms: int) -> str:
-    """Return a time as log4j2 prints it in Pulsar's layout, in UTC."""
-    second, millisecond = divmod(time_ms, 1000)
-    return f"{_second(second)}{_MILLISECONDS[millisecond]}"
-
-
-def _printed(times: Ints, texts: Sequence[str]) -> str:
+def printed(times: Ints, texts: Sequence[str]) -> str:
     """Return lines of a log as text; a large night has hundreds of millions."""
     seconds, milliseconds = np.divmod(times, 1000)
     parts = [" "] * (5 * len(texts))
@@ -135,3 +132,55 @@ def iso(time_ms: int) -> str:
     """Return a time as recorders print it."""
     moment = datetime.fromtimestamp(time_ms // 1000, UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%S}.{time_ms % 1000:03d}Z"
+
+
+@dataclass(slots=True)
+class Noise:
+    """Draws lines of no interest."""
+
+    random: np.random.Generator
+    per_hour: float
+    _texts: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the lines."""
+        templates = LINES["noise"]
+        numbers = self.random.integers(0, 1 << 30, (_KINDS, 4)).tolist()
+        self._texts = [
+            templates[i % len(templates)].format(**_values(*row)) for i, row in enumerate(numbers)
+        ]
+
+    def between(
+        self, start_ms: int, end_ms: int, brokers: Ints
+    ) -> Iterator[tuple[int, Ints, list[str]]]:
+        """Yield times and texts of each broker's lines of a stretch, in order of time."""
+        mean = self.per_hour * (end_ms - start_ms) / 3_600_000.0
+        counts = self.random.poisson(mean, brokers.size)
+        times = self.random.integers(start_ms, end_ms, int(counts.sum()))
+        kinds = self.random.integers(0, _KINDS, times.size).tolist()
+        ends = np.cumsum(counts)
+        texts = self._texts
+        for broker, end, count in zip(
+            brokers.tolist(), ends.tolist(), counts.tolist(), strict=True
+        ):
+            if count:
+                mine = slice(end - count, end)
+                yield broker, np.sort(times[mine]), list(map(texts.__getitem__, kinds[mine]))
+
+
+def _values(a: int, b: int, c: int, d: int) -> dict[str, object]:
+    """Return what the templates name, made of four random numbers."""
+    return {
+        "client": f"10.{a % 250}.{b % 250}.{c % 250}",
+        "port": 1024 + d % 60000,
+        "io": 1 + a % 8,
+        "namespace": a % 300,
+        "partition": b % 64,
+        "subscription": c % 9,
+        "id": d % 500,
+        "ledger": c % 100000 + d % 7,
+        "ledgers": 1 + c % 9,
+        "size": d,
+        "bytes": d % 90000,
+        "took_ms": c % 90,
+    }

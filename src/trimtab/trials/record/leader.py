@@ -5,6 +5,7 @@ It hears of whole reports, one after the other, and keeps what a reader of the r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -21,12 +22,58 @@ from trimtab.pulsar.leader.load import broker_load, cluster_load
 from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.map_order import ConcurrentHashMapKeys
 from trimtab.pulsar.model import ClusterLoad, Flags, Floats, Ints
-from trimtab.trials.record.clock import LeaderClock
 from trimtab.trials.record.listener import Listener, Unloading, Write
 
 # What a broker reports of memory it has, MiB, and of its CPU, percent of a core.
 _MEMORY_MIB, _DIRECT_MIB, _CPU_PERCENT = 4096.0, 8192.0, 800.0
 _KBIT = 8.0 / 1000.0
+# Bundles, messages/s in and out of a broker that has counted none yet.
+_NO_STATS = (np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+# Writes keep clear of a round that comes, by as much as its time may be in doubt for a reader.
+_CLEAR_MS = 50
+
+
+@dataclass(slots=True)
+class LeaderClock:
+    """Stamps what the leader hears and does.
+
+    A reader of the recording puts things in order by these stamps, and decides again what
+    the leader decided; so they stand in the order in which the simulation did them, and no
+    two are the same.
+    """
+
+    #: Epoch milliseconds at which the simulation begins.
+    start_ms: int
+    now_ms: int
+    #: s at which the next round is due.
+    round_s: float = math.inf
+    #: What passes between the last line of a round and its end: a reader who sees no line of
+    #: a round takes it to be an interval after the last line.
+    unseen_ms: int = 0
+
+    def happens(self, time_s: float) -> int:
+        """Return the stamp of something that the leader does or hears of."""
+        self.now_ms = max(self.ms(time_s), self.now_ms + 1)
+        return self.now_ms
+
+    def is_written(self, end_s: float, early_ms: int) -> int:
+        """Return the stamp of a write that the simulation makes at the end of a tick.
+
+        Quirks:
+            What a broker writes while a round goes on is stamped behind the round, which
+            saw none of it.
+        """
+        time_ms = self.ms(end_s) - early_ms
+        if end_s <= self.round_s < math.inf:
+            time_ms = min(time_ms, self.ms(self.round_s) - self.unseen_ms - _CLEAR_MS)
+        self.now_ms = max(time_ms, self.now_ms + 1)
+        return self.now_ms
+
+    def ms(self, time_s: float) -> int:
+        """Return s of the simulation as epoch milliseconds."""
+        return self.start_ms + round(time_s * 1000.0)
 
 
 class ClockedTimetable(Timetable):
@@ -54,7 +101,8 @@ class RecordedLeader:
 
     simulation: Simulation
     clock: LeaderClock
-    listener: Listener
+    #: Who hear of all that it does, one after the other.
+    listeners: tuple[Listener, ...]
     #: What becomes of a report before it is written.
     reported: Callable[[int, float, Report], Report]
     cluster: Cluster = field(init=False)
@@ -81,13 +129,11 @@ class RecordedLeader:
         cluster = self.cluster = self.simulation.cluster
         random = np.random.default_rng((self.simulation.world.seed, 7))
         self.early_ms = random.integers(20, 980, cluster.nobody).tolist()
-        none = np.empty(0, np.int64), np.empty(0), np.empty(0)
-        self.stats = dict.fromkeys(range(cluster.nobody), none)
+        self.stats = dict.fromkeys(range(cluster.nobody), _NO_STATS)
         nic = cluster.machines.nic * _KBIT
         ones = np.ones(cluster.nobody)
-        self.limits = np.stack(
-            (_CPU_PERCENT * ones, _MEMORY_MIB * ones, _DIRECT_MIB * ones, nic, nic), axis=1
-        )
+        fixed = (limit * ones for limit in (_CPU_PERCENT, _MEMORY_MIB, _DIRECT_MIB))
+        self.limits = np.stack((*fixed, nic, nic), axis=1)
         self.names = np.array(cluster.bundles.names, np.object_)
         brokers = cluster.machines.names
         position = {name: i for i, name in enumerate(brokers)}
@@ -103,7 +149,7 @@ class RecordedLeader:
         """Take what brokers measured and wrote in a stretch."""
         del was_behind
         fresh = self._counted(counted)
-        tick_s = self._tick_s
+        tick_s = self.simulation.parameters.measuring.tick_s
         ends = (writes.tick + 1) * tick_s
         early = np.array(self.early_ms)[writes.broker]
         for i in np.argsort(ends * 1000.0 - early, kind="stable").tolist():
@@ -112,12 +158,13 @@ class RecordedLeader:
                 self.stats[broker] = fresh[broker]
             self._write(broker, float(ends[i]), writes.usage[i], writes.totals[i])
         self.stats.update(fresh)
-        self.listener.passed(self.simulation.tick * tick_s)
+        for each in self.listeners:
+            each.passed(self.simulation.tick * tick_s)
 
     def join(self, broker: int) -> None:
         """Meet a broker."""
         self._keys.put(self.cluster.machines.names[broker])
-        self.stats[broker] = np.empty(0, np.int64), np.empty(0), np.empty(0)
+        self.stats[broker] = _NO_STATS
         self._write(broker, self._timetable.now_s, np.zeros(3), np.zeros(4))
         self._follow()
 
@@ -126,7 +173,8 @@ class RecordedLeader:
         self._keys.remove(self.cluster.machines.names[broker])
         time_ms = self.clock.happens(self._timetable.now_s)
         self.view.drop(self.cluster.machines.names[broker])
-        self.listener.left(time_ms, broker)
+        for each in self.listeners:
+            each.left(time_ms, broker)
         self._follow()
 
     def recompute(self, times: int) -> None:
@@ -134,7 +182,8 @@ class RecordedLeader:
         time_ms = self.clock.happens(self._timetable.now_s)
         for _ in range(times):
             self.view.recompute()
-        self.listener.flushed(time_ms, self.view)
+        for each in self.listeners:
+            each.flushed(time_ms, self.view)
 
     def forget(self, bundle: int) -> None:
         """Go on with a bundle that is no more until its broker's next report leaves it out."""
@@ -146,7 +195,8 @@ class RecordedLeader:
         if target >= 0 and target == self.simulation.chief:
             self.view.own.add(name)
         time_ms = self.clock.happens(self._timetable.now_s)
-        self.listener.owned(time_ms, bundle, source, target)
+        for each in self.listeners:
+            each.owned(time_ms, bundle, source, target)
 
     def preallocate(self, bundle: int, broker: int) -> None:
         """Give a bundle to a broker that does not report it yet."""
@@ -162,7 +212,9 @@ class RecordedLeader:
         time_ms = self.clock.happens(self.acts_s)
         self.view.recently_unloaded[self.cluster.bundles.names[bundle]] = time_ms / 1000.0
         source, took_s = int(self.cluster.owner[bundle]), time_s - self.acts_s
-        self.listener.unloading(Unloading(time_ms, bundle, source, self.target, took_s))
+        unloading = Unloading(time_ms, bundle, source, self.target, took_s)
+        for each in self.listeners:
+            each.unloading(unloading)
         self.target, self.acts_s = None, time_s
         self.clock.unseen_ms = round(took_s * 1000.0)
 
@@ -179,7 +231,8 @@ class RecordedLeader:
         chief = self.simulation.chief
         self.view.own = {self.cluster.bundles.names[i] for i in self.cluster.owned(chief).tolist()}
         self.clock.unseen_ms = 0
-        self.listener.elected(time_ms, chief)
+        for each in self.listeners:
+            each.elected(time_ms, chief)
 
     # -------------------------------------------------------------- what it shows
 
@@ -214,10 +267,6 @@ class RecordedLeader:
         return self.clock.happens(self.acts_s)
 
     @property
-    def _tick_s(self) -> float:
-        return self.simulation.parameters.measuring.tick_s
-
-    @property
     def _timetable(self) -> ClockedTimetable:
         timetable = self.simulation.timetable
         assert isinstance(timetable, ClockedTimetable)
@@ -229,8 +278,9 @@ class RecordedLeader:
         server = self.cluster.server[counted.bundles[listed]]
         listed = listed[np.argsort(server, kind="stable")]
         closing = np.flatnonzero(counted.tick >= 0)
-        ends = np.searchsorted(np.sort(server), closing, side="right").tolist()
-        starts = np.searchsorted(np.sort(server), closing, side="left").tolist()
+        server = np.sort(server)
+        ends = np.searchsorted(server, closing, side="right").tolist()
+        starts = np.searchsorted(server, closing, side="left").tolist()
         columns = counted.bundles[listed], counted.rate_in[listed], counted.rate_out[listed]
         return {
             broker: (columns[0][a:b], columns[1][a:b], columns[2][a:b])
@@ -242,7 +292,8 @@ class RecordedLeader:
         time_ms = self.clock.is_written(end_s, self.early_ms[broker])
         report = self.reported(broker, end_s, self.report(broker, usage, totals))
         self.view.take(report)
-        self.listener.wrote(Write(time_ms, broker, report))
+        for each in self.listeners:
+            each.wrote(Write(time_ms, broker, report))
 
     def report(self, broker: int, usage: Floats, totals: Floats) -> Report:
         """Return the report of a broker.
@@ -254,16 +305,8 @@ class RecordedLeader:
         """
         bundles, rate_in, rate_out = self.stats[broker]
         size = self.cluster.bundles.message_bytes[bundles]
-        samples = np.stack(
-            (
-                rate_in,
-                rate_out,
-                rate_in * size,
-                rate_out * size,
-                self.cluster.bundles.topics[bundles],
-            ),
-            axis=1,
-        )
+        topics = self.cluster.bundles.topics[bundles]
+        columns = (rate_in, rate_out, rate_in * size, rate_out * size, topics)
         measuring = self.simulation.parameters.measuring
         percent = np.array(
             [usage[0], measuring.memory_percent, measuring.direct_memory_percent, *usage[1:]]
@@ -276,7 +319,7 @@ class RecordedLeader:
             totals=totals.copy(),
             bundles=names,
             measured=names,
-            samples=samples,
+            samples=np.stack(columns, axis=1),
         )
 
     def _follow(self) -> None:

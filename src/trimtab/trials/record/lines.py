@@ -1,33 +1,40 @@
-"""What a broker's classes log, word by word; all but the time in front.
-
-Source:
-    apache/pulsar 4.0.8, the statements of the classes named, and their lines in the logs of
-    recorded clusters.
-"""
+"""What a broker's classes log; the statements, word by word, stand in `log_lines.toml`."""
 
 from __future__ import annotations
 
 import math
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
-_LOAD_BALANCE = "org.apache.pulsar.broker.loadbalance.impl"
-_MANAGER = f"{_LOAD_BALANCE}.ModularLoadManagerImpl"
-_SERVICE = "org.apache.pulsar.broker.PulsarService"
-_CACHE = "org.apache.pulsar.broker.namespace.OwnershipCache"
-_OWNED = "org.apache.pulsar.broker.namespace.OwnedBundle"
-_LOCK = "org.apache.pulsar.metadata.coordination.impl.ResourceLockImpl"
-_LOCKS = "org.apache.pulsar.metadata.coordination.impl.LockManagerImpl"
-_ELECTION = "org.apache.pulsar.metadata.coordination.impl.LeaderElectionImpl"
-_STORE = "metadata-store-10-1"
-_CLOSING = "pulsar-service-shutdown"
+import numpy as np
+
+from trimtab.pulsar.model import MEBIBYTE, AvgShedderMemory, ClusterLoad, Decision, Reason
+
 #: Thread of shedding, and of what the broker writes of itself.
 SHEDDING = "pulsar-load-manager-1-1"
+#: Event → its lines, from the first to the last, with names in braces to be filled in.
+LINES = {
+    event: text.splitlines()
+    for event, text in tomllib.loads(
+        files("trimtab.trials.record").joinpath("log_lines.toml").read_text("utf-8")
+    ).items()
+}
 
 # From here on to 1e7 Java prints a double as Python does.
 _PLAIN_MIN, _PLAIN_MAX = 1e-3, 1e7
 
 
+def log_lines(event: str, **values: object) -> list[str]:
+    """Return what is logged of an event, a float as Java prints it, without the time in front."""
+    java = {key: double(of) if isinstance(of, float) else of for key, of in values.items()}
+    return [line.format(**java) for line in LINES[event]]
+
+
 def log_line(thread: str, logger: str, text: str, level: str = "INFO") -> str:
-    """Return a line as Pulsar's layout prints it."""
+    """Return a line as Pulsar's layout prints it, without the time in front."""
     return f"[{thread}] {level:5} {logger} - {text}"
 
 
@@ -51,140 +58,167 @@ def double(value: float) -> str:
     return f"{sign}{figures[0]}.{figures[1:] or '0'}E{power}"
 
 
-def shedder_says(shedder: str, text: str, level: str = "INFO") -> str:
-    """Return a line of a shedder's."""
-    return log_line(SHEDDING, f"{_LOAD_BALANCE}.{shedder}", text, level)
+@dataclass(frozen=True, slots=True)
+class Shed:
+    """A round, decided."""
+
+    shedder: str
+    load: ClusterLoad
+    decision: Decision
+    settings: Any
+    #: What the shedder remembered before.
+    before: Any
 
 
-def candidates(count: int, bundle: str, thread: str) -> str:
-    """Return the line on how many brokers one is selected among for a bundle."""
-    return log_line(
-        thread, _MANAGER, f"{count} brokers being considered for assignment of {bundle}"
+def shedder_lines(shed: Shed) -> Iterator[str]:
+    """Return what the shedder logs while it decides; nothing of one that is not known."""
+    lines_of = _SAYS.get(shed.shedder)
+    return iter(()) if lines_of is None else lines_of(shed)
+
+
+def _threshold_shedder(shed: Shed) -> Iterator[str]:
+    average, carried = shed.decision.average, shed.load.throughput_in + shed.load.throughput_out
+    if average == 0:
+        yield from log_lines("nothing_is_used")
+    for i, values in _losing(shed):
+        left = float((carried[i] - shed.decision.offload[i]) / MEBIBYTE)
+        yield from log_lines("above_average", average=float(average * 100), left=left, **values)
+        yield from _warnings(shed, i)
+
+
+def _overload_shedder(shed: Shed) -> Iterator[str]:
+    for i, values in _losing(shed):
+        yield from log_lines("above_threshold", **values)
+        yield from _warnings(shed, i)
+
+
+def _uniform_load_shedder(shed: Shed) -> Iterator[str]:
+    load, decision = shed.load, shed.decision
+    if not decision.unloads:
+        return
+    is_rate = bool(decision.offload_is_rate is not None and decision.offload_is_rate.any())
+    carried = load.bundle_traffic()
+    if is_rate:
+        what, traffic = "msgRate", carried.rate_in + carried.rate_out
+    else:
+        what, traffic = "throughput", carried.throughput_in + carried.throughput_out
+    at = {(load.brokers[o], b): i for i, (o, b) in enumerate(_listed(load))}
+    for unload in decision.unloads:
+        value = float(traffic[at[unload.source, unload.bundle]])
+        yield from log_lines("uniform_bundle", what=what, value=value)
+
+
+def _avg_shedder(shed: Shed) -> Iterator[str]:
+    load, decision = shed.load, shed.decision
+    ranked = np.argsort(decision.scores, kind="stable").tolist()
+    ripe = {Reason.LOW_THROUGHPUT, Reason.OVERLOADED, Reason.SOLE_BUNDLE, Reason.NO_BUNDLES}
+    half = (len(ranked) + 1) // 2
+    pairs = [
+        (high, low)
+        for low, high in zip(ranked[:half], ranked[::-1][:half], strict=True)
+        if decision.reasons[high] in ripe and decision.reasons[low] == Reason.UNDERLOADED
+    ]
+    high, low = _hit_counts(shed, ranked)
+    brokers = ", ".join(load.brokers[i] for i in ranked)
+    yield from log_lines("avg_ranks", brokers=brokers, high=high, low=low)
+    for source, target in pairs:
+        yield from _planned(shed, source, target)
+
+
+def _hit_counts(shed: Shed, ranked: list[int]) -> Iterator[str]:
+    """Return both counts as they are before those of pairs whose turn has come are cleared."""
+    settings, before = shed.settings, shed.before
+    assert isinstance(before, AvgShedderMemory)
+    counts: tuple[dict[str, int], dict[str, int]] = {}, {}
+    half = (len(ranked) + 1) // 2
+    for low, high in zip(ranked[:half], ranked[::-1][:half], strict=True):
+        gap = shed.decision.scores[high] - shed.decision.scores[low]
+        is_wide = not gap < settings.low_threshold_points
+        for now, old, is_hit in (
+            (counts[0], before.hits_high, is_wide and not gap < settings.high_threshold_points),
+            (counts[1], before.hits_low, is_wide),
+        ):
+            for i in (low, high) if is_hit else ():
+                name = shed.load.brokers[i]
+                now[name] = now.get(name, old.get(name, 0)) + 1
+    return ("{" + ", ".join(f"{b}={n}" for b, n in now.items()) + "}" for now in counts)
+
+
+def _planned(shed: Shed, high: int, low: int) -> list[str]:
+    load, decision, settings = shed.load, shed.decision, shed.settings
+    names = {"source": load.brokers[high], "target": load.brokers[low]}
+    rates, throughputs = load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
+    if decision.reasons[high] == Reason.LOW_THROUGHPUT:
+        rate, throughput = (
+            float(total[high] - total[low]) * settings.unload_share
+            for total in (rates, throughputs)
+        )
+        return log_lines(
+            "avg_plan_too_small",
+            **names,
+            throughput=float(throughput / MEBIBYTE),
+            throughput_min=float(settings.throughput_min / MEBIBYTE),
+            rate=float(rate),
+            rate_min=float(settings.rate_min),
+        )
+    source_stats, target_stats = (
+        f"scores:{double(decision.scores[i])}, throughput:{double(throughputs[i])}, "
+        f"msgRate:{double(rates[i])}"
+        for i in (high, low)
+    )
+    is_rate = decision.offload_is_rate is not None and bool(decision.offload_is_rate[high])
+    return log_lines(
+        "avg_plan",
+        **names,
+        source_stats=source_stats,
+        target_stats=target_stats,
+        is_rate="true" if is_rate else "false",
+        offload=float(decision.offload[high]),
     )
 
 
-def drawn_among_all(count: int, thread: str) -> str:
-    """Return the line of LeastResourceUsageWithWeight when nobody is below its bar."""
-    text = f"Assign randomly as all {count} brokers are overloaded."
-    return log_line(thread, f"{_LOAD_BALANCE}.LeastResourceUsageWithWeight", text, "WARN")
+def _losing(shed: Shed) -> Iterator[tuple[int, dict[str, object]]]:
+    """Return the brokers that are to lose enough, and what is logged of each."""
+    decision = shed.decision
+    for i, broker in enumerate(shed.load.brokers):
+        is_to_lose = not np.isnan(decision.offload[i])
+        if is_to_lose and decision.reasons[i] != Reason.LOW_THROUGHPUT:
+            values: dict[str, object] = {
+                "broker": broker,
+                "score": float(decision.scores[i] * 100),
+                "threshold": float(shed.settings.threshold * 100),
+                "offload": float(decision.offload[i] / MEBIBYTE),
+                "resources": _resources(shed.load, i),
+            }
+            yield i, values
 
 
-def unloading(shedder: str, bundle: str, source: str, target: str | None) -> str:
-    """Return the leader's line when it unloads a bundle."""
-    towards = "" if target is None else f" to dest broker {target}"
-    text = f"[{shedder}] Unloading bundle: {bundle} from broker {source}{towards}"
-    return log_line(SHEDDING, _MANAGER, text)
+def _resources(load: ClusterLoad, i: int) -> str:
+    # A limit that is not known counts as nothing used.
+    limit = np.where(load.resource_limit[i] > 0, load.resource_limit[i], np.inf)
+    percent = (load.resource_usage[i] / limit * 100).tolist()
+    names = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
+    return ", ".join(f"{n}: {value:.2f}%" for n, value in zip(names, percent, strict=True))
 
 
-def no_broker(shedder: str, bundle: str, source: str) -> str:
-    """Return the leader's line when nobody is there for a bundle."""
-    text = f"[{shedder}] No broker available to unload bundle {bundle} from broker {source}"
-    return log_line(SHEDDING, _MANAGER, text, "WARN")
+def _warnings(shed: Shed, i: int) -> list[str]:
+    """Return the warnings of a broker that cannot be relieved."""
+    names = {"shedder": shed.shedder, "broker": shed.load.brokers[i]}
+    if shed.load.bundle_count[i] == 0:
+        return log_lines("no_bundles", **names)
+    if shed.decision.reasons[i] == Reason.SOLE_BUNDLE:
+        sole = next((b for owner, b in _listed(shed.load) if owner == i), "")
+        return log_lines("sole_bundle", bundle=sole, **names)
+    return []
 
 
-def same_broker(shedder: str, bundle: str, source: str) -> str:
-    """Return the leader's line when a bundle would go where it is."""
-    text = (
-        f"[{shedder}] The destination broker {source} is the same as the current owner broker "
-        f"for Bundle {bundle}"
-    )
-    return log_line(SHEDDING, _MANAGER, text, "WARN")
+def _listed(load: ClusterLoad) -> Iterator[tuple[int, str]]:
+    return zip(load.bundle_broker.tolist(), load.bundles, strict=True)
 
 
-def report_written(change_percent: float, threshold_percent: int, since_s: float) -> str:
-    """Return the line when something has changed, so that a report is written."""
-    text = (
-        "Writing local data to metadata store because maximum change "
-        f"{double(change_percent)}% exceeded threshold {threshold_percent}%; "
-        f"time since last report written is {double(since_s)} seconds"
-    )
-    return log_line(SHEDDING, _MANAGER, text)
-
-
-def report_written_by_age(threshold_minutes: int) -> str:
-    """Return the line when a report is written because the last is old."""
-    text = (
-        "Writing local data to metadata store because time since last update exceeded "
-        f"threshold of {threshold_minutes} minutes"
-    )
-    return log_line(SHEDDING, _MANAGER, text)
-
-
-def starting(release: str) -> str:
-    """Return the line with which a broker's process begins."""
-    return log_line("main", _SERVICE, f"Starting Pulsar Broker service; version: '{release}'")
-
-
-def registered(broker: str) -> str:
-    """Return the line when a broker is in the registry."""
-    return log_line(_STORE, _LOCK, f"Acquired resource lock on /loadbalance/brokers/{broker}")
-
-
-def ready(broker: str, cluster: str) -> str:
-    """Return the line when a broker serves."""
-    host = broker.rpartition(":")[0]
-    text = (
-        "messaging service is ready, bootstrap_seconds=9, bootstrap service port = 8080, broker "
-        f"url= pulsar://{host}:6650, cluster={cluster}, configs=ServiceConfiguration()"
-    )
-    return log_line("main", _SERVICE, text)
-
-
-def follower(broker: str) -> str:
-    """Return the line when a broker does not lead."""
-    text = f"This broker {broker} is a follower. No leader has been elected yet"
-    return log_line(_STORE, _SERVICE, text)
-
-
-def elected(broker: str) -> tuple[str, str]:
-    """Return the lines when a broker leads."""
-    leader = f"LeaderBroker(brokerId={broker}, serviceUrl=http://{broker})"
-    return (
-        log_line(_STORE, _ELECTION, f"Acquired leadership on /loadbalance/leader with {leader}"),
-        log_line(_STORE, _SERVICE, f"This broker {broker} was elected leader"),
-    )
-
-
-def closing() -> str:
-    """Return the line when a broker begins to shut down."""
-    return log_line(_CLOSING, _SERVICE, "Closing PulsarService")
-
-
-def closed() -> str:
-    """Return the line when a broker has shut down."""
-    return log_line(_CLOSING, _SERVICE, "Closed")
-
-
-def asked_to_unload(bundle: str) -> str:
-    """Return the line when an unload is asked for over REST."""
-    logger = "org.apache.pulsar.broker.admin.impl.NamespacesBase"
-    return log_line("pulsar-web-38-3", logger, f"[null] Unloading namespace bundle {bundle}")
-
-
-def given_up(bundle: str, topics: int, took_ms: float) -> tuple[str, ...]:
-    """Return the lines of an owner that gives a bundle up, from the first to the last."""
-    path = f"/namespace/{bundle}"
-    completed = (
-        f"Unloading {bundle} namespace-bundle with {topics} topics completed in {took_ms} ms"
-    )
-    logger = "org.apache.pulsar.broker.admin.v2.Namespaces"
-    unloaded = f"[null] Successfully unloaded namespace bundle {bundle.rpartition('/')[2]}"
-    return (
-        log_line(_STORE, _OWNED, f"Disabling ownership: {bundle}"),
-        log_line(_STORE, _LOCK, f"Lock on resource {path} was invalidated. state Releasing"),
-        log_line(_STORE, _CACHE, f"Resource lock for {path} has expired"),
-        log_line(_STORE, _LOCKS, f"Released resource lock on {path}"),
-        log_line(_STORE, _OWNED, completed),
-        log_line(_STORE, logger, unloaded),
-    )
-
-
-def taken(bundle: str) -> tuple[str, ...]:
-    """Return the lines of a broker that takes a bundle, from the first to the last."""
-    owned = f"OwnedBundle(bundle={bundle}, isActive=1)"
-    return (
-        log_line("pulsar-2-3", _CACHE, f"Trying to acquire ownership of {bundle}"),
-        log_line(_STORE, _LOCK, f"Acquired resource lock on /namespace/{bundle}"),
-        log_line(_STORE, _CACHE, f"Successfully acquired ownership of {owned}"),
-        log_line("pulsar-2-4", _SERVICE, f"Loading all topics on bundle: {bundle}"),
-    )
+_SAYS: Mapping[str, Callable[[Shed], Iterator[str]]] = {
+    "ThresholdShedder": _threshold_shedder,
+    "OverloadShedder": _overload_shedder,
+    "UniformLoadShedder": _uniform_load_shedder,
+    "AvgShedder": _avg_shedder,
+}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from trimtab.pulsar.leader.view import LeaderView, Report
-from trimtab.trials.record.shedder_lines import Shed
+from trimtab.trials.record.lines import Shed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +20,13 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Selected:
+class Selection:
     """A broker was selected for a bundle."""
 
     time_ms: int
     bundle: int
-    #: For each time the placer was asked: how many there were, and whether it drew among all.
-    asked: tuple[tuple[int, bool], ...]
+    #: For each time the placer drew: among how many, and whether these were all.
+    draws: tuple[tuple[int, bool], ...]
     #: None if nobody was there.
     broker: int | None
     is_lookup: bool
@@ -64,7 +64,7 @@ class Listener(Protocol):
     def decided(self, time_ms: int, shed: Shed) -> None:
         """Take what a shedder decides."""
 
-    def selected(self, selected: Selected) -> None:
+    def selected(self, selection: Selection) -> None:
         """Take a placement."""
 
     def unloading(self, unloading: Unloading) -> None:
@@ -75,55 +75,3 @@ class Listener(Protocol):
 
     def passed(self, time_s: float) -> None:
         """Take that time has passed, and how far."""
-
-
-@dataclass(frozen=True, slots=True)
-class Listeners:
-    """Several, of whom each hears everything, one after the other."""
-
-    each: tuple[Listener, ...]
-
-    def wrote(self, write: Write) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.wrote(write)
-
-    def left(self, time_ms: int, broker: int) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.left(time_ms, broker)
-
-    def elected(self, time_ms: int, broker: int) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.elected(time_ms, broker)
-
-    def flushed(self, time_ms: int, view: LeaderView) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.flushed(time_ms, view)
-
-    def decided(self, time_ms: int, shed: Shed) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.decided(time_ms, shed)
-
-    def selected(self, selected: Selected) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.selected(selected)
-
-    def unloading(self, unloading: Unloading) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.unloading(unloading)
-
-    def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.owned(time_ms, bundle, source, target)
-
-    def passed(self, time_s: float) -> None:
-        """Pass it on."""
-        for listener in self.each:
-            listener.passed(time_s)

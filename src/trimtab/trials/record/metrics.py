@@ -38,8 +38,10 @@ class Scrapes:
         columns = {name: values.tolist() for name, values in scraped.values.items()}
         for i, broker in enumerate(scraped.brokers.tolist()):
             host = self.names[broker].rpartition(":")[0]
+            usage = f', broker="{host}", metric="loadBalancing"'
             text = "".join(
-                f"# TYPE {name} gauge\n{name}{_labels(name, self.cluster, host)} {values[i]!r}\n"
+                f'# TYPE {name} gauge\n{name}{{cluster="{self.cluster}"'
+                f"{usage if name.startswith('pulsar_lb_') else ''}}} {values[i]!r}\n"
                 for name, values in columns.items()
             )
             self.files.append(f"metrics/{self.folders[broker]}/{when}.prom", text)
@@ -85,12 +87,6 @@ class Exports:
         host = self.names[broker].rpartition(":")[0]
         labels = f'"__name__":"{name}","cluster":"{self.cluster}","broker":"{host}"'
         return f'{{"metric":{{{labels}}},"values":[{",".join(samples)}]}}'
-
-
-def _labels(name: str, cluster: str, host: str) -> str:
-    if name.startswith("pulsar_lb_"):
-        return f'{{cluster="{cluster}", broker="{host}", metric="loadBalancing"}}'
-    return f'{{cluster="{cluster}"}}'
 
 
 def broker_metrics(percent: Floats, totals: Floats) -> dict[str, Floats]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,14 +11,12 @@ from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import Floats, Reason
-from trimtab.trials.record import documents, lines
-from trimtab.trials.record.files import Files, Logs, iso
+from trimtab.trials.record import documents
+from trimtab.trials.record.files import Files, Logs, Noise, iso
 from trimtab.trials.record.leader import RecordedLeader
-from trimtab.trials.record.listener import Selected, Unloading, Write
+from trimtab.trials.record.lines import SHEDDING, Shed, log_lines, shedder_lines
+from trimtab.trials.record.listener import Listener, Selection, Unloading, Write
 from trimtab.trials.record.metrics import Exports, Scraped, Scrapes, broker_metrics
-from trimtab.trials.record.noise import Noise
-from trimtab.trials.record.options import Options
-from trimtab.trials.record.shedder_lines import Shed, shedder_lines
 
 # Lines are held back for so long, and then written in order.
 _WINDOW_MS = 300_000
@@ -25,6 +24,35 @@ _WINDOW_MS = 300_000
 STARTED_S = -75.0
 _REGISTERED_S = -61.0
 _READY_S = -55.0
+
+
+def as_measured(broker: int, time_s: float, report: Report) -> Report:
+    """Return a broker's report as it was measured."""
+    del broker, time_s
+    return report
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a recording is to hold, beside what must be in it."""
+
+    #: The cluster's name.
+    cluster: str = "lab"
+    #: Lines an hour that each broker logs of other things than its balancer's.
+    noise_per_hour: float = 600.0
+    #: s from one scrape of a broker's metrics to the next, and from one load report asked
+    #: for over REST; 0 for none.
+    metrics_s: float = 60.0
+    rest_s: float = 60.0
+    #: Metrics come as Prometheus exports them, not as files of one scrape.
+    are_exported: bool = False
+    #: Everything but recording.toml and settings is packed.
+    is_packed: bool = False
+    #: What becomes of each broker's reports before they are written: a host may measure
+    #: itself wrongly.  The leader goes by what is written.
+    reported: Callable[[int, float, Report], Report] = as_measured
+    #: Who hears everything besides, as it happens.
+    witnesses: tuple[Listener, ...] = ()
 
 
 @dataclass(slots=True)
@@ -49,6 +77,8 @@ class Scribe:
     #: (round, bundle, broker that was named) of the unloads, for the truth.
     targets: list[tuple[int, int, int | None]] = field(default_factory=list)
     folders: tuple[str, ...] = field(init=False)
+    _brokers: tuple[str, ...] = field(init=False)
+    _bundles: tuple[str, ...] = field(init=False)
     logs: Logs = field(init=False)
     _noise: Noise = field(init=False)
     _metrics: Scrapes | Exports = field(init=False)
@@ -64,7 +94,8 @@ class Scribe:
     def __post_init__(self) -> None:
         """Have everything started, and all bundles owned."""
         world, options = self.simulation.world, self.options
-        names = world.machines.names
+        self._brokers = names = world.machines.names
+        self._bundles = world.bundles.names
         hosts = tuple(name.rpartition(":")[0] for name in names)
         self.folders = hosts if len(set(hosts)) == len(hosts) else names
         self.logs = Logs(self.files, self.folders)
@@ -82,8 +113,8 @@ class Scribe:
             self._start(broker, self.ms(STARTED_S))
         owner = self.simulation.cluster.owner.tolist()
         owners = {b: names[o] for b, o in zip(world.bundles.names, owner, strict=True) if o >= 0}
-        text = documents.ownership(self.ms(_READY_S), owners, is_full=True)
-        self.files.hold("store/ownership.jsonl", text)
+        row = {"time": iso(self.ms(_READY_S)), "full": True, "change": owners}
+        self.files.hold("store/ownership.jsonl", documents.lines(row))
 
     def ms(self, time_s: float) -> int:
         """Return s of the simulation as epoch milliseconds."""
@@ -93,31 +124,30 @@ class Scribe:
 
     def wrote(self, write: Write) -> None:
         """Write a report down, and the line that says so."""
-        broker, name = write.broker, write.report.broker
+        broker, name, time_ms = write.broker, write.report.broker, write.time_ms
         last = self._last.get(broker)
         version = 0 if last is None else last.version + 1
         if last is not None:
-            self.logs.say(broker, write.time_ms, self._why_written(last, write))
-        self._last[broker] = _Reported(write.time_ms, version, write.report)
-        text = self._report_text(broker, write.report, write.time_ms)
-        head = f'{{"time":"{iso(write.time_ms)}","broker":"{name}","version":{version}'
-        line = f'{head},"mtime":{write.time_ms},"report":{text}}}\n'
+            self.logs.say(broker, time_ms, self._why_written(last, write))
+        self._last[broker] = _Reported(time_ms, version, write.report)
+        text = self._report_text(broker, write.report, time_ms)
+        head = f'{{"time":"{iso(time_ms)}","broker":"{name}","version":{version}'
+        line = f'{head},"mtime":{time_ms},"report":{text}}}\n'
         self.files.hold("store/brokers.jsonl", line)
 
     def left(self, time_ms: int, broker: int) -> None:
         """Write down that a broker's node is gone."""
         self._last.pop(broker, None)
-        name = self.simulation.world.machines.names[broker]
-        row = {"time": iso(time_ms), "broker": name, "report": None}
-        self.files.hold("store/brokers.jsonl", documents.lines([row]))
+        row = {"time": iso(time_ms), "broker": self._brokers[broker], "report": None}
+        self.files.hold("store/brokers.jsonl", documents.lines(row))
 
     def elected(self, time_ms: int, broker: int) -> None:
         """Write down who leads."""
-        self._leader = broker
-        name = self.simulation.world.machines.names[broker]
-        for line in lines.elected(name):
-            self.logs.say(broker, time_ms, line)
-        self.files.hold("store/leader.jsonl", documents.leader(time_ms, name))
+        self._leader, name = broker, self._brokers[broker]
+        self.logs.say(broker, time_ms, log_lines("elected", broker=name))
+        leader = {"brokerId": name, "serviceUrl": f"http://{name}"}
+        row = {"time": iso(time_ms), "version": 0, "mtime": time_ms, "leader": leader}
+        self.files.hold("store/leader.jsonl", documents.lines(row))
 
     def flushed(self, time_ms: int, view: LeaderView) -> None:
         """Write down what the leader stores."""
@@ -127,8 +157,7 @@ class Scribe:
 
     def decided(self, time_ms: int, shed: Shed) -> None:
         """Write down what a shedder says while it decides."""
-        for line in shedder_lines(shed):
-            self.logs.say(self._leader, time_ms, line)
+        self.logs.say(self._leader, time_ms, shedder_lines(shed))
         decision = shed.decision
         self._sources = {unload.bundle: unload.source for unload in decision.unloads}
         shows = Reason.OVERLOADED, Reason.UNDERLOADED
@@ -137,58 +166,63 @@ class Scribe:
             pairs = zip(shed.load.brokers, decision.reasons, strict=True)
             self.reasons[number] = {b: str(reason) for b, reason in pairs if reason in shows}
 
-    def selected(self, selected: Selected) -> None:
+    def selected(self, selection: Selection) -> None:
         """Write down among whom a broker was selected."""
-        world = self.simulation.world
-        bundle = world.bundles.names[selected.bundle]
-        thread = "pulsar-2-3" if selected.is_lookup else lines.SHEDDING
-        placer = self.simulation.balancer.placer
-        for i, (count, is_fallback) in enumerate(selected.asked):
+
+        def log(event: str, **values: object) -> None:
+            lines = log_lines(event, bundle=bundle, **values)
+            self.logs.say(self._leader, selection.time_ms, lines)
+
+        balancer, bundle = self.simulation.balancer, self._bundles[selection.bundle]
+        thread = "pulsar-2-3" if selection.is_lookup else SHEDDING
+        for i, (count, is_fallback) in enumerate(selection.draws):
             if i == 0:
-                line = lines.candidates(count, bundle, thread)
-                self.logs.say(self._leader, selected.time_ms, line)
-            if is_fallback and placer == "LeastResourceUsageWithWeight":
-                line = lines.drawn_among_all(count, thread)
-                self.logs.say(self._leader, selected.time_ms, line)
-        if selected.is_lookup:
+                log("candidates", count=count, thread=thread)
+            if is_fallback and balancer.placer == "LeastResourceUsageWithWeight":
+                log("drawn_among_all", count=count, thread=thread)
+        if selection.is_lookup:
             return
-        shedder, source = str(self.simulation.balancer.shedder), self._sources.get(bundle, "")
-        if selected.broker is None:
-            line = lines.no_broker(shedder, bundle, source)
-            self.logs.say(self._leader, selected.time_ms, line)
-        elif world.machines.names[selected.broker] == source:
-            line = lines.same_broker(shedder, bundle, source)
-            self.logs.say(self._leader, selected.time_ms, line)
+        source = self._sources.get(bundle, "")
+        if selection.broker is None:
+            log("no_broker", shedder=balancer.shedder, source=source)
+        elif self._brokers[selection.broker] == source:
+            log("same_broker", shedder=balancer.shedder, source=source)
 
     def unloading(self, unloading: Unloading) -> None:
         """Write down that a bundle is unloaded, where it is decided and where it is done."""
-        world, time_ms = self.simulation.world, unloading.time_ms
-        bundle = world.bundles.names[unloading.bundle]
-        source = self._sources.get(bundle, world.machines.names[unloading.source])
-        target = None if unloading.target is None else world.machines.names[unloading.target]
-        shedder = str(self.simulation.balancer.shedder)
-        line = lines.unloading(shedder, bundle, source, target)
-        self.logs.say(self._leader, time_ms, line)
-        number = len(self.simulation.records.rounds)
-        self.targets.append((number, unloading.bundle, unloading.target))
-        if unloading.source >= 0:
-            self.logs.say(unloading.source, time_ms, lines.asked_to_unload(bundle))
-            topics = int(world.bundles.topics[unloading.bundle])
+        source, time_ms, bundle = unloading.source, unloading.time_ms, unloading.bundle
+        name = self._bundles[bundle]
+        target = None if unloading.target is None else self._brokers[unloading.target]
+        lines = log_lines(
+            "unloading",
+            shedder=self.simulation.balancer.shedder,
+            bundle=name,
+            source=self._sources.get(name, self._brokers[source]),
+            towards="" if target is None else f" to dest broker {target}",
+        )
+        self.logs.say(self._leader, time_ms, lines)
+        self.targets.append((len(self.simulation.records.rounds), bundle, unloading.target))
+        if source >= 0:
+            self.logs.say(source, time_ms, log_lines("unload_by_rest", bundle=name))
             took_ms = round(unloading.took_s * 1000.0, 1)
-            end_ms = time_ms + round(took_ms)
-            for line in lines.given_up(bundle, topics, took_ms):
-                self.logs.say(unloading.source, end_ms, line)
+            lines = log_lines(
+                "given_up",
+                bundle=name,
+                topics=int(self.simulation.world.bundles.topics[bundle]),
+                took_ms=str(took_ms),
+                range=name.rpartition("/")[2],
+            )
+            self.logs.say(source, time_ms + round(took_ms), lines)
 
     def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
         """Write down that a bundle changes hands."""
         del source
-        world = self.simulation.world
-        name = world.bundles.names[bundle]
-        owner = world.machines.names[target] if target >= 0 else None
-        text = documents.ownership(time_ms, {name: owner}, is_full=False)
-        self.files.hold("store/ownership.jsonl", text)
-        for line in lines.taken(name) if target >= 0 else ():
-            self.logs.say(target, time_ms, line)
+        name = self._bundles[bundle]
+        owner = self._brokers[target] if target >= 0 else None
+        row = {"time": iso(time_ms), "full": False, "change": {name: owner}}
+        self.files.hold("store/ownership.jsonl", documents.lines(row))
+        if target >= 0:
+            self.logs.say(target, time_ms, log_lines("taken", bundle=name))
 
     # -------------------------------------------------------------- what time brings
 
@@ -229,21 +263,21 @@ class Scribe:
             if is_up[broker]:
                 self._start(broker, self._started_ms.get(broker, now_ms))
             elif not self.simulation.cluster.is_registered[broker]:
-                self.logs.say(broker, now_ms, lines.closing())
-                self.logs.say(broker, now_ms, lines.closed())
+                self.logs.say(broker, now_ms, log_lines("closed"))
         self._is_up = is_up.copy()
 
     def _start(self, broker: int, time_ms: int) -> None:
         """Have a broker's process start."""
-        name = self.simulation.world.machines.names[broker]
         self._started_ms[broker] = time_ms
-        for line in (
-            lines.starting(self.simulation.balancer.release),
-            lines.registered(name),
-            lines.follower(name),
-            lines.ready(name, self.options.cluster),
-        ):
-            self.logs.say(broker, time_ms, line)
+        name = self._brokers[broker]
+        lines = log_lines(
+            "started",
+            release=self.simulation.balancer.release,
+            broker=name,
+            host=name.rpartition(":")[0],
+            cluster=self.options.cluster,
+        )
+        self.logs.say(broker, time_ms, lines)
 
     def _scrape(self, now_ms: int) -> None:
         reports = self.simulation.reports
@@ -280,7 +314,7 @@ class Scribe:
             report, self.simulation.balancer.release, started_ms, updated_ms
         )
 
-    def _why_written(self, last: _Reported, write: Write) -> str:
+    def _why_written(self, last: _Reported, write: Write) -> list[str]:
         settings = self.simulation.settings
         before, now = last.report, write.report
         changes = [100.0 * float(np.abs(_shares(now) - _shares(before)).max())]
@@ -296,8 +330,9 @@ class Scribe:
         threshold = round(settings.report_threshold * 100)
         if max(changes) > threshold:
             since_s = (write.time_ms - last.time_ms) / 1000.0
-            return lines.report_written(max(changes), threshold, since_s)
-        return lines.report_written_by_age(round(settings.report_interval_s_max / 60.0))
+            values = {"change": max(changes), "threshold": threshold, "since": since_s}
+            return log_lines("report_of_change", **values)
+        return log_lines("report_of_age", threshold=round(settings.report_interval_s_max / 60.0))
 
 
 def _shares(report: Report) -> Floats:

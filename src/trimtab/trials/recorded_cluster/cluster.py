@@ -39,10 +39,6 @@ class RecordedCluster:
 def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     """Return the cluster of a recording, rebuilt.
 
-    Args:
-        tables: folder that ingest and diagnosis have written.
-        findings: what the diagnosis found (findings.json).
-
     Raises:
         NothingToSimulateError: the recording does not tell enough.
     """
@@ -66,12 +62,10 @@ def refuse_unrecorded(tables: Path) -> None:
     """
     for row in rows(tables, "settings", ("key", "value", "file", "line")):
         if row["key"] == _LOAD_MANAGER and str(row["value"]).endswith(_EXTENSIBLE):
-            where = f"{row['file']}:{row['line']}"
-            raise NothingToSimulateError(_unlike_modular(f"{where}: {_LOAD_MANAGER}"))
+            raise _unlike_modular(row, _LOAD_MANAGER)
     for row in rows(tables, "load_reports", ("load_manager", "file", "line")):
         if row["load_manager"] == _EXTENSIBLE:
-            where = f"{row['file']}:{row['line']}"
-            raise NothingToSimulateError(_unlike_modular(f"{where}: the load manager"))
+            raise _unlike_modular(row, "the load manager")
     if is_empty(tables, "bundle_reports"):
         raise NothingToSimulateError(
             "no load report tells of a bundle; expected store/zookeeper/, store/brokers.jsonl "
@@ -79,10 +73,10 @@ def refuse_unrecorded(tables: Path) -> None:
         )
 
 
-def _unlike_modular(what: str) -> str:
-    return (
-        f"{what}: found {_EXTENSIBLE}, under which brokers tell of no bundle but the heaviest; "
-        "expected ModularLoadManagerImpl"
+def _unlike_modular(row: Mapping[str, Any], what: str) -> NothingToSimulateError:
+    return NothingToSimulateError(
+        f"{row['file']}:{row['line']}: {what}: found {_EXTENSIBLE}, under which brokers tell of no "
+        "bundle but the heaviest; expected ModularLoadManagerImpl"
     )
 
 

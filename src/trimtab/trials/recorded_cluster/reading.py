@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import pairwise, zip_longest
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,13 +16,11 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.store_source import Span, best_rows, covered
-from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Stop
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Round, Stop
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
-from trimtab.pulsar.model import RESOURCES, Flags, Floats
+from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
-from trimtab.trials.recorded_cluster.logged_rounds import logged_rounds
-from trimtab.trials.recorded_cluster.names import Names
 
 # What people write into actions.jsonl when they end a broker.
 _STOPS = {"broker_stop": False, "broker_kill": True}
@@ -33,15 +32,27 @@ _OF_UNLOAD = timedelta(seconds=20)
 _REPORT = ("file", "line", "broker", "version", "written", "time")
 
 
+class Names:
+    """Names in their order; -1 is the position of what is none of them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        """Number names, each once."""
+        self.names = tuple(sorted(set(names)))
+        self._at = {name: i for i, name in enumerate(self.names)}
+
+    def at(self, name: str | None) -> int:
+        """Return the position of a name."""
+        return self._at.get(name or "", -1)
+
+    def all(self, names: Sequence[str | None]) -> Ints:
+        """Return the positions of many names."""
+        return np.array([self.at(name) for name in names], np.int64)
+
+
 def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
     """Return what a recording holds, as arrays.
 
     What ZooKeeper's own logs tell stands for what was polled in their time.
-
-    Args:
-        tables: folder that ingest and diagnosis have written.
-        document: findings.json: the logged rounds and unloads.
-        manager: the shedding interval, and whether there was shedding at all.
     """
     spans = covered(rows(tables, "store_files"))
     reports, bundle_rows = _best_reports(tables, spans)
@@ -59,7 +70,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
     # they did, though some may have been decided again.
     is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
-    rounds = logged_rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
+    rounds = _rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
     return Evidence(
         brokers=brokers.names,
         bundles=bundles.names,
@@ -82,8 +93,7 @@ def _is_logged(tables: Path, leaders: Set[str]) -> bool:
 
 def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
     """Return the rows of a small table, whole or some of its columns."""
-    names = None if columns is None else list(columns)
-    listed: list[dict[str, Any]] = _table(tables, name, names).to_pylist()
+    listed: list[dict[str, Any]] = _table(tables, name, columns).to_pylist()
     return listed
 
 
@@ -92,10 +102,10 @@ def is_empty(tables: Path, name: str) -> bool:
     return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
 
 
-def _table(tables: Path, name: str, columns: list[str] | None = None) -> pa.Table:
+def _table(tables: Path, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """Return a table by file and line, where it has them; it lies day by day."""
     stored = ds.dataset(tables / name, format="parquet")
-    names = stored.schema.names if columns is None else columns
+    names = stored.schema.names if columns is None else list(columns)
     places = [place for place in ("file", "line") if place in stored.schema.names]
     table = stored.to_table(columns=list(dict.fromkeys([*names, *places])))
     if places:
@@ -174,49 +184,40 @@ def _lines(table: pa.Table, is_prompt: Flags, brokers: Names, bundles: Names) ->
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Unloaded:
-    """Somebody wrote down that a bundle was unloaded."""
-
-    time: datetime
-    #: It was the leader, in a round.
-    is_shed: bool
+#: When somebody wrote down that a bundle was unloaded, and whether it was the leader in a round.
+_Unload: TypeAlias = tuple[datetime, bool]
 
 
 def _unloads(
     document: Mapping[str, Any], actions: Sequence[Mapping[str, Any]]
-) -> dict[str, list[_Unloaded]]:
+) -> dict[str, list[_Unload]]:
     """Return by bundle the unloads of the leader's log and of people."""
-    by_bundle: dict[str, list[_Unloaded]] = {}
+    by_bundle: dict[str, list[_Unload]] = {}
     for unload in document["unloads"]:
-        logged = _Unloaded(datetime.fromisoformat(unload["time"]), is_shed=True)
-        by_bundle.setdefault(unload["bundle"], []).append(logged)
+        time = datetime.fromisoformat(unload["time"])
+        by_bundle.setdefault(unload["bundle"], []).append((time, True))
     for row in actions:
         bundle = json.loads(row["detail"]).get("bundle") if row["event"].endswith(_UNLOAD) else None
         if isinstance(bundle, str):
-            by_bundle.setdefault(bundle, []).append(_Unloaded(row["time"], is_shed=False))
+            by_bundle.setdefault(bundle, []).append((row["time"], False))
     return by_bundle
 
 
 def _owners(
     owned: Sequence[Mapping[str, Any]],
-    unloads: Mapping[str, Sequence[_Unloaded]],
+    unloads: Mapping[str, Sequence[_Unload]],
     brokers: Names,
     bundles: Names,
 ) -> Owners:
     """Return changes of owners, each at the time of its unload if somebody wrote that down."""
-    changes = sorted(_changes(owned, unloads, brokers, bundles), key=lambda change: change[0])
-    return Owners(
-        time_s=np.array([change[0] for change in changes], np.float64),
-        bundle=np.array([change[1] for change in changes], np.int64),
-        broker=np.array([change[2] for change in changes], np.int64),
-        is_shed=np.array([change[3] for change in changes], np.bool_),
-    )
+    changes = sorted(_changes(owned, unloads, brokers, bundles), key=itemgetter(0))
+    table = np.array(changes, "f8, i8, i8, ?")
+    return Owners(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
 
 
 def _changes(
     owned: Sequence[Mapping[str, Any]],
-    unloads: Mapping[str, Sequence[_Unloaded]],
+    unloads: Mapping[str, Sequence[_Unload]],
     brokers: Names,
     bundles: Names,
 ) -> Iterator[tuple[float, int, int, bool]]:
@@ -227,17 +228,15 @@ def _changes(
             continue
         last[bundle] = broker
         near = [
-            unload
-            for unload in unloads.get(row["bundle"], ())
-            if timedelta(0) <= row["time"] - unload.time <= _OF_UNLOAD
-            and (bundle, unload.time) not in done
+            (time, is_shed)
+            for time, is_shed in unloads.get(row["bundle"], ())
+            if timedelta(0) <= row["time"] - time <= _OF_UNLOAD and (bundle, time) not in done
         ]
-        of = max(near, key=lambda unload: unload.time, default=None)
-        if of is not None and broker >= 0:
+        when, is_shed = max(near, key=itemgetter(0), default=(row["time"], False))
+        if near and broker >= 0:
             # Who owns it next does so for another reason.
-            done.add((bundle, of.time))
-        when = row["time"] if of is None else of.time
-        yield when.timestamp(), bundle, broker, of is not None and of.is_shed
+            done.add((bundle, when))
+        yield when.timestamp(), bundle, broker, is_shed
 
 
 def _leaders(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[tuple[float, int], ...]:
@@ -256,3 +255,62 @@ def _stops(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[Stop, ...
         if broker >= 0:
             stops.append(Stop(row["time"].timestamp(), broker, _STOPS[row["event"]]))
     return tuple(sorted(stops, key=lambda stop: stop.time_s))
+
+
+def _rounds(
+    document: Mapping[str, Any],
+    replayed: Sequence[Mapping[str, Any]],
+    brokers: Names,
+    bundles: Names,
+    interval_s: float,
+) -> tuple[Round, ...]:
+    """Return the rounds that were logged, and the silent ones that were decided again."""
+    logged = document["round_list"]
+    unloads: dict[int, list[Mapping[str, Any]]] = {row["round"]: [] for row in logged}
+    for unload in document["unloads"]:
+        unloads[unload["round"]].append(unload)
+    decided = {row["round"]: row for row in replayed if row["round"] is not None}
+    leader_rounds = []
+    for row, following in zip_longest(logged, logged[1:]):
+        mine, again = unloads[row["round"]], decided.get(row["round"])
+        leader_rounds.append(
+            Round(
+                time_s=_logged_s(row),
+                unloads=tuple((bundles.at(u["bundle"]), brokers.at(u["target"])) for u in mine),
+                waited_s=_waits(mine, _end(row, following, interval_s)),
+                scores=None if again is None else _scores(again, brokers),
+                doubt=None if again is None else again["doubt"] or again["bundle_doubt"],
+            )
+        )
+    leader_rounds += [
+        Round(row["time"].timestamp(), scores=_scores(row, brokers), doubt=row["doubt"])
+        for row in replayed
+        if row["round"] is None
+    ]
+    return tuple(sorted(leader_rounds, key=lambda each: each.time_s))
+
+
+def _logged_s(row: Mapping[str, Any]) -> float:
+    return datetime.fromisoformat(row["time"]).timestamp()
+
+
+def _end(
+    row: Mapping[str, Any], following: Mapping[str, Any] | None, interval_s: float
+) -> float | None:
+    """Return when a round ended: an interval before the next one began, if that is logged."""
+    if following is None or following["leader"] != row["leader"]:
+        return None
+    end_s = _logged_s(following) - interval_s
+    # If rounds between the two were silent, their ends are not known.
+    return end_s if 0 <= end_s - _logged_s(row) < interval_s / 2 else None
+
+
+def _waits(unloads: Sequence[Mapping[str, Any]], end_s: float | None) -> tuple[float, ...]:
+    times = [_logged_s(unload) for unload in unloads]
+    if times and end_s is not None and end_s >= times[-1]:
+        times.append(end_s)
+    return tuple(after - before for before, after in pairwise(times))
+
+
+def _scores(row: Mapping[str, Any], brokers: Names) -> dict[int, float]:
+    return {brokers.at(state["broker"]): state["score"] for state in row["brokers"]}

@@ -61,16 +61,6 @@ class PublishedNumber:
     )
     because: str = key(TEXT, "why that counts, where it is given", "")
 
-    @property
-    def unit(self) -> str:
-        """Return the unit of the number."""
-        return MEANINGS[self.number].unit
-
-    @property
-    def title(self) -> str:
-        """Return the number's name for a person."""
-        return MEANINGS[self.number].title
-
     def limits(self) -> Span:
         """Return between what a reproduction has reached the number.
 
@@ -79,7 +69,7 @@ class PublishedNumber:
         """
         if self.accepted is not None:
             return self.accepted
-        low, high = tolerated(self.unit, self.value)
+        low, high = tolerated(MEANINGS[self.number].unit, self.value)
         return low, math.inf if self.or_more else high
 
 

@@ -66,18 +66,13 @@ class Arm:
     @property
     def comes_out(self) -> bool:
         """Return whether the arm shows what was published."""
-        is_like = self.n_missed == 0 and 2 * self.n_reached >= len(self.numbers)
+        n_missed, n_reached = self.count(Agreement.MISSED), self.count(Agreement.REACHED)
+        is_like = n_missed == 0 and 2 * n_reached >= len(self.numbers)
         return is_like and self.n_at_once >= max(1.0, _AT_ONCE_SHARE * self.n_runs)
 
-    @property
-    def n_missed(self) -> int:
-        """Return how many numbers are missed."""
-        return sum(each.agreement is Agreement.MISSED for each in self.numbers)
-
-    @property
-    def n_reached(self) -> int:
-        """Return how many numbers are reached."""
-        return sum(each.agreement is Agreement.REACHED for each in self.numbers)
+    def count(self, agreement: Agreement) -> int:
+        """Return how many numbers stand so to what was published."""
+        return sum(each.agreement is agreement for each in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +128,6 @@ def agreement(values: Sequence[float], bounds: Span) -> Agreement:
 def verdict(arms: Sequence[Arm]) -> Verdict:
     """Return whether an experiment comes out.
 
-    Args:
-        arms: the experiment as it stands, and then its variants.
-
     Properties:
         More arms never make one that comes out into one that does not.
     """
@@ -148,9 +140,6 @@ def verdict(arms: Sequence[Arm]) -> Verdict:
 
 def typical(values: Sequence[Sequence[float]]) -> int:
     """Return the run that lies nearest to the medians of all numbers, by ranks.
-
-    Args:
-        values: of each number, one value a run; NaN lies farthest.
 
     Returns:
         Position of the run, the first of several.
@@ -167,12 +156,10 @@ def typical(values: Sequence[Sequence[float]]) -> int:
 
 def _nearest(arms: Sequence[Arm]) -> int:
     """Return the arm that misses fewest numbers, reaches most, and most often all at once."""
-    return min(
-        range(len(arms)),
-        key=lambda place: (
-            arms[place].n_missed,
-            -arms[place].n_reached,
-            -arms[place].n_at_once / max(1, arms[place].n_runs),
-            place,
-        ),
-    )
+
+    def far(place: int) -> tuple[float, ...]:
+        each = arms[place]
+        at_once = each.n_at_once / max(1, each.n_runs)
+        return each.count(Agreement.MISSED), -each.count(Agreement.REACHED), -at_once
+
+    return min(range(len(arms)), key=far)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, time
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from pyspark import SparkContext
 
 from trimtab.diagnose import diagnose
+from trimtab.files.errors import TrimtabError
 from trimtab.ingest import Recording, ingest
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError, Rebuilt
 from trimtab.lab.reconstruct.evidence import Evidence
@@ -22,12 +24,42 @@ from trimtab.pulsar.settings import SettingError
 from trimtab.spark.session import plain_faults, progress
 from trimtab.trials.recorded_cluster import RecordedCluster, recorded, refuse_unrecorded
 from trimtab.trials.rerun.comparison import Stretch, compared
-from trimtab.trials.rerun.holding import beside
-from trimtab.trials.rerun.letting_go import Freed, freed
-from trimtab.trials.rerun.question import Question, moments
+from trimtab.trials.rerun.simulated_leader import FreeRun, free_run, round_pairs
 
 #: What of the diagnosis is told again.
 _KEPT = ("recording", "release", "strategies", "brokers")
+
+
+class QuestionError(TrimtabError, ValueError):
+    """What is asked cannot be answered; says which option, what was found and expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """How a recording is to be simulated."""
+
+    #: When the simulated leader takes over, and up to when it is compared; blank for the
+    #: recording's beginning and end.
+    from_text: str = ""
+    to_text: str = ""
+    #: Simulations, each with a seed of its own.
+    n_seeds: int = 20
+    #: Picture to draw, .svg or .png; None for none.
+    plot: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Check that a picture can be made, before the time for all else is spent.
+
+        Raises:
+            QuestionError: it cannot.
+        """
+        if self.plot is None:
+            return
+        if self.plot.suffix not in (".svg", ".png"):
+            name = self.plot.name
+            raise QuestionError(f"--plot: found {name!r}, expected a name in .svg or .png")
+        if not self.plot.parent.is_dir():
+            raise QuestionError(f"--plot: found no folder {str(self.plot.parent)!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +69,7 @@ class Rerun:
     document: Mapping[str, Any]
     evidence: Evidence
     rebuilt: Rebuilt
-    free: tuple[Freed, ...]
-
-
-def rerun(spark: SparkContext, recording: Recording, question: Question) -> Rerun:
-    """Return a recorded cluster, simulated again, beside what happened.
-
-    Raises:
-        NothingToSimulateError: the recording does not tell enough.
-        QuestionError: what is asked about is not in it.
-        IngestError: tables cannot be written.
-        SparkError: Spark failed.
-    """
-    return simulated_again(*reconstructed(spark, recording), question)
+    free: tuple[FreeRun, ...]
 
 
 def reconstructed(
@@ -74,12 +94,7 @@ def reconstructed(
 def simulated_again(
     cluster: RecordedCluster, document: Mapping[str, Any], question: Question
 ) -> Rerun:
-    """Return a rebuilt cluster, simulated, beside what happened.
-
-    Args:
-        cluster: from a recording.
-        document: findings.json of it.
-        question: what is asked.
+    """Return a rebuilt cluster, simulated, beside what happened and was diagnosed.
 
     Raises:
         NothingToSimulateError: who led, or the strategies, are not known.
@@ -91,12 +106,12 @@ def simulated_again(
     _refuse_unsteered(cluster)
     again, evidence = cluster.rebuilt, cluster.evidence
     from_s, to_s = moments(question, again.grid.from_s, float(again.grid.end_s[-1]))
-    pairs = beside(again, cluster.balancer, evidence.rounds)
-    seeds = range(question.n_seeds)
-    free = tuple(freed(again, cluster.balancer, from_s, seed) for seed in seeds)
-    comparison = compared(
-        again, evidence.rounds, pairs, free, Stretch(from_s, to_s, cluster.interval_s)
+    pairs = list(round_pairs(again, cluster.balancer, evidence.rounds))
+    free = tuple(
+        free_run(again, cluster.balancer, from_s, seed) for seed in range(question.n_seeds)
     )
+    stretch = Stretch(from_s, to_s, cluster.interval_s)
+    comparison = compared(again, evidence.rounds, pairs, free, stretch)
     return Rerun({name: document[name] for name in _KEPT} | comparison, evidence, again, free)
 
 
@@ -111,3 +126,40 @@ def _refuse_unsteered(cluster: RecordedCluster) -> None:
         Strategies(cluster.balancer)
     except (LookupError, SettingError) as error:
         raise NothingToSimulateError(f"what led cannot be simulated: {error}") from None
+
+
+def moments(question: Question, from_s: float, to_s: float) -> tuple[float, float]:
+    """Return from when to when is asked.
+
+    Returns:
+        s from the beginning of the recording.
+
+    Raises:
+        QuestionError: a text is no time, or the times are in no order within the recording.
+    """
+    begin = _seconds("--from", question.from_text, from_s) if question.from_text else from_s
+    end = _seconds("--to", question.to_text, from_s) if question.to_text else to_s
+    if not from_s <= begin < end <= to_s:
+        raise QuestionError(
+            f"--from, --to: found {_iso(begin)} to {_iso(end)}, expected a stretch within "
+            f"{_iso(from_s)} to {_iso(to_s)}"
+        )
+    return begin - from_s, end - from_s
+
+
+def _seconds(option: str, text: str, from_s: float) -> float:
+    """Return a time, or a time of day on the recording's first day, in UTC."""
+    first = datetime.fromtimestamp(from_s, UTC)
+    try:
+        if "-" in text:
+            moment = datetime.fromisoformat(text)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return datetime.combine(first.date(), time.fromisoformat(text), UTC).timestamp()
+    except ValueError:
+        raise QuestionError(
+            f"{option}: found {text!r}, expected a time such as 07:15 or {_iso(from_s)}"
+        ) from None
+
+
+def _iso(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

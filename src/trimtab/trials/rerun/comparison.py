@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,7 @@ from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.costs import Fit
 from trimtab.lab.reconstruct.evidence import Round
 from trimtab.pulsar.model import Floats
-from trimtab.trials.rerun.holding import Beside
-from trimtab.trials.rerun.letting_go import Freed, carried
+from trimtab.trials.rerun.simulated_leader import FreeRun, RoundPair, carried
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,20 +27,20 @@ class Stretch:
     to_s: float
     interval_s: float
 
+    def holds(self, time_s: Any) -> Any:  # noqa: ANN401  # a float, or an array of some
+        """Return whether a time lies in it."""
+        return (self.from_s <= time_s) & (time_s < self.to_s)
+
 
 def compared(
     rebuilt: Rebuilt,
     rounds: Sequence[Round],
-    pairs: Sequence[Beside],
-    free: Sequence[Freed],
+    pairs: Sequence[RoundPair],
+    free: Sequence[FreeRun],
     stretch: Stretch,
 ) -> dict[str, Any]:
-    """Return the leaders side by side.
-
-    Returns:
-        A document of plain values: `fit`, `held` and `free`; what is not known is None.
-    """
-    real = [each for each in rounds if _is_inside(each.time_s - rebuilt.grid.from_s, stretch)]
+    """Return the leaders side by side: `fit`, `held` and `free`; what is not known is None."""
+    real = [each for each in rounds if stretch.holds(each.time_s - rebuilt.grid.from_s)]
     return {
         "from": _iso(rebuilt.grid.from_s + stretch.from_s),
         "to": _iso(rebuilt.grid.from_s + stretch.to_s),
@@ -51,15 +50,9 @@ def compared(
             "cpu": _fit(rebuilt.used.cpu),
             "network": _fit(rebuilt.used.network) | {"overhead": rebuilt.used.overhead},
         },
-        "held": _round_by_round(
-            rebuilt, [each for each in pairs if _is_inside(each.time_s, stretch)]
-        ),
+        "held": _round_by_round(rebuilt, [p for p in pairs if stretch.holds(p.time_s)]),
         "free": _free(rebuilt, real, free, stretch),
     }
-
-
-def _is_inside(time_s: float, stretch: Stretch) -> bool:
-    return stretch.from_s <= time_s < stretch.to_s
 
 
 def _iso(time_s: float) -> str:
@@ -69,48 +62,34 @@ def _iso(time_s: float) -> str:
 def _fit(fit: Fit) -> dict[str, Any]:
     return {
         "windows": fit.n_windows,
-        "error_points": _finite(fit.error_points),
-        "r_squared": _finite(fit.r_squared),
+        "error_points": finite(fit.error_points),
+        "r_squared": finite(fit.r_squared),
     }
 
 
-def _finite(value: float) -> float | None:
+def finite(value: float) -> float | None:
+    """Return a number as a document has it: None where it is not known."""
     return None if math.isnan(value) else value
 
 
-def _round_by_round(rebuilt: Rebuilt, pairs: Sequence[Beside]) -> dict[str, Any]:
+def _round_by_round(rebuilt: Rebuilt, pairs: Sequence[RoundPair]) -> dict[str, Any]:
     """Return how the simulated leader would have decided where the real one decided."""
+    counts = ("real", "simulated", "same", "placed")
+    rows = [asdict(each) for each in pairs]
     return {
-        "rounds": [
-            {
-                "time": _iso(rebuilt.grid.from_s + each.time_s),
-                "real": each.real,
-                "simulated": each.simulated,
-                "same": each.same,
-                "placed": each.placed,
-                "score_error": _finite(each.score_error),
-                "doubt": each.doubt,
-            }
-            for each in pairs
-        ],
+        "rounds": [{"time": _iso(rebuilt.grid.from_s + row.pop("time_s")), **row} for row in rows],
         "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in pairs),
-        "unloads_real": sum(each.real for each in pairs),
-        "unloads_simulated": sum(each.simulated for each in pairs),
-        "unloads_same": sum(each.same for each in pairs),
-        "unloads_placed": sum(each.placed for each in pairs),
+        **{f"unloads_{name}": sum(row[name] for row in rows) for name in counts},
     }
 
 
 def _free(
-    rebuilt: Rebuilt, real: Sequence[Round], free: Sequence[Freed], stretch: Stretch
+    rebuilt: Rebuilt, real: Sequence[Round], free: Sequence[FreeRun], stretch: Stretch
 ) -> dict[str, Any]:
     """Return what simulated leaders did that were left to themselves."""
-    moved = [
-        np.array([m if _is_inside(t, stretch) else 0 for t, m in _rounds(each)]) for each in free
-    ]
+    moved = [np.where(stretch.holds(each.round_s), each.moved, 0) for each in free]
     unloads = [int(each.sum()) for each in moved]
     triggers = [int((each > 0).sum()) for each in moved]
-    times = [each.time_s - rebuilt.grid.from_s for each in real]
     return {
         "seeds": len(free),
         "triggers": {"real": sum(bool(each.unloads) for each in real)} | _quantiles(triggers),
@@ -119,13 +98,9 @@ def _free(
             {"seed": each.seed, "triggers": triggers[i], "unloads": unloads[i]}
             for i, each in enumerate(free)
         ],
-        "rounds": _by_round(rebuilt, real, times, free, stretch),
+        "rounds": _by_round(rebuilt, real, free, stretch),
         "spread": _spreads(rebuilt, free, stretch),
     }
-
-
-def _rounds(freed: Freed) -> list[tuple[float, int]]:
-    return list(zip(freed.round_s.tolist(), freed.moved.tolist(), strict=True))
 
 
 def _quantiles(values: Sequence[float]) -> dict[str, float]:
@@ -134,54 +109,46 @@ def _quantiles(values: Sequence[float]) -> dict[str, float]:
 
 
 def _by_round(
-    rebuilt: Rebuilt,
-    real: Sequence[Round],
-    times: Sequence[float],
-    free: Sequence[Freed],
-    stretch: Stretch,
+    rebuilt: Rebuilt, real: Sequence[Round], free: Sequence[FreeRun], stretch: Stretch
 ) -> list[dict[str, Any]]:
-    """Return for each round of the real leader what simulated ones did at about that time.
-
-    A simulated round belongs to the real one that is nearest, within an interval.
-    """
-    moved = [[_Near() for _ in real] for _ in free]
-    for near, each in zip(moved, free, strict=True):
-        for time_s, bundles in zip(each.round_s.tolist(), each.bundles, strict=True):
-            if bundles and _is_inside(time_s, stretch) and times:
-                k = int(np.argmin(np.abs(np.array(times) - time_s)))
-                if abs(times[k] - time_s) < stretch.interval_s:
-                    near[k].add(time_s - times[k], bundles)
+    """Return for each round of the real leader what simulated ones did at about that time."""
+    times = np.array([each.time_s - rebuilt.grid.from_s for each in real])
+    near = [_near(times, each, stretch) for each in free]
     return [
-        _round(rebuilt.grid.from_s + times[k], each, [near[k] for near in moved])
+        _round(rebuilt.grid.from_s + float(times[k]), each, [of.get(k, []) for of in near])
         for k, each in enumerate(real)
     ]
 
 
-@dataclass(slots=True)
-class _Near:
-    """What one simulated leader unloaded about the time of a real round."""
-
-    bundles: frozenset[int] = frozenset()
-    count: int = 0
-    #: s by which it was later, the first of several.
-    later_s: float = math.nan
-
-    def add(self, later_s: float, bundles: frozenset[int]) -> None:
-        self.later_s = later_s if math.isnan(self.later_s) else self.later_s
-        self.bundles |= bundles
-        self.count += len(bundles)
+#: s by which a round is later than the real one, and the bundles that it unloads.
+_Later: TypeAlias = tuple[float, frozenset[int]]
 
 
-def _round(time_s: float, real: Round, simulated: Sequence[_Near]) -> dict[str, Any]:
+def _near(times: Floats, free: FreeRun, stretch: Stretch) -> dict[int, list[_Later]]:
+    """Return the rounds that unload something by the real one that is nearest.
+
+    They are in order of time; of a round that is an interval away from all, nothing is.
+    """
+    near: dict[int, list[_Later]] = {}
+    for time_s, bundles in zip(free.round_s.tolist(), free.bundles, strict=True):
+        if bundles and stretch.holds(time_s) and times.size:
+            k = int(np.argmin(np.abs(times - time_s)))
+            if abs(times[k] - time_s) < stretch.interval_s:
+                near.setdefault(k, []).append((time_s - float(times[k]), bundles))
+    return near
+
+
+def _round(time_s: float, real: Round, simulated: Sequence[list[_Later]]) -> dict[str, Any]:
     named = {bundle for bundle, _ in real.unloads}
-    later = [each.later_s for each in simulated if each.count]
+    bundles = [[of for _, of in rounds] for rounds in simulated]
+    later = [rounds[0][0] for rounds in simulated if rounds]
     return {
         "time": _iso(time_s),
         "real": len(real.unloads),
-        "triggered_share": sum(each.count > 0 for each in simulated) / len(simulated),
+        "triggered_share": len(later) / len(simulated),
         "later_s": _quantiles(later) if later else None,
-        "same": _quantiles([len(named & each.bundles) for each in simulated]),
-        **_quantiles([each.count for each in simulated]),
+        "same": _quantiles([len(named & frozenset().union(*of)) for of in bundles]),
+        **_quantiles([sum(map(len, of)) for of in bundles]),
     }
 
 
@@ -192,7 +159,7 @@ def real_usage(rebuilt: Rebuilt) -> NDArray[np.float32]:
     return np.where(np.isinf(busiest), np.nan, busiest).astype(np.float32)
 
 
-def real_rate(rebuilt: Rebuilt, free: Sequence[Freed]) -> Floats:
+def real_rate(rebuilt: Rebuilt, free: Sequence[FreeRun]) -> Floats:
     """Messages/s by who really owned what, (n_ticks, n_brokers); NaN while a broker is down."""
     rate = carried(rebuilt, rebuilt.owner)
     rate[np.isnan(free[0].rate)] = np.nan
@@ -200,7 +167,7 @@ def real_rate(rebuilt: Rebuilt, free: Sequence[Freed]) -> Floats:
 
 
 def _spreads(
-    rebuilt: Rebuilt, free: Sequence[Freed], stretch: Stretch
+    rebuilt: Rebuilt, free: Sequence[FreeRun], stretch: Stretch
 ) -> dict[str, dict[str, Any] | None]:
     """Return the spread over brokers beside the real one, over time, seed by seed."""
     tick_s = rebuilt.grid.tick_s
@@ -229,8 +196,9 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
     if not pairs:
         return None
     means = np.array([pair.mean(axis=1) for pair in pairs])
-    related = [_correlation(*pair) for pair in pairs]
-    correlations = [value for value in related if not math.isnan(value)]
+    # A spread that never changes goes with no other.
+    changing = [pair for pair in pairs if pair.shape[1] > 1 and np.ptp(pair, axis=1).all()]
+    correlations = [float(np.corrcoef(*pair)[0, 1]) for pair in changing]
     return {
         # What is known of the real one is the same whatever the seed, but for brokers that
         # are down in one of them.
@@ -238,10 +206,3 @@ def _beside(pairs: Sequence[Floats]) -> dict[str, Any] | None:
         **_quantiles(means[:, 1].tolist()),
         "correlation": _quantiles(correlations) if correlations else None,
     }
-
-
-def _correlation(ours: Floats, theirs: Floats) -> float:
-    """Return the correlation of two spreads; NaN if one of them never changes."""
-    if ours.size < 2 or np.ptp(ours) == 0 or np.ptp(theirs) == 0:
-        return math.nan
-    return float(np.corrcoef(ours, theirs)[0, 1])

@@ -5,29 +5,25 @@ How it looks stands in `charts/beside.vl.json`; here its data is filled in.
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from datetime import datetime
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from trimtab.pulsar.model import Floats
 from trimtab.report.drawing import draw
+from trimtab.trials.charts import DataRow, broker_lines, empty_chart, samples
 from trimtab.trials.rerun.command import Rerun
 from trimtab.trials.rerun.comparison import real_rate, real_usage
-from trimtab.trials.rerun.letting_go import Freed
+from trimtab.trials.rerun.simulated_leader import FreeRun
 
 #: Samples that are drawn; there are no more pixels to tell them apart.
 _SAMPLES_MAX = 420
 #: Shedders that go by messages/s, and not by usage.
 _BY_RATE = frozenset({"UniformLoadShedder"})
-
-_Row: TypeAlias = dict[str, Any]
 
 
 def plot(comparison: Rerun, path: Path) -> None:
@@ -37,17 +33,14 @@ def plot(comparison: Rerun, path: Path) -> None:
 
 def chart(comparison: Rerun) -> dict[str, Any]:
     """Return the chart, filled with a comparison."""
-    text = files("trimtab.trials.rerun").joinpath("charts", "beside.vl.json").read_text("utf-8")
-    spec: dict[str, Any] = json.loads(text)
+    spec = empty_chart("rerun", "beside")
     run, document = typical(comparison.free), comparison.document
     is_rate = document["strategies"]["shedding"] in _BY_RATE
     what = "messages/s" if is_rate else "usage, %"
-    real: Floats | NDArray[np.float32] = (
-        real_rate(comparison.rebuilt, comparison.free)
-        if is_rate
-        else real_usage(comparison.rebuilt)
-    )
-    simulated: Floats | NDArray[np.float32] = run.rate if is_rate else run.usage
+    real: Floats | NDArray[np.float32] = real_usage(comparison.rebuilt)
+    simulated: Floats | NDArray[np.float32] = run.usage
+    if is_rate:
+        real, simulated = real_rate(comparison.rebuilt, comparison.free), run.rate
     from_s = comparison.rebuilt.grid.from_s
     spec["datasets"] = {
         "real": _lines(comparison, real),
@@ -71,21 +64,17 @@ def chart(comparison: Rerun) -> dict[str, Any]:
     last = comparison.rebuilt.world.duration_s / 60
     for view in spec["vconcat"]:
         view["encoding"]["x"]["scale"]["domain"] = [0, last]
-    spec["title"] = {"text": _title(document), "subtitle": _subtitle(document["free"])}
+    both = dict.fromkeys(document["strategies"][name] for name in ("shedding", "placement"))
+    title = f"{document['recording']}: {' + '.join(both)}, real and simulated"
+    spec["title"] = {"text": title, "subtitle": _subtitle(document["free"])}
     return spec
 
 
-def typical(free: tuple[Freed, ...]) -> Freed:
+def typical(free: tuple[FreeRun, ...]) -> FreeRun:
     """Return the simulation whose number of unloads is the median, the first of several."""
     unloads = [int(each.moved.sum()) for each in free]
     middle = sorted(unloads)[(len(unloads) - 1) // 2]
     return free[unloads.index(middle)]
-
-
-def _title(document: Mapping[str, Any]) -> str:
-    strategies = document["strategies"]
-    both = dict.fromkeys((strategies["shedding"], strategies["placement"]))
-    return f"{document['recording']}: {' + '.join(both)}, real and simulated"
 
 
 def _subtitle(free: Mapping[str, Any]) -> str:
@@ -97,16 +86,7 @@ def _subtitle(free: Mapping[str, Any]) -> str:
     return f"{'; '.join(counts)}; {free['seeds']} seeds"
 
 
-def _lines(comparison: Rerun, values: Floats | NDArray[np.float32]) -> list[_Row]:
-    """Return each broker's line; it is broken where nothing is known."""
-    every = max(1, math.ceil(len(values) / _SAMPLES_MAX))
-    minutes = ((np.arange(len(values)) + 1) * comparison.rebuilt.grid.tick_s / 60)[
-        every - 1 :: every
-    ]
-    return [
-        {"minute": minute, "broker": name, "value": None if math.isnan(value) else round(value, 1)}
-        for name, column in zip(
-            comparison.evidence.brokers, values[every - 1 :: every].T, strict=True
-        )
-        for minute, value in zip(minutes.tolist(), column.tolist(), strict=True)
-    ]
+def _lines(comparison: Rerun, values: Floats | NDArray[np.float32]) -> list[DataRow]:
+    drawn = samples(len(values), _SAMPLES_MAX)
+    minutes = (np.arange(len(values)) + 1) * comparison.rebuilt.grid.tick_s / 60
+    return broker_lines(minutes[drawn], comparison.evidence.brokers, values[drawn], "value")

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from trimtab.files.errors import TrimtabError
 from trimtab.files.whole_files import write_whole
-from trimtab.trials.simulate.history import history
-from trimtab.trials.simulate.live import run
+from trimtab.lab.simulate.run import simulating
+from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.plot import check_plot, plot
-from trimtab.trials.simulate.question import Question, posed
-from trimtab.trials.simulate.result import Result, document, result
-from trimtab.trials.simulate.summary import expectation_lines, opening, outcome_lines
-
-#: How to read a history.
-LEGEND = (
-    "usage is the truth: percent of the busiest of CPU and network, in the minute before; scores",
-    "are what the strategy saw; a → b is a usage before and after a move, on the same traffic;",
-    "bundles are ranges of hashes without trailing zeros.",
-    "",
-)
+from trimtab.trials.simulate.question import Experiment, Question, posed
+from trimtab.trials.simulate.result import Result, result
+from trimtab.trials.simulate.simulation import tell
 
 
 def simulate(question: Question, picture: Path | None, folder: Path | None) -> Result:
     """Return the result of an experiment, and write what was asked for.
-
-    Args:
-        question: what is asked.
-        picture: file to draw into, .svg or .png.
-        folder: to write history, outcomes and picture into; is made if it is not there.
 
     Raises:
         TrimtabError: something asked for is not there, or cannot be written.
@@ -49,23 +40,43 @@ def simulate(question: Question, picture: Path | None, folder: Path | None) -> R
     return answer
 
 
-def tell(answer: Result, as_json: bool) -> Iterator[str]:
-    """Return a result, for a person or for a program."""
-    if as_json:
-        yield json.dumps(document(answer), indent=1, ensure_ascii=False)
+def run(experiment: Experiment) -> Run:
+    """Return the run of an experiment; on a terminal, show how far it has come."""
+    rounds = simulating(experiment.world, experiment.balancer, experiment.scenario.parameters)
+    minutes, unloads = experiment.world.duration_s / 60, 0
+    with _bar() as bar:
+        task = None if bar is None else bar.add_task(experiment.name, total=minutes, said="")
+        while True:
+            try:
+                round_ = next(rounds)
+            except StopIteration as end:
+                outcome: Run = end.value
+                return outcome
+            if bar is None or task is None:
+                continue
+            unloads += round_.moved
+            minute, scores = round_.time_s / 60, round_.scores[~np.isnan(round_.scores)]
+            text = f"min {minute:.0f} of {minutes:g}, {unloads} unloads"
+            if len(scores):
+                text += f", scores {scores.min():.3g} to {scores.max():.3g}"
+            bar.update(task, completed=minute, said=text)
+
+
+@contextmanager
+def _bar() -> Iterator[Progress | None]:
+    """Open a bar on the terminal, if there is one; it goes when the run is over."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
         return
-    yield from opening(answer)
-    yield ""
-    yield from LEGEND
-    yield from history(answer)
-    yield from ("", "Outcomes since the event" if answer.run.world.event_s else "Outcomes")
-    yield from outcome_lines(answer)
-    if answer.verdicts:
-        yield from ("", "Expectations")
-        yield from expectation_lines(answer)
-    if answer.run.is_cut:
-        yield from ("", "The run was cut short: nothing may be concluded of it.")
-    yield from ("", "To repeat it:", f"  {answer.experiment.command}")
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[said]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as bar:
+        yield bar
 
 
 def _write(answer: Result, folder: Path) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from trimtab.lab.outcomes.spread import spread
 from trimtab.lab.simulate.world import Event, Kind
 from trimtab.pulsar.model import Decision, Floats, Reason
 from trimtab.pulsar.shed import shedder
-from trimtab.trials.simulate.naming import short_brokers, short_bundles
 from trimtab.trials.simulate.result import Result
 
 #: Brokers up to which all are named in a line; of more, so many at either end.
@@ -41,13 +40,8 @@ _HAPPENED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Quiet:
-    """Rounds in a row of which there is the same to say."""
-
-    first: int
-    last: int
-    what: str
+#: The first and the last of rounds in a row of which there is the same to say, and what.
+_Quiet: TypeAlias = tuple[int, int, str]
 
 
 class History:
@@ -79,13 +73,13 @@ class History:
         for number, time_s in enumerate(run.rounds.time_s.tolist()):
             what = self._nothing(number)
             is_due = bool(happened) and happened[0][0] <= time_s
-            if quiet and (is_due or what != quiet.what):
+            if quiet and (is_due or what != quiet[2]):
                 yield self._folded(quiet)
                 quiet = None
             while happened and happened[0][0] <= time_s:
                 yield self._at(happened[0][0]) + happened.pop(0)[1]
             if what:
-                quiet = _Quiet(quiet.first if quiet else number, number, what)
+                quiet = (quiet[0] if quiet else number, number, what)
             else:
                 yield from self._round(number)
         if quiet:
@@ -119,14 +113,13 @@ class History:
         return "nothing to do"
 
     def _folded(self, quiet: _Quiet) -> str:
-        times = self.run.rounds.time_s
-        first_s, last_s = float(times[quiet.first]), float(times[quiet.last])
+        first, last, what = quiet
+        first_s, last_s = self.run.rounds.time_s[[first, last]].tolist()
         before, after = self._spread_at(first_s), self._spread_at(last_s)
-        if quiet.first == quiet.last:
-            return f"{self._at(first_s)}1 round, {quiet.what}; spread {before:.0f}"
-        count = quiet.last - quiet.first + 1
+        if first == last:
+            return f"{self._at(first_s)}1 round, {what}; spread {before:.0f}"
         return (
-            f"{self._at(first_s)}to min {last_s / 60:.1f}: {count} rounds, {quiet.what};"
+            f"{self._at(first_s)}to min {last_s / 60:.1f}: {last - first + 1} rounds, {what};"
             f" spread {before:.0f} → {after:.0f}"
         )
 
@@ -258,3 +251,39 @@ def _listed(names: Sequence[str]) -> str:
 
 def _counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def short_brokers(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without the port, if that leaves names that differ.
+
+    >>> short_brokers(["b1:8080", "b2:8080"])
+    ('b1', 'b2')
+    >>> short_brokers(["host:8080", "host:8081"])
+    ('host:8080', 'host:8081')
+    """
+    hosts = tuple(name.rpartition(":")[0] or name for name in names)
+    return hosts if len(set(hosts)) == len(names) else tuple(names)
+
+
+def short_bundles(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without the namespace, if there is one only, and the zeros of hashes.
+
+    >>> short_bundles(["t/n/0x00000000_0x40000000", "t/n/0x40000000_0x80000000"])
+    ('0x0_0x4', '0x4_0x8')
+    >>> short_bundles(["t/n/0x00000000_0xffffffff", "t/m/0x00000000_0xffffffff"])
+    ('t/n/0x0_0xffffffff', 't/m/0x0_0xffffffff')
+    """
+    cut = [name.rpartition("/") for name in names]
+    is_one = len({namespace for namespace, _, _ in cut}) == 1
+    short = tuple(
+        _short_range(last) if is_one else f"{namespace}/{_short_range(last)}"
+        for namespace, _, last in cut
+    )
+    return short if len(set(short)) == len(names) else tuple(names)
+
+
+def _short_range(bundle: str) -> str:
+    ends = bundle.split("_")
+    if not all(end.startswith("0x") and len(end) == 10 for end in ends):
+        return bundle
+    return "_".join(end.rstrip("0") if end != "0x00000000" else "0x0" for end in ends)

@@ -5,12 +5,9 @@ How it looks stands in `charts/usage.vl.json`; here its data is filled in.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +16,12 @@ from trimtab.files.errors import TrimtabError
 from trimtab.lab.outcomes.balance import BAR_POINTS
 from trimtab.lab.outcomes.level import level
 from trimtab.lab.outcomes.spread import spread
+from trimtab.pulsar.model import Floats
 from trimtab.report.drawing import draw
-from trimtab.trials.simulate.history import happenings
-from trimtab.trials.simulate.naming import short_brokers
+from trimtab.trials.charts import DataRow, broker_lines, empty_chart, samples, visible_value
+from trimtab.trials.simulate.history import happenings, short_brokers
 from trimtab.trials.simulate.result import Result
-from trimtab.trials.simulate.summary import rounded
+from trimtab.trials.simulate.simulation import rounded
 
 #: Brokers up to which each has a colour and a name, and up to which each has a line.
 _COLOURS_MAX = 10
@@ -36,8 +34,6 @@ _SAMPLES_MAX = 430
 _WIDTH_PX = 860
 _LETTER_PX = 6.2
 _LABEL_ROWS = 2
-
-_Row: TypeAlias = dict[str, Any]
 
 
 class PlotError(TrimtabError, ValueError):
@@ -63,26 +59,23 @@ def plot(answer: Result, path: Path) -> None:
 
 def chart(answer: Result) -> dict[str, Any]:
     """Return the chart, filled with a result."""
-    text = files("trimtab.trials.simulate").joinpath("charts", "usage.vl.json").read_text("utf-8")
-    spec: dict[str, Any] = json.loads(text)
-    usage = answer.trajectory.usage
-    names = short_brokers(answer.trajectory.brokers)
-    every = max(1, math.ceil(len(usage) / _SAMPLES_MAX))
-    minutes = (np.arange(len(usage)) + 1) * answer.trajectory.step_s / 60
-    samples, at = usage[every - 1 :: every], minutes[every - 1 :: every]
+    spec = empty_chart("simulate", "usage")
+    trajectory = answer.trajectory
+    drawn = samples(len(trajectory.usage), _SAMPLES_MAX)
+    minutes = (np.arange(len(trajectory.usage)) + 1) * trajectory.step_s / 60
+    usage, at = trajectory.usage[drawn], minutes[drawn]
     if usage.shape[1] > _LINES_MAX:
-        spec["datasets"] |= {"bands": _bands(samples, at), "median": _median(samples, at)}
+        spec["datasets"] |= _bands(usage, at)
     else:
-        spec["datasets"]["lines"] = _lines(samples, at, names)
+        names = short_brokers(trajectory.brokers)
+        spec["datasets"]["lines"] = broker_lines(at, names, usage, "usage")
     if _COLOURS_MAX < usage.shape[1] <= _LINES_MAX:
-        spec["datasets"]["mean"] = _series(at, {"usage": np.nanmean(samples, axis=1)})
-        lines = next(
-            each for each in spec["vconcat"][0]["layer"] if each["data"]["name"] == "lines"
-        )
+        spec["datasets"]["mean"] = _series(at, {"usage": np.nanmean(usage, axis=1)})
+        layers = spec["vconcat"][1]["layer"]
+        lines = next(each for each in layers if each["data"]["name"] == "lines")
         lines["mark"] |= {"color": "#3b6fb6", "opacity": 0.35, "strokeWidth": 1}
         lines["encoding"] = {"y": {"field": "usage"}, "detail": {"field": "broker"}}
-    levels = level(usage, answer.trajectory.step_s)[every - 1 :: every]
-    best = answer.trajectory.best_spread[every - 1 :: every]
+    levels, best = level(trajectory.usage, trajectory.step_s)[drawn], trajectory.best_spread[drawn]
     spec["datasets"] |= {
         "spread": _series(at, {"spread": spread(levels), "bar": best + BAR_POINTS}),
         "moves": _moves(answer),
@@ -90,8 +83,9 @@ def chart(answer: Result) -> dict[str, Any]:
         "events": [{"minute": time_s / 60} for time_s, _ in happenings(answer)],
         "labels": _labels(answer),
     }
-    spec["title"] = {"text": _title(answer), "subtitle": _subtitle(answer)}
-    _fit(spec, len(usage) * answer.trajectory.step_s / 60)
+    title = f"{answer.experiment.question.scenario}: {answer.experiment.name}"
+    spec["title"] = {"text": title, "subtitle": _subtitle(answer)}
+    _fit(spec, float(minutes[-1]))
     return spec
 
 
@@ -110,11 +104,6 @@ def _fit(spec: dict[str, Any], minutes: float) -> None:
     spec["vconcat"] = views if data["labels"] else views[1:]
 
 
-def _title(answer: Result) -> str:
-    experiment = answer.experiment
-    return f"{experiment.question.scenario}: {experiment.name}"
-
-
 def _subtitle(answer: Result) -> str:
     outcomes, experiment = answer.outcomes, answer.experiment
     balance = outcomes["time_to_balance_min"]
@@ -126,42 +115,29 @@ def _subtitle(answer: Result) -> str:
     )
 
 
-# ------------------------------------------------------------------ data
-
-
-def _lines(usage: NDArray[np.float32], at: NDArray[np.float64], names: Sequence[str]) -> list[_Row]:
+def _series(at: Floats, columns: dict[str, NDArray[Any]]) -> list[DataRow]:
     return [
-        {"minute": minute, "broker": name, "usage": _rounded(value)}
-        for name, column in zip(names, usage.T, strict=True)
-        for minute, value in zip(at.tolist(), column.tolist(), strict=True)
-    ]
-
-
-def _series(at: NDArray[np.float64], columns: dict[str, NDArray[Any]]) -> list[_Row]:
-    return [
-        {"minute": minute, **{n: _rounded(float(c[i])) for n, c in columns.items()}}
+        {"minute": minute, **{n: visible_value(float(c[i])) for n, c in columns.items()}}
         for i, minute in enumerate(at.tolist())
     ]
 
 
-def _bands(usage: NDArray[np.float32], at: NDArray[np.float64]) -> list[_Row]:
+def _bands(usage: NDArray[np.float32], at: Floats) -> dict[str, list[DataRow]]:
+    """Return the bands and the median of all brokers, where one is known."""
     shares = {"all brokers": (0, 100), "nine in ten": (5, 95), "every other": (25, 75)}
     known = ~np.isnan(usage).all(axis=1)
-    return [
-        {"minute": minute, "brokers": name, "low": _rounded(low), "high": _rounded(high)}
+    usage, at = usage[known], at[known]
+    bands = [
+        {"minute": minute, "brokers": name, "low": visible_value(low), "high": visible_value(high)}
         for name, ends in shares.items()
         for minute, low, high in zip(
-            at[known].tolist(), *np.nanpercentile(usage[known], ends, axis=1).tolist(), strict=True
+            at.tolist(), *np.nanpercentile(usage, ends, axis=1).tolist(), strict=True
         )
     ]
+    return {"bands": bands, "median": _series(at, {"usage": np.nanmedian(usage, axis=1)})}
 
 
-def _median(usage: NDArray[np.float32], at: NDArray[np.float64]) -> list[_Row]:
-    known = ~np.isnan(usage).all(axis=1)
-    return _series(at[known], {"usage": np.nanmedian(usage[known], axis=1)})
-
-
-def _moves(answer: Result) -> list[_Row]:
+def _moves(answer: Result) -> list[DataRow]:
     moves = answer.run.moves
     shed = np.flatnonzero(moves.round >= 0)
     if len(shed) > _MOVES_MAX:
@@ -169,15 +145,15 @@ def _moves(answer: Result) -> list[_Row]:
     return [
         {
             "minute": float(moves.time_s[i]) / 60,
-            "source": _rounded(float(moves.source_before[i])),
-            "target": _rounded(float(moves.target_before[i])),
+            "source": visible_value(float(moves.source_before[i])),
+            "target": visible_value(float(moves.target_before[i])),
             "direction": _direction(answer, int(i)),
         }
         for i in shed
     ]
 
 
-def _unloads(answer: Result) -> list[_Row]:
+def _unloads(answer: Result) -> list[DataRow]:
     moves = answer.run.moves
     counts: dict[tuple[int, str], int] = {}
     for i in np.flatnonzero(moves.round >= 0).tolist():
@@ -195,7 +171,7 @@ def _direction(answer: Result, i: int) -> str:
     return "wrong" if is_wrong else "fine"
 
 
-def _labels(answer: Result) -> list[_Row]:
+def _labels(answer: Result) -> list[DataRow]:
     """Return what happened, as far as there is room; where there is none, the line must do."""
     px_by_s = _WIDTH_PX / (len(answer.run.usage) * answer.run.tick_s)
     free_px = [0.0] * _LABEL_ROWS
@@ -207,8 +183,3 @@ def _labels(answer: Result) -> list[_Row]:
             labels.append({"minute": time_s / 60, "row": row, "what": text})
             free_px[row] = at_px + _LETTER_PX * (len(text) + 2)
     return labels
-
-
-def _rounded(value: float) -> float | None:
-    """Return a value rounded to what can be seen; a line is broken where nothing is known."""
-    return None if math.isnan(value) else round(value, 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from trimtab.files.fields import Field, FieldError, expected_name, shown
@@ -14,11 +13,16 @@ from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.keys import KEYS
-from trimtab.pulsar.place import PLACERS, placer
+from trimtab.pulsar.place import placer
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.pulsar.settings import SettingError, setting
-from trimtab.pulsar.shed import SHEDDERS, shedder
-from trimtab.trials.sweep.strategies import USUAL_PLACER
+from trimtab.pulsar.shed import shedder
+from trimtab.trials.sweep.grid import (
+    PLACER_NAMES,
+    SHEDDER_NAMES,
+    class_name,
+    usual_placer,
+)
 from trimtab.trials.sweep.task import NOBODY
 
 
@@ -90,11 +94,11 @@ def posed(question: Question) -> Experiment:
     release = question.release or scenario.run.release
     known_release(Field(release, ("--release",)))
     sheds, _, joined = question.strategy.partition("+")
-    places = question.placement or joined or _usual_placer(sheds)
+    places = question.placement or joined or usual_placer(sheds)
     if joined and question.placement not in (None, joined):
         raise FieldError("--placement", shown(places), f"{joined}, as --strategy has it")
-    _check_class("--strategy", sheds, {*_names(SHEDDERS), NOBODY})
-    _check_class("--placement", places, _names(PLACERS))
+    class_name(Field(sheds, ("--strategy",)), sheds, SHEDDER_NAMES)
+    class_name(Field(places, ("--placement",)), places, PLACER_NAMES)
     if sheds != NOBODY and shedder(sheds, release) is None:
         raise FieldError("--strategy", sheds, f"a class that Pulsar {release} has")
     if placer(places, release) is None:
@@ -107,20 +111,6 @@ def posed(question: Question) -> Experiment:
         world=world if question.minutes is None else _cut(world, question.minutes),
         balancer=Balancer(None if sheds == NOBODY else sheds, places, release, conf),
     )
-
-
-def _names(registered: Mapping[tuple[str, str], object]) -> set[str]:
-    return {name for name, _ in registered}
-
-
-def _usual_placer(sheds: str) -> str:
-    """Return the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
-    return sheds if sheds in _names(PLACERS) else USUAL_PLACER
-
-
-def _check_class(option: str, name: str, known: set[str]) -> None:
-    if name not in known:
-        raise FieldError(option, shown(name), expected_name(name, known))
 
 
 def _settings(pairs: tuple[str, ...], release: str) -> dict[str, str]:

@@ -1,15 +1,25 @@
-"""A simulated experiment as plain values, for programs."""
+"""A result for a person, line by line, and for programs, as plain values."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from trimtab.lab.simulate.verdicts import Verdict
-from trimtab.trials.simulate.command import tell
+from trimtab.lab.outcomes import MEASURES
+from trimtab.lab.outcomes.minimum_moves import Minimum
+from trimtab.trials.simulate.history import history
 from trimtab.trials.simulate.result import Result, document
+
+#: How to read a history.
+LEGEND = (
+    "usage is the truth: percent of the busiest of CPU and network, in the minute before; scores",
+    "are what the strategy saw; a → b is a usage before and after a move, on the same traffic;",
+    "bundles are ranges of hashes without trailing zeros.",
+    "",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,30 +80,95 @@ class Simulated:
 
 def simulation(result: Result) -> Simulated:
     """Return the plain values of a result."""
-    experiment = result.experiment
+    plain = document(result)
+    names = ("scenario", "shedder", "placement", "release", "seed", "is_cut", "command")
     return Simulated(
-        scenario=experiment.question.scenario,
-        shedder=experiment.shedder,
-        placement=experiment.balancer.placer,
-        release=experiment.balancer.release,
-        seed=experiment.question.seed,
+        **{name: plain[name] for name in names},
         outcomes={
             name: None if math.isnan(value) else float(value)
             for name, value in result.outcomes.items()
         },
-        expectations=tuple(_expectation(result, verdict) for verdict in result.verdicts),
-        is_cut=result.run.is_cut,
-        command=experiment.command,
+        expectations=tuple(Expectation(**each) for each in plain["expectations"]),
         _result=result,
     )
 
 
-def _expectation(result: Result, verdict: Verdict) -> Expectation:
-    return Expectation(
-        expected=verdict.expected,
-        found=verdict.found,
-        because=verdict.expectation.because,
-        is_met=verdict.is_met,
-        is_judged=result.is_judged(verdict),
-        known=verdict.expectation.known or None,
+def tell(answer: Result, as_json: bool) -> Iterator[str]:
+    """Return a result, for a person or for a program."""
+    if as_json:
+        yield json.dumps(document(answer), indent=1, ensure_ascii=False)
+        return
+    yield from _opening(answer)
+    yield ""
+    yield from LEGEND
+    yield from history(answer)
+    yield from ("", "Outcomes since the event" if answer.run.world.event_s else "Outcomes")
+    yield from _outcome_lines(answer)
+    if answer.verdicts:
+        yield from ("", "Expectations")
+        yield from _expectation_lines(answer)
+    if answer.run.is_cut:
+        yield from ("", "The run was cut short: nothing may be concluded of it.")
+    yield from ("", "To repeat it:", f"  {answer.experiment.command}")
+
+
+def _opening(answer: Result) -> Iterator[str]:
+    """Return what was asked, of whom."""
+    experiment, world = answer.experiment, answer.run.world
+    yield (
+        f"{experiment.question.scenario}: {len(world.machines.names)} brokers,"
+        f" {len(world.bundles.names)} bundles, {world.duration_s / 60:g} minutes,"
+        f" seed {experiment.question.seed}"
     )
+    if experiment.scenario.question:
+        yield experiment.scenario.question
+    who = "nobody sheds" if experiment.balancer.shedder is None else experiment.balancer.shedder
+    yield f"{who}, placed by {experiment.balancer.placer}, as Pulsar {experiment.balancer.release}"
+    yield from (f"  {key}={text}" for key, text in experiment.balancer.conf.items())
+
+
+def _outcome_lines(answer: Result) -> Iterator[str]:
+    """Return the outcomes as lines of a table."""
+    rows = [
+        (measure.title, rounded(answer.outcomes[name]), measure.unit)
+        for name, measure in MEASURES.items()
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(2)]
+    for title, value, unit in rows:
+        yield f"  {title:<{widths[0]}}  {value:>{widths[1]}} {unit}".rstrip()
+    if answer.fewest_unloads is not None:
+        yield f"  {_minimum(answer.fewest_unloads)}"
+
+
+def _expectation_lines(answer: Result) -> Iterator[str]:
+    """Return of each expectation whether it is met, and of one that is not, why it was expected."""
+    for verdict in answer.verdicts:
+        is_judged = answer.is_judged(verdict)
+        sign = ("✓" if verdict.is_met else "✗") if is_judged else "·"
+        yield f"  {sign} {verdict.expected}: {verdict.found}"
+        if not verdict.is_met and is_judged:
+            yield f"      expected because: {verdict.expectation.because}"
+        if verdict.expectation.known:
+            yield f"      known not always to hold: {verdict.expectation.known}"
+
+
+def _minimum(minimum: Minimum) -> str:
+    if math.isinf(minimum.moves):
+        return "No number of unloads could have balanced it: a bundle or a background is too large."
+    count = f"{'exactly' if minimum.is_exact else 'at least'} {minimum.moves:.0f} unloads"
+    return f"Had the work of all bundles been known, it would have taken {count}."
+
+
+def rounded(value: float) -> str:
+    """Return a number rounded for reading.
+
+    >>> rounded(8.25), rounded(1234.5), rounded(float("inf")), rounded(float("nan"))
+    ('8.2', '1234', 'never', 'unknown')
+    """
+    if math.isnan(value):
+        return "unknown"
+    if math.isinf(value):
+        return "never"
+    if value == round(value):
+        return f"{value:.0f}"
+    return f"{value:.2f}" if value < 1 else f"{value:.1f}" if value < 100 else f"{value:.0f}"

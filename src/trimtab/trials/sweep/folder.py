@@ -86,11 +86,6 @@ class SweepFolder:
 def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[SweepFolder]:
     """Open the folder of a sweep for one writer, made if need be.
 
-    Args:
-        folder: where rows are kept and tables written.
-        basis: what rows rest on besides their tasks: name → digest.
-        anew: throw away what the folder holds of an earlier sweep.
-
     Raises:
         SweepError: it holds something else, rows that rest on something else, or somebody
             writes in it.
@@ -98,7 +93,10 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
     marker = folder / MARKER
     if folder.exists() and not folder.is_dir():
         raise SweepError(f"{folder}: it is a file; name a folder")
-    if folder.is_dir() and not marker.is_file() and _foreign(folder):
+    # Who dies early leaves a lock and a draft.
+    ours = {_LOCK, _draft(marker).name}
+    is_new = not folder.is_dir() or all(path.name in ours for path in folder.iterdir())
+    if not marker.is_file() and not is_new:
         raise SweepError(
             f"{folder}: not written: it holds something that is not a sweep; "
             "name a folder that does not exist, or one that an earlier sweep wrote"
@@ -109,33 +107,18 @@ def opened(folder: Path, basis: Mapping[str, str], *, anew: bool) -> Iterator[Sw
     except OSError as error:
         raise SweepError(f"{folder}: cannot be written: {error.strerror}") from None
     with lock:
-        _take(lock.fileno(), folder)
+        try:
+            # The lock ends with the process that holds it, however that ends.
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SweepError(f"{folder}: another sweep is writing there") from None
         if anew:
-            _clear(folder)
+            shutil.rmtree(folder / _PARTS, ignore_errors=True)
+            for name in (MARKER, *(f"{table}.parquet" for table in SWEPT)):
+                (folder / name).unlink(missing_ok=True)
         _mark(folder, basis)
         (folder / _PARTS).mkdir(exist_ok=True)
         yield SweepFolder(folder)
-
-
-def _foreign(folder: Path) -> bool:
-    """Return whether a folder holds what is not ours: who dies early leaves a lock and a draft."""
-    ours = {_LOCK, _draft(folder / MARKER).name}
-    return any(path.name not in ours for path in folder.iterdir())
-
-
-def _take(lock: int, folder: Path) -> None:
-    """Take the lock, which ends with the process that holds it, however that ends."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise SweepError(f"{folder}: another sweep is writing there") from None
-
-
-def _clear(folder: Path) -> None:
-    """Remove what a sweep has written."""
-    shutil.rmtree(folder / _PARTS, ignore_errors=True)
-    for name in (MARKER, *(f"{table}.parquet" for table in SWEPT)):
-        (folder / name).unlink(missing_ok=True)
 
 
 def _mark(folder: Path, basis: Mapping[str, str]) -> None:

@@ -1,17 +1,45 @@
-"""A grid file → what is to be run: scenarios × strategies × releases × settings × seeds."""
+"""A grid file → what is to be run: scenarios × strategies × releases × settings × seeds.
+
+A strategy is a shedder with a placer, spelt `ThresholdShedder+LeastLongTermMessageRate`.
+"""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
-from trimtab.files.fields import Field, FieldError, toml_field
+from trimtab.files.fields import Field, FieldError, expected_name, shown, toml_field
 from trimtab.files.whole_files import read_text
-from trimtab.trials.sweep.strategies import Strategy, strategies
-from trimtab.trials.sweep.task import StrategyKey, Task
+from trimtab.pulsar.keys import KEYS
+from trimtab.pulsar.place import PLACERS, placer
+from trimtab.pulsar.sequences.sequences import conf_text, known_release
+from trimtab.pulsar.settings import SettingError, setting
+from trimtab.pulsar.shed import SHEDDERS, shedder
+from trimtab.trials.sweep.task import NOBODY, StrategyKey, Task, settings_text
+
+#: Joins a shedder and its placer.
+JOINT = "+"
+#: Pulsar's placer where none is named, unless the shedder is one too.
+USUAL_PLACER = "LeastLongTermMessageRate"
+#: The pairs that make sense, Pulsar's default first, and nobody shedding.
+USUAL = (
+    "ThresholdShedder+LeastLongTermMessageRate",
+    "ThresholdShedder+LeastResourceUsageWithWeight",
+    "UniformLoadShedder+LeastLongTermMessageRate",
+    "OverloadShedder+LeastLongTermMessageRate",
+    "AvgShedder+AvgShedder",
+    "none+LeastLongTermMessageRate",
+)
+
+#: Simple names of Pulsar's classes, of whichever releases, and of nobody.
+SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY}
+PLACER_NAMES = frozenset(name for name, _ in PLACERS)
+#: A release that has every key.
+_NEWEST = "5.0"
 
 #: s that a run may take where the grid says nothing.
 TIME_LIMIT_S = 600.0
@@ -24,6 +52,179 @@ _SEEDS_MAX = 100_000
 
 class GridError(TrimtabError, ValueError):
     """A file is no grid; says where, what was found and what was expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A shedder with a placer, in one release and under one choice of settings."""
+
+    shedder: str
+    placement: str
+    #: None stands for the scenario's.
+    release: str | None
+    #: broker.conf's keys, as text.
+    settings: Mapping[str, str]
+    #: Where it stands, for errors.
+    where: Field = field(compare=False)
+
+    def check(self, release: str) -> None:
+        """Check that a release has all of it.
+
+        Raises:
+            FieldError: it has no such strategy, or no such key.
+        """
+        has = [
+            (self.shedder, _can_shed(self.shedder, release)),
+            (self.placement, placer(self.placement, release) is not None),
+            *((name, KEYS[name].default(release) is not None) for name in self.settings),
+        ]
+        for name, is_there in has:
+            if not is_there:
+                raise FieldError(self.where.path, name, f"something that Pulsar {release} has")
+
+    def key(self, release: str) -> StrategyKey:
+        """Return it as rows know it, in a release if it has none of its own."""
+        settings = settings_text(self.settings)
+        return StrategyKey(self.shedder, self.placement, self.release or release, settings)
+
+
+def usual(releases: Iterable[str]) -> tuple[str, ...]:
+    """Return the pairs of `USUAL` that every one of some releases has."""
+    return tuple(
+        name
+        for name in USUAL
+        for sheds, places in (pair(Field(name)),)
+        if all(_can_shed(sheds, each) and placer(places, each) is not None for each in releases)
+    )
+
+
+def pair(field: Field) -> tuple[str, str]:
+    """Return a shedder and its placer: `AvgShedder`, `OverloadShedder+RoundRobinBrokerSelector`.
+
+    `none` for a shedder stands for nobody shedding.
+
+    Raises:
+        FieldError: there is no such strategy.
+    """
+    first, joint, second = field.text().partition(JOINT)
+    sheds = class_name(field, first.strip(), SHEDDER_NAMES)
+    if not joint:
+        return sheds, usual_placer(sheds)
+    return sheds, class_name(field, second.strip(), PLACER_NAMES)
+
+
+def usual_placer(sheds: str) -> str:
+    """Return the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
+    return sheds if sheds in PLACER_NAMES else USUAL_PLACER
+
+
+def class_name(field: Field, name: str, known: Iterable[str]) -> str:
+    """Return the name of a class if it is a known one.
+
+    Raises:
+        FieldError: it is not.
+    """
+    if name not in set(known):
+        raise field.wrong(expected_name(name, known))
+    return name
+
+
+def strategies(
+    entry: Field, releases: Field | None, settings: Field | None
+) -> tuple[Strategy, ...]:
+    """Return the strategies of one entry of a grid: the text of a pair, or a table.
+
+    The entry's own releases replace those of the whole grid, and its settings key by key.
+
+    Returns:
+        A strategy for each release and each choice of settings.
+
+    Raises:
+        FieldError: something is misspelt, of a wrong type or unknown.
+    """
+    common = {} if settings is None else axes(settings)
+    if isinstance(entry.value, str):
+        named = pair(entry)
+    else:
+        table = entry.members(("shedder",), ("placement", "releases", "settings"))
+        named = _pair_of(table)
+        releases = table.get("releases", releases)
+        common |= axes(table["settings"]) if "settings" in table else {}
+    return tuple(
+        Strategy(*named, release, conf, entry)
+        for release in _releases(releases)
+        for conf in choices(common)
+    )
+
+
+def asked_settings(texts: Sequence[str]) -> Field:
+    """Return the texts `key=value` of --set by key; all values of a key that comes again.
+
+    Raises:
+        FieldError: a text has no `=`.
+    """
+    where = ("--set",)
+    values: dict[str, list[str]] = {}
+    for each in texts:
+        key, equals, value = each.partition("=")
+        if not equals:
+            raise Field(each, where).wrong("key=value")
+        values.setdefault(key.strip(), []).append(value.strip())
+    return Field(values, where)
+
+
+def axes(settings: Field) -> dict[str, tuple[str, ...]]:
+    """Return the values to try of each setting: a key of broker.conf and one value, or a list.
+
+    Raises:
+        FieldError: no release has the key, or it takes something else.
+    """
+    of_key = {}
+    for name, value in settings.entries():
+        if name not in KEYS:
+            expected = expected_name(name, KEYS, "a key that Pulsar's load balancer reads")
+            raise FieldError(value.path, shown(name), expected)
+        values = tuple(value.items()) if isinstance(value.value, list) else (value,)
+        if not values:
+            raise value.wrong("a value, or a list of some")
+        of_key[name] = tuple(dict.fromkeys(_conf_value(name, each) for each in values))
+    return of_key
+
+
+def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
+    """Return every choice of one value for each key."""
+    for chosen in itertools.product(*values.values()):
+        yield dict(zip(values, chosen, strict=True))
+
+
+def _can_shed(sheds: str, release: str) -> bool:
+    return sheds == NOBODY or shedder(sheds, release) is not None
+
+
+def _pair_of(table: Mapping[str, Field]) -> tuple[str, str]:
+    if "placement" not in table:
+        return pair(table["shedder"])
+    sheds = class_name(table["shedder"], table["shedder"].text(), SHEDDER_NAMES)
+    return sheds, class_name(table["placement"], table["placement"].text(), PLACER_NAMES)
+
+
+def _releases(field: Field | None) -> tuple[str | None, ...]:
+    if field is None:
+        return (None,)
+    releases = tuple(known_release(item) for item in field.items())
+    if not releases:
+        raise field.wrong("a list of releases")
+    return releases
+
+
+def _conf_value(name: str, value: Field) -> str:
+    """Return a value as broker.conf would have it, read as a broker would."""
+    text = conf_text(value, KEYS[name].kind)
+    try:
+        setting({name: text}, name, _NEWEST)
+    except SettingError as error:
+        raise value.wrong(error.expected) from error
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +242,6 @@ class Grid:
 
     def tasks(self, releases: Mapping[str, str]) -> frozenset[Task]:
         """Return what is to be run.
-
-        Args:
-            releases: name of each scenario → the release that it is about.
 
         Raises:
             GridError: a release has no such strategy, or no such key.
@@ -65,10 +263,6 @@ class Grid:
 
 def grid(text: str, origin: str) -> Grid:
     """Return the grid that a text holds.
-
-    Args:
-        text: a file in TOML.
-        origin: its name, for errors.
 
     Raises:
         GridError: it is not TOML; or a key is missing, misspelt or takes something else.
@@ -112,7 +306,11 @@ def _grid(field: Field, origin: str) -> Grid:
     chosen = [each for item in tables["strategies"].items() for each in strategies(item, *common)]
     if not chosen:
         raise tables["strategies"].wrong("at least one strategy")
-    limit_s = _limit(tables["time_limit_s"]) if "time_limit_s" in tables else TIME_LIMIT_S
+    limit_s = TIME_LIMIT_S
+    if "time_limit_s" in tables:
+        limit_s = tables["time_limit_s"].number()
+        if not (limit_s > 0 and math.isfinite(limit_s)):
+            raise tables["time_limit_s"].wrong("seconds, more than none")
     return Grid(scenarios, tuple(chosen), seeds(tables["seeds"]), limit_s, origin)
 
 
@@ -121,10 +319,3 @@ def _whole(field: Field, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise field.wrong(f"a whole number from {least} to {most}")
     return value
-
-
-def _limit(field: Field) -> float:
-    limit_s = field.number()
-    if not (limit_s > 0 and math.isfinite(limit_s)):
-        raise field.wrong("seconds, more than none")
-    return limit_s

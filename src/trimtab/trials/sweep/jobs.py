@@ -51,9 +51,9 @@ _jobs = itertools.count()
 class _Job:
     """Tasks that one Spark job runs."""
 
-    #: Spark's job group of this job alone.
-    group: str
     partitions: tuple[Partition, ...]
+    #: Spark's job group of this job alone.
+    group: str = field(default_factory=lambda: f"trimtab-sweep-{next(_jobs)}")
 
     @property
     def tasks(self) -> tuple[Task, ...]:
@@ -79,12 +79,14 @@ class _Sweep:
     def next_job(self) -> _Job | None:
         """Return tasks taken for a job; None if none wait."""
         if self.suspected:
-            return _job(((self.suspected.popleft(),),))
+            return _Job(((self.suspected.popleft(),),))
         if not self.waiting:
             return None
         mean_s = self.wall_s / self.n_done if self.wall_s else _PARTITION_S
-        sizes = sizes_of_job(mean_s, len(self.waiting), self.cores())
-        return _job(tuple(tuple(self.waiting.popleft() for _ in range(n)) for n in sizes))
+        # On a cluster it may grow.
+        cores = max(1, self.spark.defaultParallelism)
+        sizes = sizes_of_job(mean_s, len(self.waiting), cores)
+        return _Job(tuple(tuple(self.waiting.popleft() for _ in range(n)) for n in sizes))
 
     def run(self) -> None:
         """Run all tasks.
@@ -120,10 +122,6 @@ class _Sweep:
         n_all = self.n_done + n_running + len(self.waiting) + len(self.suspected)
         return int(n_done), n_all
 
-    def cores(self) -> int:
-        """Return how many tasks Spark runs at a time; on a cluster it may grow."""
-        return max(1, self.spark.defaultParallelism)
-
     def _fill(self, pool: ThreadPoolExecutor) -> None:
         """Give Spark jobs until it has enough of them."""
         while len(self.running) < _JOBS_AT_ONCE and (job := self.next_job()) is not None:
@@ -149,12 +147,6 @@ class _Sweep:
 def run_all(spark: SparkContext, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
     """Run tasks on Spark, and hand on their rows as they come.
 
-    Args:
-        spark: of `trimtab.spark.session.started`.
-        call: what to do with each task.
-        tasks: in the order in which they are to be begun.
-        keep: takes rows of `ROWS`, each of which it is given once.
-
     Raises:
         SparkError: Spark failed in a way that is no task's fault.
     """
@@ -179,10 +171,6 @@ def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
     a_core = min(max(1, round(_JOB_S / (size * mean_s))), _PARTITIONS_OF_CORE_MAX)
     n_partitions = min(cores * a_core, -(-waiting // size))
     return [min(size, waiting - i * size) for i in range(n_partitions)]
-
-
-def _job(partitions: tuple[Partition, ...]) -> _Job:
-    return _Job(f"trimtab-sweep-{next(_jobs)}", partitions)
 
 
 def _rows(spark: SparkContext, call: Call, job: _Job) -> pa.Table:

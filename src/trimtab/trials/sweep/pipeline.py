@@ -49,15 +49,10 @@ class Swept:
 def sweep(start: Start, plan: Plan, folder: Path, *, anew: bool = False) -> Swept:
     """Return the rows of all tasks; run what is not done yet, and write the tables.
 
-    Writes `outcomes.parquet` and `timings.parquet`.  The former has the same bytes for
-    the same tasks, whatever the master, the number of cores or how often the sweep was
-    stopped and started again, as long as no run is out of time.
-
-    Args:
-        start: starts Spark; called only if something is missing.
-        plan: what is to be run.
-        folder: where rows are kept and tables written.
-        anew: throw away what the folder holds of an earlier sweep.
+    Spark is started only if something is missing.  Writes `outcomes.parquet` and
+    `timings.parquet`.  The former has the same bytes for the same tasks, whatever the master,
+    the number of cores or how often the sweep was stopped and started again, as long as no
+    run is out of time.
 
     Raises:
         SweepError: the folder cannot be used.

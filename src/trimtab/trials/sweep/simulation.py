@@ -61,10 +61,6 @@ def balancer_of(task: Task, conf: Mapping[str, str]) -> Balancer:
 def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
     """Return scenarios by their names.
 
-    Args:
-        names: of those that trimtab brings, or paths; one that comes again counts once.
-        beside: folder from which paths start.
-
     Returns:
         Name → scenario; of a file, its name without the ending.
 

@@ -6,12 +6,17 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
+from trimtab.lab.outcomes.intervals import Interval, Summary
+
 #: One row of the outcomes table.
 Row: TypeAlias = Mapping[str, Any]
+
+#: A number → as JSON has it.
+Spelt: TypeAlias = Callable[[float], float | str | None]
 
 #: Stands where no class sheds.
 NOBODY = "none"
@@ -133,14 +138,21 @@ def json_number(value: float) -> float | str | None:
     return value
 
 
+def plain_numbers(
+    numbers: Interval | Summary, spelt: Spelt = json_number
+) -> dict[str, float | str | None]:
+    """Return the numbers of an interval or of a summary by their names, as JSON has them."""
+    return {name: spelt(value) for name, value in asdict(numbers).items()}
+
+
 def shuffled(tasks: Iterable[Task]) -> tuple[Task, ...]:
     """Return tasks ordered by a hash, so that long ones do not stand together.
 
     Properties:
         The order is the same for the same tasks, however they were ordered.
     """
-    return tuple(sorted(tasks, key=_hash))
 
+    def digest(task: Task) -> bytes:
+        return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
 
-def _hash(task: Task) -> bytes:
-    return hashlib.blake2b(repr(astuple(task)).encode(), digest_size=16).digest()
+    return tuple(sorted(tasks, key=digest))

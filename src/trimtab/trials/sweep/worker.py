@@ -54,13 +54,7 @@ class Call:
 
 
 def run_partition(call: Call, partitions: Sequence[Partition], number: int) -> bytes:
-    """Return the rows of `ROWS` of a partition, which is run, packed.
-
-    Args:
-        call: what to do with each task.
-        partitions: all partitions of the Spark job.
-        number: the partition's place among them.
-    """
+    """Return the rows of `ROWS` of a partition, which is run, packed."""
     # Spark collects garbage after every partition, and would walk through all that numpy and
     # scipy are made of: half of what a partition costs.
     if not gc.get_freeze_count():

@@ -1,35 +1,41 @@
-"""A recording and strategies → fidelity first, then a sweep over the recorded load, then a page."""
+"""A recording and strategies → fidelity first, then a sweep over the recorded load, then a page.
+
+`compared_by` takes scenarios as well, as `trimtab compare` does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from pyspark import SparkContext
 
+from trimtab.files.fields import FieldError
 from trimtab.files.version import __version__
-from trimtab.ingest import Recording
+from trimtab.ingest import Recording, open_recording
+from trimtab.ingest.archives import ARCHIVES
+from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
+from trimtab.trials.compare import compare
+from trimtab.trials.compare.compare import Contest
 from trimtab.trials.compare.comparison import CONFIDENCE
-from trimtab.trials.recorded_cluster import RecordedCluster
+from trimtab.trials.compare.contenders import Compared, contenders
+from trimtab.trials.recorded_cluster import RecordedCluster, recorded
+from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
-from trimtab.trials.rerun.question import Question as Rerun
-from trimtab.trials.sweep.grid import TIME_LIMIT_S
-from trimtab.trials.sweep.pipeline import Plan, sweep
+from trimtab.trials.sweep.pipeline import Plan, Start, sweep
 from trimtab.trials.sweep.task import StrategyKey, Task
-from trimtab.trials.trial import Document, Form, Result, written
-from trimtab.trials.what_if.changes import changes
-from trimtab.trials.what_if.cost_document import cost_document
-from trimtab.trials.what_if.fidelity import fidelity
+from trimtab.trials.trial import Document, Form, Result, run, written
+from trimtab.trials.what_if.fidelity import cost_document, fidelity
 from trimtab.trials.what_if.lines import lines
-from trimtab.trials.what_if.matrix import matrix
-from trimtab.trials.what_if.measures import MATRIX_MEASURES
-from trimtab.trials.what_if.replay import Replay, digest
+from trimtab.trials.what_if.matrix import changes, matrix
+from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest
 from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
 
 # Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
@@ -37,32 +43,8 @@ _DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a recording."""
-
-    #: Pairs such as `AvgShedder+AvgShedder`; none stands for the usual ones.
-    strategies: tuple[str, ...] = ()
-    #: `key=value` each; none stands for what is tried of each strategy.
-    settings: tuple[str, ...] = ()
-    #: None stands for the recording's.
-    release: str | None = None
-    n_seeds: int = 10
-    time_limit_s: float = TIME_LIMIT_S
-    #: Says how to ask the same again.
-    command: str = ""
-
-    def __post_init__(self) -> None:
-        """Check what can be checked before the time for all else is spent.
-
-        Raises:
-            FieldError: there is no such strategy or key, or it cannot be replayed.
-        """
-        refuse_unknown(self.strategies, self.settings)
-
-
-@dataclass(frozen=True, slots=True)
-class Posed:
-    """A question to a cluster that has been rebuilt: how well it is replayed, and what to run."""
+class Replays:
+    """A rebuilt cluster under several strategies: how well it is replayed, and what to run."""
 
     #: What is known before anything is run.
     head: Mapping[str, Any]
@@ -81,20 +63,13 @@ WHAT_IF = Form("comparison", render_what_if, lines, _is_good)
 
 
 def what_if(
-    spark: SparkContext, recording: Recording, question: Question, output: Path, *, anew: bool
+    spark: SparkContext, recording: Recording, contest: Contest, output: Path, *, anew: bool
 ) -> Result:
     """Return what a recording's load comes to under other strategies.
 
     Writes `comparison.html`, `comparison.json` and the tables of a sweep into the output
     folder; runs that an earlier start has done are not done again.  Where the replay does
     not reproduce what really happened, it says so and runs nothing.
-
-    Args:
-        spark: of `trimtab.spark.session.started`.
-        recording: an open recording.
-        question: what is asked of it.
-        output: folder to write into; made if need be.
-        anew: throw away what the folder holds of an earlier sweep.
 
     Raises:
         FieldError: there is no such strategy, release or key.
@@ -104,31 +79,26 @@ def what_if(
         SparkError: Spark failed.
     """
     cluster, document = reconstructed(spark, recording)
-    trial = posed(cluster, document, question)
-    return written(answered(spark, trial, output, anew=anew), WHAT_IF, output)
+    replays = planned(cluster, document, contest)
+    head = {"trimtab": __version__, "command": contest.command(output)}
+    return written({**head, **ranked(spark, replays, output, anew=anew)}, WHAT_IF, output)
 
 
-def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Question) -> Posed:
-    """Return the replay held against what happened, and the plan of what is to be run.
-
-    Args:
-        cluster: from a recording.
-        document: findings.json of it.
-        question: what is asked.
+def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Contest) -> Replays:
+    """Return the replay held against what happened (findings.json), and what is to be run.
 
     Raises:
         FieldError: there is no such strategy, release or key.
         NothingToSimulateError: who led is not known.
     """
-    balancer = _balancer(cluster)
-    steered = real(balancer)
-    chosen = variants(balancer, question.strategies, question.settings, question.release)
-    again = simulated_again(cluster, document, Rerun(n_seeds=question.n_seeds)).document
-    costs = drawn_costs(cluster.rebuilt, max(_DRAWS, question.n_seeds))
-    rebuilt = cluster.rebuilt
+    ran, rebuilt = cluster.balancer, cluster.rebuilt
+    # Where shedding was switched off, it was nobody.
+    shedder = ran.shedder if cluster.is_shedding else None
+    balancer = Balancer(shedder, ran.placer, ran.release, ran.conf)
+    chosen = variants(balancer, contest.pairs, contest.settings, contest.release)
+    again = simulated_again(cluster, document, Rerun(n_seeds=contest.n_seeds)).document
+    costs = drawn_costs(rebuilt, max(_DRAWS, contest.n_seeds))
     head = {
-        "trimtab": __version__,
-        "command": question.command,
         "recording": document["recording"],
         "release": balancer.release,
         "from": again["from"],
@@ -140,33 +110,90 @@ def posed(cluster: RecordedCluster, document: Mapping[str, Any], question: Quest
         "costs": cost_document(rebuilt, costs),
         "untold": list(rebuilt.untold),
         "not_covered": [{"strategy": name, "why": why} for name, why in NOT_COVERED.items()],
-        "seeds": question.n_seeds,
+        "seeds": contest.n_seeds,
         "confidence": CONFIDENCE,
         "measures": [{"name": name, **asdict(each)} for name, each in MATRIX_MEASURES.items()],
     }
-    replay = Replay(rebuilt, balancer.conf, costs[: question.n_seeds])
-    keys = tuple(each.key(balancer.release) for each in (steered, *chosen))
-    return Posed(head, keys, _plan(str(document["recording"]), keys, replay, question))
+    replay = Replay(rebuilt, balancer.conf, costs[: contest.n_seeds])
+    keys = tuple(each.key(balancer.release) for each in (real(balancer), *chosen))
+    name, seeds = str(document["recording"]), range(contest.n_seeds)
+    tasks = frozenset(Task(name, *key, seed) for key in keys for seed in seeds)
+    basis = {"recording": digest(replay)}
+    return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s))
 
 
-def answered(
-    spark: SparkContext, trial: Posed, output: Path, *, anew: bool = False
+def ranked(
+    spark: SparkContext, replays: Replays, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
     """Return what was planned, run and summed up if the replay may be believed."""
-    if not trial.head["fidelity"]["is_trusted"]:
-        return {**trial.head, "strategies": [], "changes": []}
-    swept = sweep(lambda: nullcontext(spark), trial.plan, output, anew=anew)
-    strategies = matrix(swept.outcomes.to_pylist(), trial.strategies)
-    return {**trial.head, "strategies": strategies, "changes": changes(strategies)}
+    if not replays.head["fidelity"]["is_trusted"]:
+        return {**replays.head, "strategies": [], "changes": []}
+    swept = sweep(lambda: nullcontext(spark), replays.plan, output, anew=anew)
+    strategies = matrix(swept.outcomes.to_pylist(), replays.strategies)
+    return {**replays.head, "strategies": strategies, "changes": changes(strategies)}
 
 
-def _balancer(cluster: RecordedCluster) -> Balancer:
-    """Return what really steered: nobody, where shedding was switched off."""
-    ran = cluster.balancer
-    shedder = ran.shedder if cluster.is_shedding else None
-    return Balancer(shedder, ran.placer, ran.release, ran.conf)
+def advice(
+    spark: SparkContext, folder: Path, contest: Contest, tables: Path, findings: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a replay of an explained recording advises to change.
+
+    Returns:
+        The key `what_if`, as docs/findings.schema.json has it.  Of a recording that cannot
+        be replayed it says why.
+
+    Raises:
+        SweepError: the folder cannot be used.
+        SparkError: Spark failed.
+    """
+    try:
+        replays = planned(recorded(tables, findings), findings, contest)
+    except NothingToSimulateError as error:
+        nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
+        return {"what_if": nothing}
+    answer = ranked(spark, replays, folder, anew=True)
+    fidelity = answer["fidelity"]
+    failed = [check["name"] for check in fidelity["checks"] if check["is_met"] is False]
+    reason = f"the replay does not reproduce what really happened ({', '.join(failed)})"
+    strategies = answer["strategies"]
+    what_if = {
+        "is_trusted": fidelity["is_trusted"],
+        "why_not": "" if fidelity["is_trusted"] else reason,
+        "checks": fidelity["checks"],
+        "seeds": answer["seeds"],
+        "confidence": answer["confidence"],
+        "tried": sum(1 + len(each["alike"]) for each in strategies) - 1 if strategies else 0,
+        "changes": answer["changes"],
+    }
+    return {"what_if": what_if}
 
 
-def _plan(name: str, keys: tuple[StrategyKey, ...], replay: Replay, question: Question) -> Plan:
-    tasks = frozenset(Task(name, *key, seed) for key in keys for seed in range(question.n_seeds))
-    return Plan(tasks, replay, {"recording": digest(replay)}, question.time_limit_s)
+def compared_by(start: Start, contest: Contest, output: Path, *, anew: bool) -> Result:
+    """Return the comparison of strategies, which is written into a folder.
+
+    Raises:
+        TrimtabError: as `run` and `what_if`.
+    """
+    given = contest.scenarios
+    if not any(Path(each).is_dir() or each.endswith(ARCHIVES) for each in given):
+        trial = compare.planned(contest, contest.command(output))
+        return run(start, trial, output, anew=anew)
+    if len(given) > 1:
+        raise FieldError("SCENARIO...", ", ".join(given), "scenarios, or one recording")
+    if contest.baseline:
+        raise FieldError("--baseline", contest.baseline, "none: it is what really steered")
+    # Before the time for all else is spent.
+    refuse_unknown(contest.pairs, contest.settings)
+    with open_recording(Path(given[0])) as recording, start() as spark:
+        return what_if(spark, recording, contest, output, anew=anew)
+
+
+def compared(result: Result) -> Compared:
+    """Return what a comparison says, as plain values."""
+    document = result.document
+    if result.form is WHAT_IF:
+        listed = contenders(document["recording"], document["strategies"])
+        is_trusted = bool(document["fidelity"]["is_trusted"])
+        return Compared(listed, is_trusted, result.page, document)
+    each = (contenders(it["name"], it["strategies"]) for it in document["scenarios"])
+    return Compared(tuple(chain.from_iterable(each)), None, result.page, document)

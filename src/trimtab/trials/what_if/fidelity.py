@@ -1,14 +1,23 @@
 """What the replay of the real strategy says, beside what really happened → may it be believed?
 
+And what traffic costs the brokers, on which it rests.
+
 Four rules, each a number with a bar.  Whatever else is said of a recording rests on them, so
 where one of them is not met nothing is ranked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from trimtab.lab.reconstruct.cluster import Rebuilt
+from trimtab.lab.reconstruct.cost_uncertainty import Costs, fitted_costs, missed
+from trimtab.pulsar.model import MEBIBYTE
+from trimtab.trials.rerun.comparison import finite
 
 #: Share of the rounds in which the replay must decide as the leader did, to shed or not.
 AGREED_MIN = 0.8
@@ -22,82 +31,121 @@ SPREAD_OFF_MAX = 7.5
 USAGE_ERROR_MAX = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One rule, and what was found."""
+#: Ends of the intervals.
+_LOW, _HIGH = 0.05, 0.95
+#: What each cost is of, its unit, and how much of that.
+_COLUMNS = (
+    ("messages, both ways", "points by 1,000 messages/s", 1000.0),
+    ("bytes in", "points by MiB/s", MEBIBYTE),
+    ("bytes out", "points by MiB/s", MEBIBYTE),
+    ("nothing", "points", 1.0),
+)
 
-    name: str
-    #: What is compared, in words, with numbers.
-    found: str
-    rule: str
-    #: None: there was nothing to compare, and nothing is concluded from that.
-    is_met: bool | None
+#: A rule: its name, what was found in words, the rule in words, and whether it is met.
+_Check: TypeAlias = tuple[str, str, str, bool | None]
 
 
 def fidelity(
     again: Mapping[str, Any], usage_error_points: float, *, is_shedding: bool
 ) -> dict[str, Any]:
-    """Return the judgement of a replay.
+    """Return the judgement of a replay: `checks`, and whether it `is_trusted`.
 
-    Args:
-        again: what `trimtab rerun` says of the recording.
-        usage_error_points: root mean square of what the costs alone miss; NaN if unknown.
-        is_shedding: shedding was switched on.
-
-    Returns:
-        `checks`, and `is_trusted`.
+    It rests on what `trimtab rerun` says of the recording, and on the root mean square of what
+    the costs alone miss, NaN if that is not known.  Of each check there are a name, what was
+    found in words, the rule, and whether it is met: None where there was nothing to compare,
+    and nothing is concluded from that.
 
     Properties:
         A check that could not be made and should have been is not met.
     """
-    checks = (
-        _decided(again["held"], is_shedding=is_shedding),
-        _unloads(again["free"]["unloads"], is_shedding=is_shedding),
-        _spread(again["free"]["spread"]["usage"]),
-        _usage(usage_error_points),
-    )
-    return {
-        "checks": [asdict(check) for check in checks],
-        "is_trusted": all(check.is_met is not False for check in checks),
-    }
+    names = ("name", "found", "rule", "is_met")
+    checks = [
+        dict(zip(names, check, strict=True))
+        for check in (
+            _decided(again["held"], is_shedding=is_shedding),
+            _unloads(again["free"]["unloads"], is_shedding=is_shedding),
+            _spread(again["free"]["spread"]["usage"]),
+            _usage(usage_error_points),
+        )
+    ]
+    is_trusted = all(check["is_met"] is not False for check in checks)
+    return {"checks": checks, "is_trusted": is_trusted}
 
 
-def _decided(replay: Mapping[str, Any], *, is_shedding: bool) -> Check:
+def _decided(replay: Mapping[str, Any], *, is_shedding: bool) -> _Check:
     rounds, agreed = len(replay["rounds"]), replay["same_trigger"]
     rule = f"the same in at least {100 * AGREED_MIN:.0f} % of the rounds"
-    if not rounds:
-        sentence = "no round of a leader is known" if is_shedding else "shedding was off"
-        return Check("to shed or not", sentence, rule, False if is_shedding else None)
-    sentence = f"the same in {agreed} of {rounds} rounds"
-    return Check("to shed or not", sentence, rule, agreed >= AGREED_MIN * rounds)
+    sentence, is_met = f"the same in {agreed} of {rounds} rounds", agreed >= AGREED_MIN * rounds
+    if not rounds and is_shedding:
+        sentence, is_met = "no round of a leader is known", False
+    elif not rounds:
+        sentence, is_met = "shedding was off", None
+    return "to shed or not", sentence, rule, is_met
 
 
-def _unloads(unloads: Mapping[str, float], *, is_shedding: bool) -> Check:
+def _unloads(unloads: Mapping[str, float], *, is_shedding: bool) -> _Check:
     rule = (
         f"off by at most {100 * UNLOADS_OFF_SHARE_MAX:.0f} %, or by {UNLOADS_OFF_MAX:g} where "
         "that is more"
     )
     if not is_shedding:
-        return Check("unloads", "shedding was off", rule, None)
+        return "unloads", "shedding was off", rule, None
     real, ours = unloads["real"], unloads["median"]
     sentence = f"really {real:g}, replayed {ours:g} ({unloads['p10']:g} to {unloads['p90']:g})"
     is_met = abs(ours - real) <= max(UNLOADS_OFF_MAX, UNLOADS_OFF_SHARE_MAX * real)
-    return Check("unloads", sentence, rule, is_met)
+    return "unloads", sentence, rule, is_met
 
 
-def _spread(spread: Mapping[str, Any] | None) -> Check:
-    rule = f"off by at most {SPREAD_OFF_MAX:g} points"
-    if spread is None:
-        return Check("mean spread of usage", "no usage is known of two brokers", rule, False)
-    sentence = f"really {spread['real']:.1f}, replayed {spread['median']:.1f} points"
-    is_met = abs(spread["median"] - spread["real"]) <= SPREAD_OFF_MAX
-    return Check("mean spread of usage", sentence, rule, is_met)
+def _spread(spread: Mapping[str, Any] | None) -> _Check:
+    sentence, is_met = "no usage is known of two brokers", False
+    if spread is not None:
+        sentence = f"really {spread['real']:.1f}, replayed {spread['median']:.1f} points"
+        is_met = abs(spread["median"] - spread["real"]) <= SPREAD_OFF_MAX
+    return "mean spread of usage", sentence, f"off by at most {SPREAD_OFF_MAX:g} points", is_met
 
 
-def _usage(error_points: float) -> Check:
-    rule = f"at most {USAGE_ERROR_MAX:g} points"
+def _usage(error_points: float) -> _Check:
     # NaN is met by no bar.
-    if not error_points >= 0:
-        return Check("usage by the costs alone", "too few windows", rule, False)
+    is_known = error_points >= 0
     sentence = f"misses {error_points:.1f} points (root mean square)"
-    return Check("usage by the costs alone", sentence, rule, error_points <= USAGE_ERROR_MAX)
+    is_met = is_known and error_points <= USAGE_ERROR_MAX
+    rule = f"at most {USAGE_ERROR_MAX:g} points"
+    return "usage by the costs alone", sentence if is_known else "too few windows", rule, is_met
+
+
+def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
+    """Return what traffic costs the brokers.
+
+    Returns:
+        A document of plain values; what is not known is None.
+    """
+    fitted, used = fitted_costs(rebuilt), rebuilt.used
+    draws = np.array([each.cpu for each in drawn])
+    wire = np.array([each.overhead for each in drawn])
+    return {
+        "cpu": {
+            "terms": [
+                {
+                    "of": of,
+                    "unit": unit,
+                    "cost": fitted.cpu[i] * scale,
+                    "low": float(np.quantile(draws[:, i], _LOW)) * scale,
+                    "high": float(np.quantile(draws[:, i], _HIGH)) * scale,
+                }
+                for i, (of, unit, scale) in enumerate(_COLUMNS)
+            ],
+            "error_points": finite(used.cpu.error_points),
+            "r_squared": finite(used.cpu.r_squared),
+            "windows": used.cpu.n_windows,
+            "by_broker": [asdict(each) for each in missed(rebuilt)],
+        },
+        "network": {
+            "overhead": fitted.overhead,
+            "low": float(np.quantile(wire, _LOW)),
+            "high": float(np.quantile(wire, _HIGH)),
+            "error_points": finite(used.network.error_points),
+            "r_squared": finite(used.network.r_squared),
+            "windows": used.network.n_windows,
+        },
+        "draws": len(drawn),
+    }

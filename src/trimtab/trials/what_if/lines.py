@@ -19,7 +19,10 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
         f"{document['brokers']} brokers, {document['bundles']} bundles"
     )
     yield ""
-    yield from _fidelity(document["fidelity"])
+    yield "The real strategy replayed, beside what really happened:"
+    for check in document["fidelity"]["checks"]:
+        sign = _SIGNS[check["is_met"]]
+        yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
     yield ""
     yield from _costs(document["costs"])
     yield ""
@@ -32,13 +35,6 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _matrix(document)
     for each in document["not_covered"]:
         yield f"Not covered: {each['strategy']}: {each['why']}."
-
-
-def _fidelity(fidelity: Mapping[str, Any]) -> Iterator[str]:
-    yield "The real strategy replayed, beside what really happened:"
-    for check in fidelity["checks"]:
-        sign = _SIGNS[check["is_met"]]
-        yield f"  {sign} {check['name']}: {check['found']}; rule: {check['rule']}"
 
 
 def _costs(costs: Mapping[str, Any]) -> Iterator[str]:
@@ -89,21 +85,15 @@ def _cell(strategy: Mapping[str, Any], name: str) -> str:
     interval = strategy["measures"][name]["median"]
     if interval["estimate"] is None:
         return "–"
-    if interval["low"] == interval["high"]:
-        return figure(interval["estimate"])
-    return (
-        f"{figure(interval['estimate'])} ({figure(interval['low'])} to {figure(interval['high'])})"
-    )
+    middle, low, high = (figure(interval[end]) for end in ("estimate", "low", "high"))
+    return middle if interval["low"] == interval["high"] else f"{middle} ({low} to {high})"
 
 
 def _named(strategy: Mapping[str, Any]) -> str:
     conf = "".join(f" {key}={value}" for key, value in strategy["settings"].items())
     failed = f", {len(strategy['failures'])} runs failed" if strategy["failures"] else ""
     what = ", as it really was" if strategy["is_baseline"] else ""
-    return f"{strategy['label']}{conf}{what}{_alike(strategy)}{failed}"
-
-
-def _alike(strategy: Mapping[str, Any]) -> str:
-    """Return the settings that made no difference, as text."""
-    settings = [f"{key}={value}" for each in strategy["alike"] for key, value in each.items()]
-    return f"; the same with {', '.join(settings)}" if settings else ""
+    # Settings that made no difference.
+    same = [f"{key}={value}" for each in strategy["alike"] for key, value in each.items()]
+    alike = f"; the same with {', '.join(same)}" if same else ""
+    return f"{strategy['label']}{conf}{what}{alike}{failed}"

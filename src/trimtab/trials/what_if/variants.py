@@ -8,7 +8,7 @@ from trimtab.files.fields import Field, FieldError
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.settings import setting
-from trimtab.trials.sweep.strategies import (
+from trimtab.trials.sweep.grid import (
     JOINT,
     Strategy,
     asked_settings,
@@ -39,13 +39,9 @@ def variants(
 ) -> tuple[Strategy, ...]:
     """Return what is tried, each once; what really steered is not among them.
 
-    Args:
-        balancer: what really steered; shedder None where nothing was shed.
-        pairs: such as `AvgShedder` or `ThresholdShedder+LeastResourceUsageWithWeight`; none
-            for the usual ones.
-        settings: `key=value` each, tried with every pair; a key may come again with another
-            value.  None for those of `TRIED`.
-        release: which is to decide; None for the recording's.
+    Pairs are such as `AvgShedder` or `ThresholdShedder+LeastResourceUsageWithWeight`, none
+    for the usual ones; settings are `key=value` each, tried with every pair, and a key may
+    come again with another value: none for those of `TRIED`.
 
     Raises:
         FieldError: there is no such strategy, release or key.

@@ -10,7 +10,7 @@ import numpy as np
 from trimtab.pulsar.map_order import hash_map_order
 from trimtab.pulsar.model import ExtensibleLoad, Placement, TransferDecision
 from trimtab.pulsar.place import extensible_placer
-from trimtab.pulsar.sequences.extensible.rounds import ExtensibleSelection, ExtensibleSequence
+from trimtab.pulsar.sequences.extensible.rounds import ExtensibleSequence, Selection
 from trimtab.pulsar.sequences.extensible.stores import LoadStores
 from trimtab.pulsar.settings import broker_load_settings
 from trimtab.pulsar.shed import extensible_shedder
@@ -29,7 +29,7 @@ class Transferred:
 class ExtensiblySelected:
     """What came of one placement."""
 
-    selection: ExtensibleSelection
+    selection: Selection
     #: The candidates as they are walked.
     candidates: tuple[str, ...]
     placement: Placement
@@ -90,7 +90,7 @@ def _transferred(sequence: ExtensibleSequence, load: ExtensibleLoad, hits: int) 
 
 
 def _selected(
-    sequence: ExtensibleSequence, stores: LoadStores, selection: ExtensibleSelection
+    sequence: ExtensibleSequence, stores: LoadStores, selection: Selection
 ) -> ExtensiblySelected:
     entry = extensible_placer(sequence.strategy, sequence.release)
     assert entry is not None

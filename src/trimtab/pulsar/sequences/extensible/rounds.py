@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -12,10 +12,9 @@ from trimtab.files.fields import Field, FieldError, shown
 Value = TypeVar("Value")
 
 # In the order of model.RESOURCES.
-_RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
+RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _THROUGHPUTS = ("msgThroughputIn", "msgThroughputOut")
 _SMOOTHED = ("weightedMaxEMA", "msgThroughputEMA")
-_UNREPORTED = (-1.0, -1.0)
 # A namespace and a range of hashes: at anything else the Java fails, and loses the round.
 _BUNDLE = re.compile(r"[\w.:=-]+/[\w.:=-]+/0x[0-9a-fA-F]{1,8}_0x[0-9a-fA-F]{1,8}", re.ASCII)
 
@@ -58,7 +57,7 @@ class TopBundle:
 
 
 @dataclass(frozen=True, slots=True)
-class ExtensibleSelection:
+class Selection:
     """A placement asked for."""
 
     bundle: str
@@ -88,7 +87,7 @@ class ExtensibleRound:
     #: Bundle → the brokers that the filters leave it.
     filtered: Mapping[str, frozenset[str]] | None
     sheds: bool
-    selections: tuple[ExtensibleSelection, ...]
+    selections: tuple[Selection, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,32 +117,34 @@ def extensible_round(item: Field) -> ExtensibleRound:
             raise FieldError(value.path, shown(key), f"one of {', '.join(FIELDS)}")
     members = item.members((), FIELDS)
     return ExtensibleRound(
-        now_ms=_optional(members, "now", Field.whole),
-        load_data=_optional(members, "broker_load_data", _load_data) or {},
-        top_bundles=_optional(members, "top_bundles", _top_bundles) or {},
-        available=_optional(members, "available_brokers", Field.names),
-        recent_bundles=_optional(members, "recently_unloaded", _set),
-        recent_brokers=_optional(members, "recently_unloaded_brokers", _times),
-        owners=_optional(members, "owners", _owners),
-        restricted=_optional(members, "namespaces_with_policies", _set),
-        filtered=_optional(members, "filtered", _sets),
+        now_ms=optional(members, "now", Field.whole),
+        load_data=optional(members, "broker_load_data", _load_data) or {},
+        top_bundles=optional(members, "top_bundles", _top_bundles) or {},
+        available=optional(members, "available_brokers", Field.names),
+        recent_bundles=optional(members, "recently_unloaded", name_set),
+        recent_brokers=optional(members, "recently_unloaded_brokers", _times),
+        owners=optional(members, "owners", _owners),
+        restricted=optional(members, "namespaces_with_policies", name_set),
+        filtered=optional(members, "filtered", _sets),
         sheds="shed" in members and members["shed"].flag(),
-        selections=_optional(members, "select", _selections) or (),
+        selections=optional(members, "select", asked_selections) or (),
     )
 
 
-def _optional(
+def optional(
     members: Mapping[str, Field], key: str, read: Callable[[Field], Value]
 ) -> Value | None:
+    """Return what is read of a member; None if it is not there."""
     return read(members[key]) if key in members else None
 
 
-def _set(names: Field) -> frozenset[str]:
+def name_set(names: Field) -> frozenset[str]:
+    """Return a list of names as a set."""
     return frozenset(names.names())
 
 
 def _sets(lists: Field) -> Mapping[str, frozenset[str]]:
-    return {name: _set(listed) for name, listed in lists.entries()}
+    return {name: name_set(listed) for name, listed in lists.entries()}
 
 
 def _times(times: Field) -> Mapping[str, int]:
@@ -162,21 +163,26 @@ def _published(published: Field) -> Published:
     known = ("updatedAt", *_THROUGHPUTS)
     keys = dict(published.entries())
     is_smoothed = _SMOOTHED[0] in keys
-    members = published.members((), (*known, *(_SMOOTHED if is_smoothed else _RESOURCES)))
-    pair = "[usage, limit]"
+    members = published.members((), (*known, *(_SMOOTHED if is_smoothed else RESOURCES)))
     return Published(
-        updated_at_ms=_optional(members, "updatedAt", Field.whole) or 0,
-        throughput=tuple(_number(members, name) for name in _THROUGHPUTS),
-        smoothed=tuple(_number(members, name) for name in _SMOOTHED) if is_smoothed else None,
-        resources=tuple(
-            members[name].numbers((2,), pair) if name in members else _UNREPORTED
-            for name in _RESOURCES
-        ),
+        updated_at_ms=optional(members, "updatedAt", Field.whole) or 0,
+        throughput=numbers(members, _THROUGHPUTS),
+        smoothed=numbers(members, _SMOOTHED) if is_smoothed else None,
+        resources=reported_resources(members),
     )
 
 
-def _number(members: Mapping[str, Field], key: str) -> float:
-    return members[key].number() if key in members else 0.0
+def numbers(members: Mapping[str, Field], names: Iterable[str]) -> tuple[float, ...]:
+    """Return some numbers, 0 for each that is not there."""
+    return tuple(members[name].number() if name in members else 0.0 for name in names)
+
+
+def reported_resources(members: Mapping[str, Field]) -> tuple[tuple[float, ...], ...]:
+    """Return usage and limit of each resource, -1 of one that is not there."""
+    return tuple(
+        members[name].numbers((2,), "[usage, limit]") if name in members else (-1.0, -1.0)
+        for name in RESOURCES
+    )
 
 
 def _top_bundles(brokers: Field) -> Mapping[str, tuple[TopBundle, ...] | None]:
@@ -197,6 +203,7 @@ def _top_bundle(bundle: Field) -> TopBundle:
     return TopBundle(name.text(), (inward.number(), outward.number()))
 
 
-def _selections(selections: Field) -> tuple[ExtensibleSelection, ...]:
+def asked_selections(selections: Field) -> tuple[Selection, ...]:
+    """Return the placements that a round asks for."""
     members = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
-    return tuple(ExtensibleSelection(f["bundle"].text(), f["candidates"].names()) for f in members)
+    return tuple(Selection(f["bundle"].text(), f["candidates"].names()) for f in members)

@@ -1,0 +1,1 @@
+"""Threads of Pulsar's public tracker: what is provable in each, beside what trimtab says."""
