@@ -62,8 +62,7 @@ regen: $(READY) ## rewrite the expected output of the tests; read the diff
 	@git status --short tests docs/agreement.md
 
 .PHONY: docs
-docs: $(READY) ## rewrite what is generated: the list of findings, and what docs/ has from the code
-	@$(BIN)/cog -r --verbosity=1 $(LISTED)
+docs: $(READY) ## rewrite what docs/ and ARCHITECTURE.md have from the code
 	@$(RUN) tools.pages
 
 .PHONY: pictures

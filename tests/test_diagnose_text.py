@@ -15,10 +15,11 @@ import pytest
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.diagnose.advice import changes
+from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.decisions import decisions
 from trimtab.diagnose.findings import FINDINGS, all_findings
+from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.other_events import OTHER_KINDS
@@ -241,8 +242,17 @@ class Diagnose:
         """Propose what to change."""
         return "\n".join(
             f"{change.title}\n  {change.why}\n  {change.effect}"
-            for change in changes(self.night, all_findings(self.night), {})
+            for change in changes(self.night, all_findings(self.night), {}, self._causes())
         )
+
+    def headline(self) -> str:
+        """Return the sentences that stand first."""
+        given = verdicts(self.night, all_findings(self.night))
+        return "\n".join(headline(self.night, given, self._causes()))
+
+    def _causes(self) -> list[Cause]:
+        findings = all_findings(self.night)
+        return by_gravity(findings, verdicts(self.night, findings))
 
     def recomputed(self) -> str:
         """Say of every round whether its printed numbers follow from each other."""

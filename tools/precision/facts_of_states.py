@@ -80,13 +80,18 @@ def sole_bundle(case: Case, draft: Draft) -> Iterator[Planted]:
                 yield Planted("sole-bundle", None, None, (broker,))
 
 
+def is_tried(reason: str) -> bool:
+    """Return whether a broker was to be relieved, whatever came of it."""
+    return reason not in (Reason.BALANCED, Reason.UNDERLOADED, Reason.UNKNOWN)
+
+
 def blind_to_imbalance(case: Case, draft: Draft) -> Iterator[Planted]:
-    """Tell of long stretches in which brokers were far apart and nothing was chosen."""
+    """Return long stretches in which brokers were far apart and nobody passed the bar."""
     del case
     for rounds, spread, is_clear in ((_ROUNDS + 2, 29.0, True), (_ROUNDS - 2, 20.0, False)):
         run: list[int] = []
         for decided in [*draft.witness.rounds, None]:
-            if decided is not None and not decided.shed.decision.unloads:
+            if decided is not None and not any(map(is_tried, decided.shed.decision.reasons)):
                 usage = usage_at(draft, decided.time_ms)
                 if np.nanmax(usage) - np.nanmin(usage) >= spread:
                     run.append(decided.time_ms)

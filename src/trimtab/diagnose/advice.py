@@ -3,43 +3,111 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from trimtab.diagnose.cure import Change
+from trimtab.diagnose.cure import NOTHING_TO_SET, Change
+from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.findings import FINDINGS
-from trimtab.diagnose.night import Finding, Night
+from trimtab.diagnose.gravity import Cause
+from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
-from trimtab.diagnose.verdicts import USELESS, Verdict
-from trimtab.diagnose.wording import many, rows, worded, wording
+from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
+from trimtab.diagnose.wording import many, worded, wording
 
 _CHANGES_MAX = 5
-_CURES = sorted(
-    ((code, entry.cure) for code, entry in FINDINGS.items() if entry.cure is not None),
-    key=lambda cure: rows()[cure[0]]["cure"]["rank"],
-)
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
+#: How moves are counted, in this order.
+_WORTHS = ("useless", "doubtful", "lucky", "good", "not decidable")
 
 
-def headline(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
-    """Return two sentences: what the balancer did, and what it was worth."""
-    moves = night.moves()
-    if not moves:
+def headline(
+    night: Night, verdicts: Mapping[str, Verdict], causes: Sequence[Cause] = ()
+) -> tuple[str, str]:
+    """Return what happened, and what is behind it.
+
+    A fault by which the balancer does not work comes first, before what was moved; any other
+    gravest cause is named behind it, unless the useless moves have named it.
+
+    Args:
+        night: what happened.
+        verdicts: move's id → verdict.
+        causes: the causes, gravest first.
+    """
+    did, worth = _moved(night, verdicts)
+    gravest = causes[0] if causes else None
+    if gravest is None or gravest.severity == "low":
+        return did, worth
+    if gravest.is_fault:
+        return _named(gravest), " ".join(filter(None, (did, worth)))
+    is_named = gravest.code in {v.code for v in verdicts.values() if v.is_useless}
+    return did, " ".join(filter(None, (worth, "" if is_named else _named(gravest))))
+
+
+def _named(cause: Cause) -> str:
+    """Return the title of a cause's gravest finding as a sentence, with how many there are."""
+    others = len(cause.findings) - 1
+    more = f" (and {many(others, 'finding')} more of `{cause.code}`)" if others else ""
+    return f"{cause.findings[0].text('title')}{more}."
+
+
+def _moved(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
+    """Return what was ordered, failed and moved, and why moves were useless."""
+    orders = [(logged, move) for logged in night.rounds for move in logged.moves]
+    if not orders:
         return _nothing(night)
-    active = sum(bool(logged.moves) for logged in night.rounds)
-    text = f"{many(len(moves), 'bundle was', 'bundles were')} moved in {many(active, 'round')}."
-    causes = Counter(verdicts[move.id].code for move in moves if verdicts[move.id].is_useless)
-    useless = sum(causes.values())
-    if not useless:
-        unknown = sum(verdicts[move.id].code == "not-decidable" for move in moves)
-        if unknown == len(moves):
-            return text, "What the moves were worth cannot be told from this recording."
-        return text, f"None of the moves was found useless.{_luck(night, verdicts)}"
-    which = "; ".join(f"{n} {USELESS[code].saying}" for code, n in causes.most_common())
+    failed = failed_orders(night)
+    moves = [(logged, move) for logged, move in orders if move.id not in failed]
+    rounds = many(len({logged.number for logged, _ in orders}), "round")
+    count = Counter(_worth(move, verdicts[move.id]) for _, move in moves)
+    worths = [f"{count[worth]} {worth}" for worth in _WORTHS if count[worth]]
+    tally = f": {', '.join(worths)}" if worths and count["not decidable"] < len(moves) else ""
+    if len(worths) == 1 and tally and len(moves) > 1:
+        tally = f", all {next(iter(count))}"
+    were = many(len(moves), "bundle was", "bundles were")
+    if not failed:
+        return f"{were} moved in {rounds}{tally}.", _reasons(night, moves, verdicts)
+    ordered = many(len(orders), "unload was", "unloads were")
+    text = f"{ordered} ordered in {rounds}: {len(failed)} failed, {were} moved{tally}."
+    return text, _reasons(night, moves, verdicts)
+
+
+def _worth(move: Move, verdict: Verdict) -> str:
+    """Return under which word of `_WORTHS` a move counts."""
+    if verdict.is_useless is None:
+        return "not decidable"
+    if verdict.is_useless:
+        return "useless"
+    draw = move.draw
+    if draw is not None and draw.is_fallback and (draw.count or 2) > 1:
+        return "lucky"
+    return "doubtful" if verdict.code in DOUBTFUL else "good"
+
+
+def _reasons(
+    night: Night, moves: Sequence[tuple[Round, Move]], verdicts: Mapping[str, Verdict]
+) -> str:
+    """Return why moves were useless, and what is missing where that cannot be decided."""
+    causes = Counter(verdicts[m.id].code for _, m in moves if verdicts[m.id].is_useless)
+    sentences = []
     if len(causes) == 1:
-        which = USELESS[next(iter(causes))].saying
-    how_many = "All" if useless == len(moves) else f"{useless} of the {len(moves)}"
-    return text, f"{how_many} did no good: {which}.{_luck(night, verdicts)}"
+        sentences.append(f"Useless: {USELESS[next(iter(causes))].saying}.")
+    elif causes:
+        which = "; ".join(f"{n} {USELESS[code].saying}" for code, n in causes.most_common())
+        sentences.append(f"Useless: {which}.")
+    unknown = [(logged, move) for logged, move in moves if verdicts[move.id].is_useless is None]
+    absent = dict.fromkeys(
+        load for logged, move in unknown for load in absent_loads(night, logged, move)
+    )
+    if absent:
+        what = " and ".join(absent)
+        who = "the moves" if len(unknown) == len(moves) else many(len(unknown), "move")
+        sentences.append(
+            f"What {who} did cannot be decided: the {what} at that time "
+            f"{'is' if len(absent) == 1 else 'are'} not in the recording (store/ or "
+            "load-reports.jsonl would have it)."
+        )
+    return " ".join(sentences)
 
 
 def _nothing(night: Night) -> tuple[str, str]:
@@ -53,33 +121,46 @@ def _nothing(night: Night) -> tuple[str, str]:
     return "The balancer moved nothing.", ""
 
 
-def _luck(night: Night, verdicts: Mapping[str, Verdict]) -> str:
-    """Return a sentence about the draws that fell well: nothing but luck spoke for them."""
-    lucky = sum(
-        move.draw is not None
-        and move.draw.is_fallback
-        and (move.draw.count or 2) > 1
-        and not verdicts[move.id].is_useless
-        for move in night.moves()
-    )
-    if not lucky:
-        return ""
-    more = " more" if any(verdict.is_useless for verdict in verdicts.values()) else ""
-    return f" {lucky}{more} {'was' if lucky == 1 else 'were'} drawn by lot and fell well."
+def changes(
+    night: Night, findings: Sequence[Finding], places: Mapping[str, str], causes: Sequence[Cause]
+) -> list[Change]:
+    """Return at most five changes, those against the gravest causes first.
 
+    Where a cause is of high severity, nothing is proposed against causes of lower severity.
 
-def changes(night: Night, findings: Sequence[Finding], places: Mapping[str, str]) -> list[Change]:
-    """Return at most five changes, most moves concerned first; `places`: setting → file:line."""
+    Args:
+        night: what happened.
+        findings: all findings.
+        places: setting → file:line where it is written.
+        causes: the causes, gravest first.
+    """
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_code[finding.code].append(finding)
-    proposed = [
-        (proposal.concerned, _change(f"{code}.{proposal.variant}", proposal.values, places))
-        for code, cure in _CURES
-        if (proposal := cure(night, by_code)) is not None
-    ]
-    proposed.sort(key=lambda entry: -entry[0])
-    return [change for _, change in proposed[:_CHANGES_MAX]]
+    gravest = [cause for cause in causes if cause.severity == causes[0].severity]
+    proposals = [change for cause in gravest for change in _against(night, by_code, places, cause)]
+    return proposals[:_CHANGES_MAX]
+
+
+def _against(
+    night: Night, findings: Mapping[str, list[Finding]], places: Mapping[str, str], cause: Cause
+) -> Iterator[Change]:
+    """Yield what to change against one cause: counted where it has a cure, else as advised."""
+    cure = FINDINGS[cause.code].cure
+    finding = cause.findings[0]
+    advice = finding.text("advice")
+    if cure is not None:
+        if (proposal := cure(night, findings)) is not None:
+            yield _change(f"{cause.code}.{proposal.variant}", proposal.values, places)
+    elif cause.severity != "low" and not advice.startswith(NOTHING_TO_SET):
+        line = finding.evidence[0] if finding.evidence else None
+        yield Change(
+            title=advice,
+            why=f"{finding.text('title')}.",
+            effect=f"It is against `{cause.code}`: {many(len(cause.findings), 'finding')}.",
+            evidence=f"{line.file}:{line.line}" if line else "",
+            confidence="follows from the cause; what it brings was not counted",
+        )
 
 
 def _change(name: str, values: Mapping[str, Any], places: Mapping[str, str]) -> Change:

@@ -8,6 +8,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from trimtab.diagnose.night import Finding, Night
 
+#: How the advice of a finding begins where no setting would have helped.
+NOTHING_TO_SET = "Nothing to set"
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

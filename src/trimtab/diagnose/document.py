@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.deployment import Deployment
+from trimtab.diagnose.gravity import by_gravity
 from trimtab.diagnose.night import (
     BrokerState,
     Event,
@@ -44,7 +45,8 @@ def findings_document(
     ran: Deployment,
 ) -> dict[str, Any]:
     """Return findings.json but for the accounting, which the caller adds."""
-    text, sting = headline(night, verdict_of)
+    causes = by_gravity(findings, verdict_of)
+    text, sting = headline(night, verdict_of, causes)
     brokers = dict.fromkeys(usage.broker for usage in night.usages)
     brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
     brokers |= dict.fromkeys(
@@ -57,7 +59,7 @@ def findings_document(
         "brokers": sorted(brokers),
         "strategies": {"shedding": ran.shedder, "placement": ran.placer},
         "headline": {"text": text, "sting": sting},
-        "changes": [asdict(change) for change in changes(night, findings, ran.places)],
+        "changes": [asdict(change) for change in changes(night, findings, ran.places, causes)],
         "warnings": list(ran.warnings),
         "rounds": len(night.rounds),
         "round_list": [_round(logged) for logged in night.rounds],

@@ -60,6 +60,8 @@ class FindingEntry:
     useless: Useless | None
     doubtful: int | None
     cure: Cure | None
+    #: Of high severity it is a fault by which the balancer does not work, and named first.
+    is_fault: bool
 
     @property
     def code(self) -> str:
@@ -84,4 +86,5 @@ def entry(rule: Callable[[Night], list[Finding]], cure: Cure | None) -> FindingE
         useless=useless and Useless(useless, row["saying"], row.get("only_high", False)),
         doubtful=row.get("doubtful"),
         cure=cure,
+        is_fault=row.get("fault", False),
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trimtab.diagnose.night import Event, Round
 
 _MIB = 1_048_576.0
+#: Significant digits from which a number counts as a double written whole.
+_DIGITS = 15
 
 Row = Mapping[str, Any]
 
@@ -140,11 +142,27 @@ def state_of(replayed: Row, broker: str | None) -> Row | None:
 
 
 def _first_difference(event: Event, recomputed: Mapping[str, float]) -> str | None:
+    """Return the first number that differs; equal to the digits that a line prints is equal."""
+    decimals = _printed_decimals(event.numbers.values())
     for name, value in recomputed.items():
-        if event.numbers.get(name) != value:
-            was = event.numbers.get(name)
+        was = event.numbers.get(name)
+        if was != value and (was is None or decimals is None or was != round(value, decimals)):
             return f"{name} of {event.broker} was {was!r}, recomputed {value!r}"
     return None
+
+
+def _printed_decimals(numbers: Iterable[float]) -> int | None:
+    """Return to how many decimals a line prints its numbers; None where it prints whole doubles.
+
+    Java writes as many digits of a double as tell it apart, mostly sixteen or seventeen: a line
+    none of whose numbers has fifteen was written with fewer.
+    """
+    parts = [f"{number!r}".lstrip("-").partition(".") for number in numbers]
+    if any(
+        "e" in after or len((before + after).strip("0")) >= _DIGITS for before, _, after in parts
+    ):
+        return None
+    return max((len(after) for _, _, after in parts), default=None)
 
 
 def _names(brokers: Any) -> str:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trimtab.diagnose.columns import beside, moments, stamps, words, write_times
-from trimtab.pulsar.model import RESOURCES, Floats, Ints
+from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +106,13 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
 
 
 def bundle_reports(reports: pa.Table) -> dict[str, BundleReports]:
-    """Return rows of `bundle_reports` by bundle."""
+    """Return rows of `bundle_reports` by bundle.
+
+    The first report of a new owner counts what passed since the bundle came, which is part of
+    a minute: it is left out where the same owner reports the bundle again.
+    """
     reports = _ordered(reports, "bundle", "broker")
+    reports = reports.filter(~_is_part_of_a_minute(reports))
     times = moments(stamps(reports["write_time"]))
     rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
     topics = pc.fill_null(reports["topics"], 0).to_numpy()
@@ -120,6 +125,20 @@ def bundle_reports(reports: pa.Table) -> dict[str, BundleReports]:
         )
         for bundle, mine in _runs(reports["bundle"])
     }
+
+
+def _is_part_of_a_minute(ordered: pa.Table) -> Flags:
+    """Return which rows are the first of a new owner that reports the bundle again, (n_rows,)."""
+    bundle, broker = (
+        ordered[name].combine_chunks().dictionary_encode().indices.to_numpy()
+        for name in ("bundle", "broker")
+    )
+    is_same_bundle, is_same_owner = bundle[1:] == bundle[:-1], broker[1:] == broker[:-1]
+    is_first = np.zeros(len(ordered), np.bool_)
+    is_first[1:] = is_same_bundle & ~is_same_owner
+    is_first[:-1] &= is_same_bundle & is_same_owner
+    is_first[-1:] = False
+    return is_first
 
 
 def _ordered(reports: pa.Table, name: str, *then: str) -> pa.Table:

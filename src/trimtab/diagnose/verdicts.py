@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.entry import Useless, Words
@@ -46,8 +47,9 @@ class Verdict:
 
     #: A finding's code, or sound, sole-candidate or not-decidable.
     code: str
-    #: The cluster was no better for it.
-    is_useless: bool
+    #: The cluster was no better for it; None where the recording lacks the loads that could
+    #: show it.
+    is_useless: bool | None
     #: Broker that would have been the better destination, and why; None where there is none
     #: or it is not known.
     better: tuple[str, str] | None
@@ -62,7 +64,8 @@ def verdicts(night: Night, findings: Sequence[Finding]) -> dict[str, Verdict]:
     destination was too hot, by lot, by a filter or by this very move: the first of `USELESS`
     that it is part of.  A draw that fell on a broker below the average is not useless, though
     nothing but luck spoke for it; several bundles to one broker that stays below the bar are no
-    worse than sound.
+    worse than sound.  Where a load is absent that could have shown a move to be useless, it is
+    not known to have done good.
 
     Returns:
         Move's id → verdict.
@@ -83,14 +86,28 @@ def _verdict(night: Night, logged: Round, move: Move, findings: Mapping[int, Fin
     for code, useless in USELESS.items():
         if any(f.code == code and useless.holds_for(f) for f in findings.values()):
             return Verdict(code, True, better, tuple(findings))
+    is_useless = None if absent_loads(night, logged, move) else False
+    verdict = partial(Verdict, is_useless=is_useless, better=better, findings=tuple(findings))
     for code in DOUBTFUL:
         if any(finding.code == code for finding in findings.values()):
-            return Verdict(code, False, better, tuple(findings))
+            return verdict(code)
     if move.draw is not None and move.draw.count == 1 and not is_forced(move):
-        return Verdict("sole-candidate", False, better, tuple(findings))
-    if broker_loads(night, logged, move) is None or move.target is None:
-        return Verdict("not-decidable", False, None, tuple(findings))
-    return Verdict("sound", False, better, tuple(findings))
+        return verdict("sole-candidate")
+    if is_useless is None or move.target is None:
+        return Verdict("not-decidable", None, better, tuple(findings))
+    return verdict("sound")
+
+
+def absent_loads(night: Night, logged: Round, move: Move) -> tuple[str, ...]:
+    """Return the loads that a verdict on a move needs and that the recording lacks, in words."""
+    loads = broker_loads(night, logged, move)
+    reports = night.bundles.get(move.bundle)
+    absent = []
+    if loads is None or not loads.is_reported:
+        absent.append("usage of the brokers")
+    if move.throughput is None and (reports is None or reports.at(move.time) is None):
+        absent.append("traffic of the bundles")
+    return tuple(absent)
 
 
 def _better(night: Night, logged: Round, move: Move) -> tuple[str, str] | None:

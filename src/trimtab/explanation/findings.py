@@ -113,7 +113,7 @@ class Explained:
 
     #: The recording's name.
     recording: str
-    #: How many bundles were moved, how many of these moves did no good, and why.
+    #: The gravest fault if there is one; what was moved, and what each move was worth.
     headline: str
     #: Pulsar's.
     release: str
@@ -184,7 +184,7 @@ def _unload(entry: Mapping[str, Any]) -> Unload:
     return _entry(
         Unload,
         entry,
-        is_useless=None if entry["verdict"] == "not-decidable" else entry["useless"],
+        is_useless=entry["useless"],
         is_reproduced=entry["recomputed"]["equal"],
         better=None if better is None else (better["target"], better["why"]),
     )

@@ -89,7 +89,11 @@ def _signs(scene: Scene, form: Format) -> list[dict[str, Any]]:
 
 
 def _arrows(scene: Scene, form: Format, top: float) -> list[dict[str, Any]]:
-    """Return the moves as arrows from the usage of the source to that of the target."""
+    """Return the moves as arrows from the usage of the source to that of the target.
+
+    An arrow has no height where the usage of either is not known, and stands at the top where
+    neither is.
+    """
     by_broker = {each.broker: each for each in scene.shown}
     arrows: list[dict[str, Any]] = []
     for arrow in arrows_of(scene, form):
@@ -102,14 +106,13 @@ def _arrows(scene: Scene, form: Format, top: float) -> list[dict[str, Any]]:
 def _ends_of(
     move: Move, time: datetime, series: Mapping[str, Series], top: float
 ) -> tuple[float, float]:
-    """Return at which height an arrow starts and ends; what is not known: from the top to 0."""
-
-    def height(broker: str, otherwise: float) -> float:
-        known = series.get(broker)
-        usage = known.at(time) if known else None
-        return otherwise if usage is None else usage
-
-    return height(move.source.id, top), height(move.target.id if move.target else "", 0.0)
+    """Return the usage of the source and of the target; the same twice where one is not known."""
+    usages = [
+        each.at(time) if broker and (each := series.get(broker.id)) else None
+        for broker in (move.source, move.target)
+    ]
+    heights = [usage for usage in usages if usage is not None] or [top]
+    return heights[0], heights[-1]
 
 
 def _ends(scene: Scene, form: Format, top: float) -> list[dict[str, Any]]:

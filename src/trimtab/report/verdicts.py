@@ -28,7 +28,7 @@ def tone_of(verdict: str, useless: Any) -> Tone:
     """Judge one move from its verdict and from whether it did any good."""
     if useless is True:
         return "useless"
-    if verdict in UNKNOWN:
+    if useless is None or verdict in UNKNOWN:
         return "unknown"
     return "good" if verdict == "sound" else "doubtful"
 

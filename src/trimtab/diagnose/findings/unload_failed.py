@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from trimtab.diagnose.evidence import of_lines
+from trimtab.diagnose.failed_orders import FAILURES, failed_orders
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.other_events import grouped, other_events
-
-_KINDS = (
-    "unload-failed",
-    "admin-call-failed",
-    "admin-unload-failed",
-    "bundle-unload-timed-out",
-)
 
 
 def unload_failed(night: Night) -> list[Finding]:
@@ -25,29 +21,23 @@ def unload_failed(night: Night) -> list[Finding]:
         impl/ModularLoadManagerImpl.java doLoadShedding, BrokerService.java
         unloadServiceUnit, 4.0.8
     """
-    lines = [event for event in other_events(night, *_KINDS) if event.bundle]
-    return [_finding(night, same) for same in grouped(lines, _range).values()]
+    lines = [event for event in other_events(night, *FAILURES) if event.bundle]
+    orders = failed_orders(night)
+    return [_finding(night, same, orders) for same in grouped(lines, _range).values()]
 
 
 def _range(event: Event) -> str:
     return (event.bundle or "").rpartition("/")[2]
 
 
-def _finding(night: Night, lines: list[Event]) -> Finding:
+def _finding(night: Night, lines: list[Event], orders: Mapping[str, Sequence[Event]]) -> Finding:
     late = sum(event.kind == "bundle-unload-timed-out" for event in lines)
-    moves = [
-        move.id
-        for logged in night.rounds
-        for move in logged.moves
-        if any(move.bundle == event.bundle and logged.time <= event.time for event in lines)
-        and any((event.time - move.time).total_seconds() <= night.interval_s for event in lines)
-    ]
     return Finding(
         "unload-failed.late" if late else "unload-failed",
         "high" if len(lines) > 2 else "medium",
         brokers=tuple(dict.fromkeys(event.broker for event in lines if event.broker)),
         bundles=(max((event.bundle or "" for event in lines), key=len),),
-        moves=tuple(moves),
+        moves=tuple(order for order, failures in orders.items() if failures[0] in lines),
         numbers={"failures": len(lines), "timed_out": late},
         **of_lines(night, lines),
     )

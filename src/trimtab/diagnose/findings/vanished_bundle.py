@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: For so long the recording must go on without the bundle.
@@ -19,11 +20,13 @@ def vanished_bundle(night: Night) -> list[Finding]:
     A bundle is assigned when a client looks it up; one without clients stays without an
     owner and drops out of every report, which harms nobody.  One that carried 1 kB/s or more
     in its last report before the unload has lost its clients: high.  The store must have
-    named an owner before, and the recording go on for ten minutes after the unload.
+    named an owner before, and the recording go on for ten minutes after the unload.  A bundle
+    whose unload failed has stayed where it was.
 
     Source:
         NamespaceService.java, 4.0.8: ownership is acquired at lookup
     """
+    failed = failed_orders(night)
     return [
         Finding(
             "vanished-bundle",
@@ -35,7 +38,9 @@ def vanished_bundle(night: Night) -> list[Finding]:
             **of_moves([move]),
         )
         for move in night.moves()
-        if (carried := _carried(night, move)) >= _IDLE and _is_gone(night, move)
+        if (carried := _carried(night, move)) >= _IDLE
+        and move.id not in failed
+        and _is_gone(night, move)
     ]
 
 

@@ -25,12 +25,17 @@ def missed_write(before: Mapping[str, Any] | None, row: Mapping[str, Any]) -> tu
     if row["is_gone"] or row["version"] is None:
         return ()
     expected = 0 if before is None or before["is_gone"] else before["version"] + 1
-    if row["version"] <= expected:
+    broker, version = row["broker"], row["version"]
+    if version <= expected:
         return ()
-    after = datetime.min.replace(tzinfo=UTC) if before is None else write_time(before)
-    versions = f"version {expected} was expected and {row['version']} found"
-    why = f"a write of {row['broker']} was missed: {versions}"
-    return ((row["broker"], after, write_time(row), why),)
+    if before is None:
+        after = datetime.min.replace(tzinfo=UTC)
+        why = f"the recording begins after {broker} had written {version} times"
+    else:
+        after = write_time(before)
+        versions = f"version {expected} was expected and {version} found"
+        why = f"a write of {broker} was missed: {versions}"
+    return ((broker, after, write_time(row), why),)
 
 
 def write_time(row: Mapping[str, Any]) -> datetime:

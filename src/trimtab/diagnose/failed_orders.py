@@ -1,0 +1,59 @@
+"""Unloads that a shedder ordered and that came to nothing: the bundle stayed where it was."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from datetime import datetime, timedelta
+
+from trimtab.diagnose.night import Event, Move, Night
+from trimtab.diagnose.other_events import other_events
+
+#: What brokers log of an unload that failed; one that timed out may have been carried out late.
+FAILURES = (
+    "unload-failed",
+    "admin-call-failed",
+    "admin-unload-failed",
+    "bundle-unload-timed-out",
+)
+
+
+def failed_orders(night: Night) -> dict[str, tuple[Event, ...]]:
+    """Return the orders that failed, each with the lines that say so.
+
+    A failure belongs to an order for its bundle that was given at most one interval before
+    it.  The order counts as failed unless another broker acquired the bundle after it and
+    before the next order for it.
+
+    Returns:
+        Move's id → lines, in order of time.
+    """
+    failures: dict[str, list[Event]] = defaultdict(list)
+    for event in other_events(night, *FAILURES):
+        if event.bundle:
+            failures[event.bundle].append(event)
+    orders: dict[str, list[tuple[datetime, Move]]] = defaultdict(list)
+    for logged in night.rounds:
+        for move in logged.moves:
+            if move.bundle in failures:
+                orders[move.bundle].append((logged.time, move))
+    failed = {}
+    for bundle, given in orders.items():
+        ends = [move.time for _, move in given[1:]] + [None]
+        for (began, move), end in zip(given, ends, strict=True):
+            lines = tuple(
+                event
+                for event in failures[bundle]
+                if began <= event.time <= move.time + timedelta(seconds=night.interval_s)
+            )
+            if lines and not _is_taken(night, move, end):
+                failed[move.id] = lines
+    return failed
+
+
+def _is_taken(night: Night, order: Move, end: datetime | None) -> bool:
+    """Return whether another broker acquired the bundle between an order and the next."""
+    return any(
+        order.time < time and (end is None or time <= end) and broker != order.source
+        for source in (night.owners, night.acquired)
+        for time, broker in source.get(order.bundle, ())
+    )
