@@ -4,6 +4,11 @@
 clocks that were recorded, the balancer that really steered, and a list of what was not told.
 """
 
-from trimtab.trials.recorded_cluster.cluster import RecordedCluster, recorded, refuse_unrecorded
+from trimtab.trials.recorded_cluster.cluster import (
+    RecordedCluster,
+    evidence,
+    recorded,
+    refuse_unrecorded,
+)
 
-__all__ = ["RecordedCluster", "recorded", "refuse_unrecorded"]
+__all__ = ["RecordedCluster", "evidence", "recorded", "refuse_unrecorded"]

@@ -54,6 +54,17 @@ def recorded(tables: Path, findings: Mapping[str, Any]) -> RecordedCluster:
     )
 
 
+def evidence(tables: Path, findings: Mapping[str, Any]) -> tuple[Evidence, Measured]:
+    """Return what a recording tells of its cluster, and how its brokers measure.
+
+    Raises:
+        NothingToSimulateError: the recording does not tell enough.
+    """
+    refuse_unrecorded(tables)
+    ran = _deployment(tables, findings)
+    return read(tables, findings, ran.manager), _measured(ran)
+
+
 def refuse_unrecorded(tables: Path) -> None:
     """Refuse a recording from which no cluster can be rebuilt; it needs no diagnosis.
 

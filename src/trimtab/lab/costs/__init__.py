@@ -1,0 +1,22 @@
+"""What brokers used beside what they carried → what traffic costs, and what a move will do.
+
+`learned` takes a look at a cluster into what is known, `predicted` says what moves will do and
+how sure that is, `priced` what a message, a topic and a broker at rest cost.  Everything between
+two looks is in one `Knowledge`, which is bounded: about 2 kB a broker and 150 B a bundle.
+"""
+
+from trimtab.lab.costs.knowledge import Knowledge, nothing_known
+from trimtab.lab.costs.learn import learned
+from trimtab.lab.costs.look import Look, Windows
+from trimtab.lab.costs.predict import Predictions, predicted, relief
+
+__all__ = [
+    "Knowledge",
+    "Look",
+    "Predictions",
+    "Windows",
+    "learned",
+    "nothing_known",
+    "predicted",
+    "relief",
+]

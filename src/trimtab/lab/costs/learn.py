@@ -1,0 +1,148 @@
+"""What is known, and a look at the cluster → what is known then."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from trimtab.lab.costs.deviations import deviated
+from trimtab.lab.costs.features import features
+from trimtab.lab.costs.fit import fitted
+from trimtab.lab.costs.knowledge import CORES, Knowledge, with_brokers, with_bundles
+from trimtab.lab.costs.level import Sample, levelled
+from trimtab.lab.costs.look import Look, Windows
+from trimtab.lab.costs.predict import predicted
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+# Windows over which a bundle's traffic is averaged, about.
+_TRAFFIC_WINDOWS = 3.0
+
+
+def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
+    """Return what is known after a look.
+
+    Properties:
+        Nothing that comes later than the look is used.
+        The same looks give the same numbers, whether saved in between or not.
+    """
+    known = dataclasses.replace(known, time_s=look.time_s)
+    known = _started(known, look)
+    known = _moved(known, look)
+    before = known.bundles.counts
+    known = _counted(known, look, windows)
+    known, filtered = levelled(known, _sample(known, look), windows)
+    if filtered is not None:
+        known = deviated(known, look, before, filtered)
+    return fitted(known)
+
+
+def _started(known: Knowledge, look: Look) -> Knowledge:
+    """Return what is known where some brokers have a new process: it carries nothing yet."""
+    brokers, who = known.brokers, look.broker
+    started_s, by_cores = brokers.started_s.copy(), brokers.by_cores.copy()
+    touched_s, level = brokers.touched_s.copy(), brokers.level.copy()
+    says = ~np.isnan(look.started_s)
+    is_new = says & (look.started_s > started_s[who] + 1.0)
+    fresh = who[is_new]
+    started_s[fresh] = look.started_s[is_new]
+    touched_s[fresh] = np.maximum(touched_s[fresh], look.started_s[is_new])
+    level[fresh] = np.nan
+    sized = look.cores > 0
+    by_cores[who[sized]] = CORES / look.cores[sized]
+    return with_brokers(
+        known, started_s=started_s, touched_s=touched_s, level=level, by_cores=by_cores
+    )
+
+
+def _moved(known: Knowledge, look: Look) -> Knowledge:
+    """Return what is known where bundles have changed hands: levels there are less sure."""
+    if look.moved.size == 0:
+        return known
+    brokers, bundles = known.brokers, known.bundles
+    # Of several moves of one bundle, all touch and the last decides.
+    bundle = look.moved[::-1]
+    bundle, last = np.unique(bundle, return_index=True)
+    to = look.moved_to[::-1][last]
+    owner, moved_s = bundles.owner.copy(), bundles.moved_s.copy()
+    level_variance, unverified = brokers.level_variance.copy(), brokers.unverified.copy()
+    touched_s, levels = brokers.touched_s.copy(), brokers.levels.copy()
+    known_traffic = bundles.windows[bundle] > 0
+    change = predicted(known, bundle[known_traffic], to[known_traffic])
+    level_variance[change.broker] += change.change_deviation**2
+    unverified[change.broker] += change.change_deviation**2
+    for which in (look.moved_from, look.moved_to):
+        there = which >= 0
+        np.maximum.at(touched_s, which[there], look.moved_s[there])
+        levels[which[there]] = np.nan
+    owner[bundle] = to
+    np.maximum.at(moved_s, look.moved, look.moved_s)
+    shown, leaving = bundles.shown.copy(), bundles.leaving.copy()
+    was_shown = shown[bundle] >= 0
+    leaving[bundle[was_shown]] = shown[bundle[was_shown]]
+    shown[bundle] = -1
+    known = with_brokers(
+        known,
+        level_variance=level_variance,
+        unverified=unverified,
+        touched_s=touched_s,
+        levels=levels,
+    )
+    return with_bundles(known, owner=owner, moved_s=moved_s, shown=shown, leaving=leaving)
+
+
+def _counted(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
+    """Return what is known with the traffic of bundles that reports tell of.
+
+    The window in which a bundle changed hands tells nothing of it: its clients come back one
+    after the other, with what has piled up.
+    """
+    bundles = known.bundles
+    owner, counts, count = bundles.owner.copy(), bundles.counts.copy(), bundles.windows.copy()
+    broker, written_s = look.broker[look.report], look.written_s[look.report]
+    bundle, late_s = look.bundle, bundles.moved_s[look.bundle] + windows.bundle_s + 5.0
+    is_sound = (written_s > late_s) | (written_s < bundles.moved_s[bundle])
+    is_unknown = is_sound & (count[bundle] == 0)
+    takes_over = (owner[bundle] < 0) | (written_s > late_s + windows.settled_s)
+    owner[bundle[takes_over]] = broker[takes_over]
+    is_sound &= owner[bundle] == broker
+    kept = bundle[is_sound | is_unknown]
+    fresh = look.counts[is_sound | is_unknown]
+    count[kept] = np.minimum(count[kept] + 1.0, _TRAFFIC_WINDOWS)
+    counts[kept] += (fresh - counts[kept]) / count[kept][:, None]
+    gone = _gone(known, look, windows, owner)
+    owner[gone], counts[gone] = -1, 0.0
+    return with_bundles(known, owner=owner, counts=counts, windows=count)
+
+
+def _gone(known: Knowledge, look: Look, windows: Windows, owner: Ints) -> Flags:
+    """Return which bundles their owner does not have any more, (n_bundles,): split, or deleted."""
+    written_s = np.full(len(known.broker_names), -np.inf)
+    written_s[look.broker] = look.written_s
+    listed = np.zeros(owner.size, np.bool_)
+    listed[look.bundle] = True
+    owned = owner >= 0
+    late_s = known.bundles.moved_s + windows.settled_s
+    return np.asarray(owned & ~listed & (written_s[owner] > late_s))
+
+
+def _sample(known: Knowledge, look: Look) -> Sample:
+    """Return what brokers used beside what their own reports list."""
+    n = look.broker.size
+    load = features(look.counts)
+    sums = np.stack([np.bincount(look.report, each, n) for each in load.T], axis=1)
+    work = load @ np.exp(known.shared[:-1])
+    squares = np.bincount(look.report, work**2, n).astype(np.float64)
+    total = np.bincount(look.report, work, n)
+    return Sample(
+        broker=look.broker,
+        written_s=look.written_s,
+        cpu=look.cpu,
+        others=look.others,
+        features=sums,
+        concentration=_divided(squares, total**2),
+    )
+
+
+def _divided(values: Floats, by: Floats) -> Floats:
+    return np.divide(values, by, out=np.ones(values.size), where=by > 0)

@@ -1,0 +1,159 @@
+"""Moves of bundles → the usage of the brokers that they touch, with how sure that is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from trimtab.lab.costs.curve import curved
+from trimtab.lab.costs.features import features
+from trimtab.lab.costs.fit import deviation_variance
+from trimtab.lab.costs.knowledge import DEVIATION, LAGS, LEVEL_STEP_S, Knowledge
+from trimtab.pulsar.model import Floats, Ints
+
+# Share of the variance of windows that lasts for more than one, so that no mean takes it away.
+_UNSTEADY = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """What the usage of brokers will be; all arrays are (n,)."""
+
+    broker: Ints
+    #: Percent of CPU before and after.
+    before: Floats
+    after: Floats
+    #: Standard deviation of the change by itself, and of the usage afterwards.
+    change_deviation: Floats
+    deviation: Floats
+    #: Variance that usage gains by itself until then, which is in the latter.
+    drift_variance: float
+
+    @property
+    def change(self) -> Floats:
+        """Return what the moves add, points."""
+        return self.after - self.before
+
+    def interval(self, share: float) -> tuple[Floats, Floats]:
+        """Return between what the usage afterwards lies in a share of all cases."""
+        half = float(ndtri(0.5 + share / 2)) * self.deviation
+        return self.after - half, self.after + half
+
+
+def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) -> Predictions:
+    """Return what becomes of brokers if bundles go from where they are to others.
+
+    Args:
+        known: what has been learned.
+        bundle: (n_moves,) positions of bundles, each once.
+        to: (n_moves,) position of the broker that each goes to.
+        horizon_s: s from now to when the usage is asked for; 0 is now.
+    """
+    source = known.bundles.owner[bundle]
+    brokers = np.unique(np.concatenate((source, to)))
+    brokers = brokers[brokers >= 0]
+    load = features(known.bundles.counts[bundle])
+    sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
+    now = carried(known)[brokers]
+    own = load * (1.0 + known.bundles.deviation[bundle])[:, None]
+    then = np.maximum(now + sign @ own, 0.0)
+    first, last = _usage(known, brokers, now), _usage(known, brokers, then)
+    slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
+    costs_variance = _variance(known, brokers, slopes[0], slopes[1])
+    by_work = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
+    each = (load @ np.exp(known.shared[:-1])) ** 2 * _deviations(known, bundle)
+    own_variance = by_work**2 * (np.abs(sign) @ each)
+    change_variance = costs_variance + own_variance
+    before = level_now(known)[brokers]
+    after = before + (last[0] - first[0])
+    drift = drift_variance(known, horizon_s)
+    variance = _level_variance(known, brokers) + change_variance + drift
+    return Predictions(
+        broker=brokers,
+        before=before,
+        after=np.clip(after, 0.0, 100.0),
+        change_deviation=np.sqrt(change_variance),
+        deviation=np.sqrt(variance),
+        drift_variance=drift,
+    )
+
+
+def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
+    """Return what becomes of brokers whose bundles stay: what they use now, less sure by the hour."""
+    level, drift = level_now(known)[brokers], drift_variance(known, horizon_s)
+    deviation = np.sqrt(_level_variance(known, brokers) + drift)
+    return Predictions(brokers, level, level, np.zeros(brokers.size), deviation, drift)
+
+
+def carried(known: Knowledge) -> Floats:
+    """Return the features of what brokers own, (n_brokers, 7), as bundles' traffic is now."""
+    bundles = known.bundles
+    load = features(bundles.counts)
+    owned = bundles.owner >= 0
+    n = len(known.broker_names)
+    columns = [np.bincount(bundles.owner[owned], each[owned], n) for each in load.T]
+    return np.stack(columns, axis=1)
+
+
+def relief(known: Knowledge) -> Floats:
+    """Return what each bundle takes of its owner's CPU, (n_bundles,) points; 0 if it has none."""
+    bundles, owner = known.bundles, np.maximum(known.bundles.owner, 0)
+    everyone = np.arange(len(known.broker_names))
+    by_work = _usage(known, everyone, carried(known))[3]
+    speed = by_work * known.brokers.by_cores * np.exp(known.brokers.slowness)
+    work = features(bundles.counts) @ np.exp(known.shared[:-1]) * (1.0 + bundles.deviation)
+    return np.where(bundles.owner >= 0, speed[owner] * work, 0.0)
+
+
+def level_now(known: Knowledge) -> Floats:
+    """Return the usage of brokers, (n_brokers,) percent: measured, and moved on with traffic."""
+    everyone = np.arange(len(known.broker_names))
+    then = _usage(known, everyone, known.brokers.level_features)[0]
+    now = _usage(known, everyone, carried(known))[0]
+    others = np.nan_to_num(known.brokers.others)
+    return np.asarray(known.brokers.level + others + now - then)
+
+
+def drift_variance(known: Knowledge, horizon_s: float) -> float:
+    """Return the variance that a broker's usage gains by itself in some time, points squared."""
+    if horizon_s <= 0:
+        return 0.0
+    squares = known.drift[:, 0] / known.drift[:, 1]
+    # Whoever drifts longer drifts no less.
+    squares = np.maximum.accumulate(squares)
+    lags_s = np.concatenate(([0.0], np.array(LAGS) * LEVEL_STEP_S))
+    return float(np.interp(horizon_s, lags_s, np.concatenate(([0.0], squares))))
+
+
+def _level_variance(known: Knowledge, brokers: Ints) -> Floats:
+    """Return by how much levels may be off now, points squared."""
+    known_by = known.brokers
+    return np.asarray(
+        known_by.level_variance[brokers] + _UNSTEADY * known_by.window_variance[brokers]
+    )
+
+
+def _deviations(known: Knowledge, bundle: Ints) -> Floats:
+    """Return the variance of what bundles cost beyond their traffic, as a share of it."""
+    scale = deviation_variance(known) / DEVIATION**2
+    return np.asarray(known.bundles.deviation_variance[bundle] * scale)
+
+
+def _usage(known: Knowledge, brokers: Ints, load: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return what a load takes: points, slopes by the shared costs and by the slowness, by work."""
+    speed = known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
+    parts = load * np.exp(known.shared[:-1]) * speed[:, None]
+    work = parts.sum(axis=1)
+    curve = curved(work, float(known.shared[-1]))
+    shared = np.column_stack((curve.slope[:, None] * parts, curve.by_exponent))
+    return curve.cpu, shared, curve.slope * work, curve.slope
+
+
+def _variance(known: Knowledge, brokers: Ints, shared: Floats, own: Floats) -> Floats:
+    """Return the variance of what has some slopes by what is fitted."""
+    following = known.following[brokers, 0]
+    mixed = shared - own[:, None] * following
+    by_shared = np.einsum("bs,st,bt->b", mixed, known.covariance, mixed)
+    return np.asarray(by_shared + own**2 * known.own_covariance[brokers, 0, 0])

@@ -1,0 +1,131 @@
+"""What a recording tells, as arrays → looks at its cluster, one a window, in order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.lab.costs import Look
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports
+from trimtab.pulsar.model import Floats, Ints
+
+# Percent of a core in a core.
+_OF_A_CORE = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """Bundles that changed hands, in order of time; all arrays are (n_moves,)."""
+
+    time_s: Floats
+    bundle: Ints
+    #: -1: nobody, as where it comes up for the first time.
+    source: Ints
+    target: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Sorted:
+    """Reports that say something of CPU, in order of time, with the lines of each."""
+
+    time_s: Floats
+    broker: Ints
+    #: (n_reports,) percent of the host's CPU, its cores, and when the process began.
+    cpu: Floats
+    cores: Floats
+    started_s: Floats
+    #: (n_lines,) position of the report, and what it says of a bundle.
+    report: Ints
+    bundle: Ints
+    counts: Floats
+
+
+def moves(owners: Owners) -> Moves:
+    """Return the changes from one owner to another, whoever had the bundle in between."""
+    kept = np.flatnonzero(owners.broker >= 0)
+    order = kept[np.lexsort((owners.time_s[kept], owners.bundle[kept]))]
+    bundle, broker = owners.bundle[order], owners.broker[order]
+    is_first = np.append(True, bundle[1:] != bundle[:-1])
+    source = np.where(is_first, -1, np.roll(broker, 1))
+    changed = np.flatnonzero(source != broker)
+    later = changed[np.argsort(owners.time_s[order][changed], kind="stable")]
+    return Moves(owners.time_s[order][later], bundle[later], source[later], broker[later])
+
+
+def sorted_reports(reports: Reports, lines: Lines) -> Sorted:
+    """Return the reports that say what they use, with their lines."""
+    limit, usage = reports.limit[:, 0], reports.usage[:, 0]
+    kept = np.flatnonzero(~reports.is_gone & (limit > 0) & ~np.isnan(usage))
+    kept = kept[np.argsort(reports.time_s[kept], kind="stable")]
+    key = np.rec.fromarrays((reports.broker[kept], reports.time_s[kept]))
+    places = {each: i for i, each in enumerate(key.tolist())}
+    of = zip(lines.broker.tolist(), lines.time_s.tolist(), strict=True)
+    report = np.array([places.get(each, -1) for each in of], np.int64)
+    known = report >= 0
+    unknown = np.full((int(known.sum()), 1), np.nan)
+    counts = np.column_stack((lines.rates, lines.topics, lines.producers))[known]
+    return Sorted(
+        reports.time_s[kept],
+        reports.broker[kept],
+        100.0 * usage[kept] / limit[kept],
+        limit[kept] / _OF_A_CORE,
+        reports.started_s[kept],
+        report[known],
+        lines.bundle[known],
+        np.concatenate((counts, unknown), axis=1),
+    )
+
+
+def looks(evidence: Evidence, every_s: float) -> Iterator[Look]:
+    """Yield looks at a recorded cluster; each tells what is new since the one before."""
+    reports = sorted_reports(evidence.reports, evidence.lines)
+    changed = moves(evidence.owners)
+    if reports.time_s.size == 0:
+        return
+    begin_s = float(reports.time_s[0])
+    count = int((reports.time_s[-1] - begin_s) // every_s) + 1
+    by_line = np.argsort(reports.report, kind="stable")
+    line_report = reports.report[by_line]
+    for i in range(count):
+        # Who moved before the first look is where it is since long.
+        from_s = begin_s + i * every_s if i else -np.inf
+        to_s = begin_s + (i + 1) * every_s
+        first, last = np.searchsorted(reports.time_s, (from_s, to_s)).tolist()
+        lines = by_line[slice(*np.searchsorted(line_report, (first, last)).tolist())]
+        now = slice(*np.searchsorted(changed.time_s, (from_s, to_s)).tolist())
+        yield _look(reports, slice(first, last), lines, changed, now, to_s)
+
+
+def _look(
+    reports: Sorted, rows: slice, lines: Ints, changed: Moves, now: slice, time_s: float
+) -> Look:
+    """Return means of what each broker said in a stretch."""
+    broker, of = np.unique(reports.broker[rows], return_inverse=True)
+    count = np.maximum(np.bincount(of, minlength=broker.size), 1)
+    first = np.zeros(broker.size, np.int64)
+    first[of[::-1]] = np.arange(rows.start, rows.stop)[::-1]
+    last = np.zeros(broker.size, np.int64)
+    last[of] = np.arange(rows.start, rows.stop)
+    pair = of[reports.report[lines] - rows.start] * (reports.bundle.max(initial=0) + 1)
+    pair, at = np.unique(pair + reports.bundle[lines], return_inverse=True)
+    n_lines = np.maximum(np.bincount(at, minlength=pair.size), 1)
+    counts = np.zeros((pair.size, reports.counts.shape[1]))
+    np.add.at(counts, at, reports.counts[lines])
+    return Look(
+        time_s=time_s,
+        broker=broker,
+        written_s=reports.time_s[first],
+        started_s=reports.started_s[last],
+        cpu=np.bincount(of, reports.cpu[rows], broker.size) / count,
+        others=np.full(broker.size, np.nan),
+        cores=reports.cores[last],
+        report=pair // (reports.bundle.max(initial=0) + 1),
+        bundle=pair % (reports.bundle.max(initial=0) + 1),
+        counts=counts / n_lines[:, None],
+        moved=changed.bundle[now],
+        moved_from=changed.source[now],
+        moved_to=changed.target[now],
+        moved_s=changed.time_s[now],
+    )
