@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from trimtab.cli.apply import apply
+from trimtab.cli.backtest import backtest
 from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
 from trimtab.cli.decide import decide
@@ -55,6 +56,7 @@ for _command in (
     blame,
     lint,
     rerun,
+    backtest,
     decide,
     simulate,
     record,

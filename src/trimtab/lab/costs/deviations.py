@@ -36,7 +36,7 @@ def deviated(known: Knowledge, look: Look, counts: Floats, filtered: Filtered) -
         filtered: what sound samples missed.
     """
     bundles = known.bundles
-    sound = ~filtered.is_doubted & ~filtered.is_first
+    sound = ~filtered.is_doubted & ~filtered.is_first & filtered.is_settled
     place = np.full(len(known.broker_names), -1)
     place[filtered.broker] = np.flatnonzero(np.ones(filtered.broker.size))
     shown, leaving = bundles.shown.copy(), bundles.leaving.copy()
@@ -49,7 +49,9 @@ def deviated(known: Knowledge, look: Look, counts: Floats, filtered: Filtered) -
     row, bundle, change = row[kept], bundle[kept], change[kept]
     own = bundles.deviation_variance.copy()
     spread = np.bincount(row, change**2 * own[bundle], filtered.broker.size)
-    variance = np.maximum(filtered.variance, spread + known.brokers.window_variance[filtered.broker])
+    variance = np.maximum(
+        filtered.variance, spread + known.brokers.window_variance[filtered.broker]
+    )
     gain = own[bundle] * change / variance[row]
     deviation = bundles.deviation.copy()
     np.add.at(deviation, bundle, gain * filtered.missed[row])

@@ -13,10 +13,10 @@ import numpy as np
 
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.knowledge import (
+    CONCENTRATION,
     COUNT,
     CPU,
     DEVIATION,
-    CONCENTRATION,
     FIRST,
     NOISE,
     REST_BEFORE,
@@ -84,7 +84,7 @@ def fitted(known: Knowledge) -> Knowledge:
         pull += np.einsum("bks,bk->s", slopes.shared, weight * slopes.missed)
         own_pull = before.own_weight * (before.own - own)
         own_pull += np.einsum("bki,bk->bi", slopes.own, weight * slopes.missed)
-        covariance = np.linalg.inv(schur)
+        covariance = _inverse(schur)
         step = covariance @ (pull - np.einsum("bis,bi->s", following, own_pull))
         step = np.clip(step, -_STEP_MAX, _STEP_MAX)
         own_step = np.einsum("bij,bj->bi", inverse, own_pull) - following @ step
@@ -108,6 +108,10 @@ def deviation_variance(known: Knowledge) -> float:
     return DEVIATION**2 * float(known.missed[0] / known.missed[1])
 
 
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.inv(matrix), np.float64)
+
+
 def _blocks(known: Knowledge) -> Floats:
     """Return all blocks, (n_brokers, BLOCKS + 1, columns): those that are kept and the open one."""
     sums = known.brokers.open
@@ -129,7 +133,7 @@ def _before(known: Knowledge) -> _Before:
     own[:, 0] = weight[:, 0] * own[:, 0] + remembered * brokers.slowness_before
     weight[:, 0] += remembered
     own[:, 0] /= weight[:, 0]
-    return _Before(mean, np.linalg.inv(covariance), own, weight)
+    return _Before(mean, _inverse(covariance), own, weight)
 
 
 def _alike(known: Knowledge) -> Knowledge:

@@ -159,7 +159,9 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
         bundles=each,
         shared=mean,
         covariance=covariance,
-        own_covariance=np.broadcast_to(np.diag((SLOWNESS_BEFORE**2, REST_BEFORE[1] ** 2)), (n, 2, 2)),
+        own_covariance=np.broadcast_to(
+            np.diag((SLOWNESS_BEFORE**2, REST_BEFORE[1] ** 2)), (n, 2, 2)
+        ),
         following=np.zeros((n, 2, SHARED)),
         alike_mean=np.array((0.0, REST_BEFORE[0])),
         alike_variance=np.array((SLOWNESS_BEFORE**2, REST_BEFORE[1] ** 2)),

@@ -6,11 +6,12 @@ import dataclasses
 
 import numpy as np
 
+from trimtab.lab.costs.collect import collected, drifted, jumped
 from trimtab.lab.costs.deviations import deviated
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import fitted
 from trimtab.lab.costs.knowledge import CORES, Knowledge, with_brokers, with_bundles
-from trimtab.lab.costs.level import Sample, levelled
+from trimtab.lab.costs.level import Sample, compared, levelled, usable, verified
 from trimtab.lab.costs.look import Look, Windows
 from trimtab.lab.costs.predict import predicted
 from trimtab.pulsar.model import Flags, Floats, Ints
@@ -31,9 +32,12 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = _moved(known, look)
     before = known.bundles.counts
     known = _counted(known, look, windows)
-    known, filtered = levelled(known, _sample(known, look), windows)
-    if filtered is not None:
-        known = deviated(known, look, before, filtered)
+    sample = _sample(known, look)
+    rows = usable(known, sample)
+    filtered = compared(known, sample, rows, windows)
+    known = levelled(verified(_heard(known, sample), filtered), sample, rows, filtered)
+    known = jumped(collected(known, sample, rows, filtered), filtered)
+    known = deviated(drifted(known), look, before, filtered)
     return fitted(known)
 
 
@@ -126,14 +130,24 @@ def _gone(known: Knowledge, look: Look, windows: Windows, owner: Ints) -> Flags:
     return np.asarray(owned & ~listed & (written_s[owner] > late_s))
 
 
+def _heard(known: Knowledge, sample: Sample) -> Knowledge:
+    """Return what is known with the times of reports and what others took."""
+    brokers, who = known.brokers, sample.broker
+    written_s, others = brokers.written_s.copy(), brokers.others.copy()
+    is_measured = brokers.is_measured.copy()
+    written_s[who] = np.maximum(written_s[who], sample.written_s)
+    others[who] = sample.others
+    is_measured[who] = ~np.isnan(sample.others)
+    return with_brokers(known, written_s=written_s, others=others, is_measured=is_measured)
+
+
 def _sample(known: Knowledge, look: Look) -> Sample:
     """Return what brokers used beside what their own reports list."""
     n = look.broker.size
     load = features(look.counts)
-    sums = np.stack([np.bincount(look.report, each, n) for each in load.T], axis=1)
+    sums = np.stack([_sums(look.report, each, n) for each in load.T], axis=1)
     work = load @ np.exp(known.shared[:-1])
-    squares = np.bincount(look.report, work**2, n).astype(np.float64)
-    total = np.bincount(look.report, work, n)
+    squares, total = _sums(look.report, work**2, n), _sums(look.report, work, n)
     return Sample(
         broker=look.broker,
         written_s=look.written_s,
@@ -142,6 +156,10 @@ def _sample(known: Knowledge, look: Look) -> Sample:
         features=sums,
         concentration=_divided(squares, total**2),
     )
+
+
+def _sums(place: Ints, values: Floats, count: int) -> Floats:
+    return np.bincount(place, values, count).astype(np.float64)
 
 
 def _divided(values: Floats, by: Floats) -> Floats:

@@ -81,7 +81,7 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
 
 
 def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
-    """Return what becomes of brokers whose bundles stay: what they use now, less sure by the hour."""
+    """Return what becomes of brokers whose bundles stay: as now, and less sure by the hour."""
     level, drift = level_now(known)[brokers], drift_variance(known, horizon_s)
     deviation = np.sqrt(_level_variance(known, brokers) + drift)
     return Predictions(brokers, level, level, np.zeros(brokers.size), deviation, drift)

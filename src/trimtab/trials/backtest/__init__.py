@@ -1,1 +1,1 @@
-"""A recorded or simulated cluster, walked through in time → predictions beside what came of them."""
+"""A cluster, walked through in time → predictions beside what came of them."""

@@ -20,6 +20,7 @@ from trimtab.lab.costs import (
 from trimtab.lab.scenarios import found_scenario
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
+from trimtab.lab.simulate.leader import Leader
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import begin, do
 from trimtab.lab.simulate.simulation import Simulation
@@ -114,7 +115,9 @@ def _pass(simulation: Simulation, time_s: float) -> None:
 
 def _look(simulation: Simulation, trial: Trial, owner: Ints, written_s: Floats) -> Look:
     """Return what is new of a simulated cluster."""
-    cluster, reports, listings = simulation.cluster, simulation.reports, simulation.leader.listings
+    cluster, reports, leader = simulation.cluster, simulation.reports, simulation.leader
+    assert isinstance(leader, Leader)
+    listings = leader.listings
     tick_s = simulation.parameters.measuring.tick_s
     if trial.is_ungated:
         usage, is_listed = reports.usage[:, 0], listings.is_listed
@@ -124,8 +127,7 @@ def _look(simulation: Simulation, trial: Trial, owner: Ints, written_s: Floats) 
         at_s = (last - behind + 1) * tick_s
     else:
         usage, is_listed = reports.written_usage[:, 0], listings.is_written
-        averages = simulation.leader.averages
-        rates = averages.sample_in, averages.sample_out
+        rates = leader.averages.sample_in, leader.averages.sample_out
         at_s = (reports.written + 1) * tick_s
     fresh = np.flatnonzero(cluster.reports & (at_s > written_s) & (usage > 0))
     place = np.full(cluster.nobody + 1, -1)
@@ -137,7 +139,7 @@ def _look(simulation: Simulation, trial: Trial, owner: Ints, written_s: Floats) 
     moved = np.flatnonzero(cluster.owner != owner)
     if time_s <= MINUTE_S + 1:
         moved, owner = np.arange(owner.size), np.full(owner.size, -1)
-    others = simulation._background.mean(axis=0)[fresh]  # noqa: SLF001  # nobody else measures it
+    others = simulation._background.mean(axis=0)[fresh]  # nobody else measures it
     # A cluster that has been running for long.
     moved_s = np.full(moved.size, -3600.0 if time_s <= MINUTE_S + 1 else time_s - 30.0)
     return Look(
@@ -182,7 +184,9 @@ def _moves(
     takes = relief(known)
     time_s = simulation.tick * simulation.parameters.measuring.tick_s
     settled = time_s - known.bundles.moved_s > 10 * MINUTE_S
-    able = np.flatnonzero(settled & (known.bundles.owner == owner) & (owner >= 0) & (takes > _LEAST))
+    able = np.flatnonzero(
+        settled & (known.bundles.owner == owner) & (owner >= 0) & (takes > _LEAST)
+    )
     taken = set[int]()
     for bundle in random.permutation(able).tolist():
         source = int(owner[bundle])
@@ -214,7 +218,7 @@ def _moves(
             )
         event = Event(time_s, Kind.UNLOAD, (bundle,), float(target))
         simulation.timetable.enter(time_s, event)
-    simulation._truth = None  # noqa: SLF001  # what was moved in it has not been moved yet
+    simulation._truth = None  # what was moved in it has not been moved yet
 
 
 def _by_share(known: Knowledge, bundle: int) -> float:

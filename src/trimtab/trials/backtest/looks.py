@@ -86,44 +86,52 @@ def looks(evidence: Evidence, every_s: float) -> Iterator[Look]:
         return
     begin_s = float(reports.time_s[0])
     count = int((reports.time_s[-1] - begin_s) // every_s) + 1
-    by_line = np.argsort(reports.report, kind="stable")
-    line_report = reports.report[by_line]
     for i in range(count):
         # Who moved before the first look is where it is since long.
         from_s = begin_s + i * every_s if i else -np.inf
         to_s = begin_s + (i + 1) * every_s
-        first, last = np.searchsorted(reports.time_s, (from_s, to_s)).tolist()
-        lines = by_line[slice(*np.searchsorted(line_report, (first, last)).tolist())]
         now = slice(*np.searchsorted(changed.time_s, (from_s, to_s)).tolist())
-        yield _look(reports, slice(first, last), lines, changed, now, to_s)
+        yield _look(_stretch(reports, from_s, to_s), changed, now, to_s)
 
 
-def _look(
-    reports: Sorted, rows: slice, lines: Ints, changed: Moves, now: slice, time_s: float
-) -> Look:
+def _stretch(reports: Sorted, from_s: float, to_s: float) -> Sorted:
+    """Return the reports from some time on and before another, with their lines."""
+    first, last = np.searchsorted(reports.time_s, (from_s, to_s)).tolist()
+    rows = slice(first, last)
+    lines = (reports.report >= first) & (reports.report < last)
+    return Sorted(
+        reports.time_s[rows],
+        reports.broker[rows],
+        reports.cpu[rows],
+        reports.cores[rows],
+        reports.started_s[rows],
+        reports.report[lines] - first,
+        reports.bundle[lines],
+        reports.counts[lines],
+    )
+
+
+def _look(reports: Sorted, changed: Moves, now: slice, time_s: float) -> Look:
     """Return means of what each broker said in a stretch."""
-    broker, of = np.unique(reports.broker[rows], return_inverse=True)
-    count = np.maximum(np.bincount(of, minlength=broker.size), 1)
-    first = np.zeros(broker.size, np.int64)
-    first[of[::-1]] = np.arange(rows.start, rows.stop)[::-1]
-    last = np.zeros(broker.size, np.int64)
-    last[of] = np.arange(rows.start, rows.stop)
-    pair = of[reports.report[lines] - rows.start] * (reports.bundle.max(initial=0) + 1)
-    pair, at = np.unique(pair + reports.bundle[lines], return_inverse=True)
-    n_lines = np.maximum(np.bincount(at, minlength=pair.size), 1)
-    counts = np.zeros((pair.size, reports.counts.shape[1]))
-    np.add.at(counts, at, reports.counts[lines])
+    rows = np.arange(reports.time_s.size)
+    broker, of = np.unique(reports.broker, return_inverse=True)
+    first, last = np.zeros(broker.size, np.int64), np.zeros(broker.size, np.int64)
+    first[of[::-1]], last[of] = rows[::-1], rows
+    of_line = np.stack((of[reports.report], reports.bundle))
+    (report, bundle), at = np.unique(of_line, axis=1, return_inverse=True)
+    counts = np.zeros((report.size, reports.counts.shape[1]))
+    np.add.at(counts, at, reports.counts)
     return Look(
         time_s=time_s,
         broker=broker,
         written_s=reports.time_s[first],
         started_s=reports.started_s[last],
-        cpu=np.bincount(of, reports.cpu[rows], broker.size) / count,
+        cpu=np.bincount(of, reports.cpu, broker.size) / np.maximum(np.bincount(of), 1),
         others=np.full(broker.size, np.nan),
         cores=reports.cores[last],
-        report=pair // (reports.bundle.max(initial=0) + 1),
-        bundle=pair % (reports.bundle.max(initial=0) + 1),
-        counts=counts / n_lines[:, None],
+        report=report,
+        bundle=bundle,
+        counts=counts / np.bincount(at, minlength=report.size)[:, None],
         moved=changed.bundle[now],
         moved_from=changed.source[now],
         moved_to=changed.target[now],

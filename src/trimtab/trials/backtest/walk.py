@@ -113,9 +113,7 @@ class _Walk:
     def _between(self, from_s: float, to_s: float) -> slice:
         return slice(*np.searchsorted(self.changed.time_s, (from_s, to_s)).tolist())
 
-    def _at(
-        self, known: Knowledge, touched: Ints, time_s: float, minutes: int
-    ) -> Iterator[Scored]:
+    def _at(self, known: Knowledge, touched: Ints, time_s: float, minutes: int) -> Iterator[Scored]:
         """Yield brokers some time after a move, with all moves that were made until then."""
         until_s = time_s + minutes * MINUTE_S - self.windows.settled_s
         between = self._between(time_s, until_s)
@@ -135,7 +133,9 @@ class _Walk:
         unknown = known.bundles.windows[bundle] == 0
         moved = known.bundles.owner[bundle] != to
         of_unknown = np.concatenate((to[unknown], known.bundles.owner[bundle[unknown]]))
-        ours = self._predicted(known, brokers, (bundle[moved & ~unknown], to[moved & ~unknown]), minutes)
+        ours = self._predicted(
+            known, brokers, (bundle[moved & ~unknown], to[moved & ~unknown]), minutes
+        )
         for broker, row in ours.items():
             after_s = time_s + minutes * MINUTE_S
             measured = self._mean(broker, after_s - _AVERAGED_S / 2, after_s + _AVERAGED_S / 2)
@@ -219,5 +219,3 @@ class _Walk:
             part = float(level[source] * bytes_[each] / total)
             change += part * ((target == broker) - (source == broker))
         return change
-
-

@@ -1,0 +1,49 @@
+"""The command `trimtab backtest`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from trimtab.cli.arguments import json_option, spark_options
+from trimtab.cli.output import say
+
+
+@click.command()
+@click.argument("recordings", type=click.Path(path_type=Path), nargs=-1, required=True)
+@json_option("Print JSON instead of the tables.")
+@spark_options
+def backtest(recordings: tuple[Path, ...], as_json: bool, cores: int, master: str | None) -> None:
+    """Predict each move of a recorded night from what was known before it.
+
+    Walks through recorded time, learns what traffic costs from the past only, and says what
+    each broker will use 5 and 30 minutes after bundles moved, and where none did; then
+    looks it up.  Beside it stand the two simplest rules: usage goes with the share of
+    traffic, and nothing changes.
+
+    RECORDING is a folder or an archive of one (.tar.gz, .zip) of a modular load manager
+    that tells of bundles.
+
+    \b
+    Examples:
+      trimtab backtest recordings/uniform recordings/threshold recordings/avg
+      trimtab backtest recordings/uniform --json | jq '.recordings[].scores'
+    """
+    from trimtab.ingest import open_recording
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.backtest.command import documents, read_evidence
+    from trimtab.trials.backtest.lines import lines
+
+    read = []
+    with opened_spark(cores=cores, master=master) as spark:
+        for path in recordings:
+            with open_recording(path) as opened:
+                read.append((opened.name, *read_evidence(spark, opened)))
+    document = documents(read)
+    if as_json:
+        click.echo(json.dumps(document, indent=1))
+        return
+    for line in lines(document):
+        say(line)
