@@ -8,6 +8,7 @@ from trimtab.cli.apply import apply
 from trimtab.cli.backtest import backtest
 from trimtab.cli.blame import blame
 from trimtab.cli.compare import compare
+from trimtab.cli.costs import costs
 from trimtab.cli.decide import decide
 from trimtab.cli.drain import drain
 from trimtab.cli.errors import clear_errors
@@ -57,6 +58,7 @@ for _command in (
     lint,
     rerun,
     backtest,
+    costs,
     decide,
     simulate,
     record,

@@ -9,14 +9,17 @@ from trimtab.lab.costs.knowledge import Knowledge, nothing_known
 from trimtab.lab.costs.learn import learned
 from trimtab.lab.costs.look import Look, Windows
 from trimtab.lab.costs.predict import Predictions, predicted, relief
+from trimtab.lab.costs.prices import Prices, priced
 
 __all__ = [
     "Knowledge",
     "Look",
     "Predictions",
+    "Prices",
     "Windows",
     "learned",
     "nothing_known",
     "predicted",
+    "priced",
     "relief",
 ]

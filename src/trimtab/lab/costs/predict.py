@@ -97,6 +97,11 @@ def carried(known: Knowledge) -> Floats:
     return np.stack(columns, axis=1)
 
 
+def traffic_cpu(known: Knowledge) -> Floats:
+    """Return what the traffic of brokers takes of their CPU, (n_brokers,) points."""
+    return _usage(known, np.arange(len(known.broker_names)), carried(known))[0]
+
+
 def relief(known: Knowledge) -> Floats:
     """Return what each bundle takes of its owner's CPU, (n_bundles,) points; 0 if it has none."""
     bundles, owner = known.bundles, np.maximum(known.bundles.owner, 0)

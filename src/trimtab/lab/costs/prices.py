@@ -1,0 +1,168 @@
+"""What is known → what a message, a topic and a broker at rest cost, and what cannot be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from trimtab.lab.costs.curve import curved
+from trimtab.lab.costs.features import FEATURES
+from trimtab.lab.costs.fit import deviation_variance
+from trimtab.lab.costs.knowledge import COUNT, DEVIATION, Knowledge, shared_before
+from trimtab.lab.costs.predict import carried
+from trimtab.pulsar.model import Floats
+
+#: Of cases in which a cost lies in its interval.
+SHARE = 0.9
+# Largest ratio of an interval's ends at which a cost is called known.
+_RATIO_MAX = 10.0
+# The same of all traffic together, below which the night tells what a move does.
+_TRAFFIC_RATIO_MAX = 3.0
+# The same of a speed, of either end to the middle.
+_SPEED_RATIO_MAX = 1.25
+# A cost is learned if its interval is so much narrower than before anything was seen.
+_NARROWER = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """A figure with its interval, and whether the cluster told it."""
+
+    value: float
+    low: float
+    high: float
+    is_told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What things cost, percent of the CPU of a host."""
+
+    #: Cores of the host that the prices are of: the median of those that are known.
+    cores: float
+    #: A unit of each feature, by its name, for a host that uses what the median one does.
+    units: dict[str, Price]
+    #: All traffic of the median broker together.
+    traffic: Price
+    #: Exponent of what a host makes of work; 1 is a straight line.
+    exponent: Price
+    #: By broker: what it takes at rest, and its speed beside the median of its cores.
+    rest: dict[str, Price]
+    speed: dict[str, Price]
+    #: By bundle: what it costs beyond its traffic, as a share of it; only what its moves told.
+    bundles: dict[str, Price]
+    #: What cannot be told, and what would tell it; a sentence each.
+    untold: tuple[str, ...]
+
+
+def priced(known: Knowledge) -> Prices:
+    """Return what things cost by what is known.
+
+    Properties:
+        Before anything is seen nothing is told.
+    """
+    brokers, half = known.brokers, float(ndtri(0.5 + SHARE / 2))
+    there = np.flatnonzero(~np.isnan(brokers.level))
+    by_cores = float(np.median(brokers.by_cores[there])) if there.size else 1.0
+    load = np.median(carried(known)[there], axis=0) if there.size else np.zeros(len(FEATURES))
+    costs = np.exp(known.shared[:-1])
+    work = max(float(by_cores * (load @ costs)), 1e-6)
+    curve = curved(np.array(work), float(known.shared[-1]))
+    scale = float(curve.slope) * by_cores
+    deviation = np.sqrt(np.diag(known.covariance))
+    before = np.sqrt(np.diag(shared_before()[1]))
+    units = {
+        name: _price(scale * float(costs[i]), float(deviation[i]), half, before=float(before[i]))
+        for i, name in enumerate(FEATURES)
+    }
+    traffic = _traffic(known, load, float(curve.cpu), half)
+    exponent = _price(
+        float(np.exp(known.shared[-1])), float(deviation[-1]), half, before=float(before[-1])
+    )
+    rest, speed = _own(known, half)
+    return Prices(
+        cores=16.0 / by_cores,
+        units=units,
+        traffic=traffic,
+        exponent=exponent,
+        rest=rest,
+        speed=speed,
+        bundles=_bundles(known, half),
+        untold=_untold(known, units, traffic),
+    )
+
+
+def _price(value: float, deviation: float, half: float, before: float) -> Price:
+    """Return a price whose logarithm has a standard deviation, now and before anything was seen."""
+    ratio = float(np.exp(half * deviation))
+    is_told = ratio**2 <= _RATIO_MAX and deviation < _NARROWER * before
+    return Price(value, value / ratio, value * ratio, is_told)
+
+
+def _traffic(known: Knowledge, load: Floats, cpu: float, half: float) -> Price:
+    """Return what the traffic of one broker costs: surer than that of its parts."""
+    parts = load * np.exp(known.shared[:-1])
+    slopes = np.append(parts / max(float(parts.sum()), 1e-9), 0.0)
+    deviation = float(np.sqrt(slopes @ known.covariance @ slopes))
+    ratio = float(np.exp(half * deviation))
+    has = bool((known.brokers.blocks[:, :, COUNT] > 0).any())
+    return Price(cpu, cpu / ratio, cpu * ratio, has and ratio**2 <= _TRAFFIC_RATIO_MAX)
+
+
+def _own(known: Knowledge, half: float) -> tuple[dict[str, Price], dict[str, Price]]:
+    """Return what each broker takes at rest, and its speed."""
+    brokers = known.brokers
+    variance = np.einsum("bis,st,bit->bi", known.following, known.covariance, known.following)
+    variance += np.stack((known.own_covariance[:, 0, 0], known.own_covariance[:, 1, 1]), axis=1)
+    deviation = np.sqrt(variance)
+    before = np.sqrt(known.alike_variance)
+    has = np.asarray((brokers.blocks[:, :, COUNT] > 0).any(axis=1))
+    typical = float(np.median(brokers.slowness[has])) if has.any() else 0.0
+    rest, speed = {}, {}
+    for i in np.flatnonzero(~np.isnan(brokers.level)).tolist():
+        name, ratio = known.broker_names[i], float(np.exp(half * deviation[i, 0]))
+        value, reach = float(brokers.rest[i]), half * float(deviation[i, 1])
+        is_told = bool(has[i] and deviation[i, 1] < _NARROWER * max(before[1], 2.0))
+        rest[name] = Price(value, max(value - reach, 0.0), value + reach, is_told)
+        quick = float(np.exp(typical - brokers.slowness[i]))
+        speed[name] = Price(quick, quick / ratio, quick * ratio, bool(has[i] and ratio <= _SPEED_RATIO_MAX))
+    return rest, speed
+
+
+def _bundles(known: Knowledge, half: float) -> dict[str, Price]:
+    """Return the bundles whose moves showed what they cost beyond their traffic, dearest first."""
+    bundles = known.bundles
+    shown = np.flatnonzero(bundles.deviation_variance < 0.9 * DEVIATION**2)
+    order = shown[np.argsort(-bundles.deviation[shown], kind="stable")]
+    scale = deviation_variance(known) / DEVIATION**2
+    prices = {}
+    for i in order.tolist():
+        value = float(bundles.deviation[i])
+        reach = half * float(np.sqrt(bundles.deviation_variance[i] * scale))
+        low, high = value - reach, value + reach
+        prices[known.bundle_names[i]] = Price(value, low, high, low > 0 or high < 0)
+    return prices
+
+
+def _untold(known: Knowledge, units: dict[str, Price], traffic: Price) -> tuple[str, ...]:
+    """Return what cannot be told, and what would tell it."""
+    sentences = []
+    if not traffic.is_told:
+        sentences.append(
+            "what a move does: traffic and usage hardly changed together; steps of load, or a few "
+            "moves of large bundles between brokers that are not full, would tell"
+        )
+    names = [name for name, price in units.items() if not price.is_told]
+    if names:
+        sentences.append(
+            f"what costs how much of it: {', '.join(names)}; traffic in which one of them "
+            "changes without the others would tell"
+        )
+    if not (known.brokers.is_measured > 0).any():
+        sentences.append(
+            "what other processes take on each host: the host's CPU beside that of the broker's "
+            "process would tell"
+        )
+    return tuple(sentences)

@@ -1,0 +1,57 @@
+"""What traffic costs → lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+# Bundles that are listed at either end.
+_BUNDLES_MAX = 5
+
+
+def lines(document: Mapping[str, Any]) -> Iterator[str]:
+    """Return what things cost, with the intervals in which they are in nine of ten cases."""
+    cores = f"{document['cores']:g}"
+    yield f"{document['recording']}: percent of the CPU of a host of {cores} cores"
+    yield "(in brackets nine cases in ten; ?: the night does not tell)"
+    yield ""
+    yield f"  all traffic of the median broker   {_price(document['traffic'])}"
+    for name, price in document["units"].items():
+        yield f"  {name:34} {_price(price)}"
+    yield f"  exponent of work (1: straight)     {_price(document['exponent'], 2)}"
+    yield ""
+    yield "  broker                       now     at rest                    speed beside others"
+    for row in document["brokers"]:
+        rest, speed = document["rest"][row["broker"]], document["speed"][row["broker"]]
+        yield (
+            f"  {row['broker']:24} {row['cpu_percent']:5.1f} %   {_price(rest):26} "
+            f"{_price(speed, 2)}"
+        )
+    yield ""
+    yield from _bundles(document["bundles"])
+    for sentence in document["untold"]:
+        yield f"  cannot be told: {sentence}"
+
+
+def _bundles(bundles: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    dear = [(name, price) for name, price in bundles.items() if price["value"] > 0]
+    if not dear:
+        yield "  no bundle has shown by a move that it costs more than its traffic"
+        return
+    yield "  bundles that cost more than their traffic, as their moves showed:"
+    for name, price in dear[:_BUNDLES_MAX]:
+        low, high = 100 * price["low"], 100 * price["high"]
+        sure = "" if price["is_told"] else "   not sure"
+        yield f"    {name}  {100 * price['value']:+.0f} % ({low:+.0f} to {high:+.0f}){sure}"
+
+
+def _price(price: Mapping[str, Any], digits: int | None = None) -> str:
+    """Return a price with its interval; whatever is not told says so."""
+    value, low, high = (_number(price[name], digits) for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high})" + ("" if price["is_told"] else " ?")
+
+
+def _number(value: float, digits: int | None) -> str:
+    if digits is not None:
+        return f"{value:.{digits}f}"
+    return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
