@@ -14,10 +14,16 @@ from trimtab.cli.output import say
 @click.command()
 @RECORDING
 @json_option("Print JSON instead of the tables.")
+@click.option("--state", type=FILE, help="What was learned before; read, and written again.")
 @click.option("--plot", type=FILE, help="Draw it: .svg or .png.")
 @spark_options
 def costs(
-    recording: Path, as_json: bool, plot: Path | None, cores: int, master: str | None
+    recording: Path,
+    as_json: bool,
+    state: Path | None,
+    plot: Path | None,
+    cores: int,
+    master: str | None,
 ) -> None:
     """Learn from a recorded night what traffic costs its brokers.
 
@@ -33,7 +39,7 @@ def costs(
     Examples:
       trimtab costs recordings/uniform
       trimtab costs recordings/threshold --plot costs.svg
-      trimtab costs recordings/avg --json | jq .units
+      trimtab costs recordings/avg --state costs.npz --json | jq .units
     """
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
@@ -42,11 +48,16 @@ def costs(
     from trimtab.trials.costs.lines import lines
     from trimtab.trials.costs.plot import checked
     from trimtab.trials.costs.plot import plot as drawn
+    from trimtab.trials.costs.state import read_state, write_state
 
     checked(plot)
+    before = None if state is None else read_state(state)
     with open_recording(recording) as opened, opened_spark(cores=cores, master=master) as spark:
-        name, (known, windows) = opened.name, read_evidence(spark, opened)
-    learned = document(name, knowledge(known, windows))
+        name, (evidence, windows) = opened.name, read_evidence(spark, opened)
+    known = knowledge(evidence, windows, before)
+    if state is not None:
+        write_state(state, known)
+    learned = document(name, known)
     if plot is not None:
         drawn(learned, plot)
     if as_json:

@@ -35,10 +35,13 @@ _STEP_MAX = 0.7
 _FREEDOM = 4.0
 # Variance that is in any block, points squared: hosts say whole ticks.
 _BLOCK_VARIANCE = 0.09
+# Share of the variance by bundles' own costs that changes from block to block: the rest stays as
+# long as they do, and is in what the broker takes at rest.
+_CHANGING = 0.3
 # s after which a block counts a third.
 _MEMORY_S = 86_400.0
 # Brokers that what is taken beforehand of their differences counts as, and the share of that.
-_ALIKE_BEFORE = 2.0
+_ALIKE_BEFORE = 1.0
 _ALIKE_SHARE = 0.3
 # Windows below which the open block is not used yet.
 _OPEN_MIN = 2.0
@@ -168,7 +171,7 @@ def _slopes(known: Knowledge, blocks: Floats, shared: Floats, own: Floats) -> _S
     curve = curved(work, float(shared[-1]))
     missed = blocks[:, :, CPU] - own[:, 1:] - curve.cpu
     by_work = curve.slope * work
-    deviation = deviation_variance(known) * by_work**2 * blocks[:, :, CONCENTRATION]
+    deviation = _CHANGING * deviation_variance(known) * by_work**2 * blocks[:, :, CONCENTRATION]
     count = np.maximum(blocks[:, :, COUNT], 1.0)
     window = known.brokers.window_variance[:, None] / count
     return _Slopes(

@@ -174,11 +174,11 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
 #: What is taken of brokers before anything is learned: standard deviation of the logarithm of
 #: their slowness; mean and deviation of their rest, points, and where others are measured.
 SLOWNESS_BEFORE = 0.35
-REST_BEFORE = (3.0, 8.0)
+REST_BEFORE = (3.0, 15.0)
 REST_MEASURED = (1.0, 2.0)
 # Deviations of logarithms: of all costs together, of each, and of the exponent.
 _SCALE_BEFORE = 1.5
-_EACH_BEFORE = 1.0
+_EACH_BEFORE = np.array((1.0, 1.0, 1.0, 1.0, 1.0, 0.7, 0.7))
 _EXPONENT_BEFORE = 0.15
 # Changes that the deviation of bundles is taken to have been learned from.
 _CHANGES_BEFORE = 20.0
@@ -188,7 +188,7 @@ def shared_before() -> tuple[Floats, Floats]:
     """Return what is taken of all brokers before anything is learned: mean and covariance."""
     mean = np.append(np.log(COSTS_BEFORE), 0.0)
     covariance = np.zeros((SHARED, SHARED))
-    covariance[:-1, :-1] = _SCALE_BEFORE**2 + _EACH_BEFORE**2 * np.eye(SHARED - 1)
+    covariance[:-1, :-1] = _SCALE_BEFORE**2 + np.diag(_EACH_BEFORE**2)
     covariance[-1, -1] = _EXPONENT_BEFORE**2
     return mean, covariance
 

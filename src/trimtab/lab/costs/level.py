@@ -23,7 +23,7 @@ _DOUBTS_MAX = 3.0
 # Points below which nothing is doubted.
 _DOUBTED_MIN = 3.0
 # Share of a new window in the variance of windows, and its bounds.
-_VARIANCE_SHARE = 0.05
+_VARIANCE_SHARE = 0.1
 _VARIANCE_BOUNDS = (0.25, 36.0)
 # Share of a change that may be in a window in which it came about, either way.
 _MIXED = 0.5

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import FEATURES
 from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.knowledge import COUNT, DEVIATION, Knowledge, shared_before
+from trimtab.lab.costs.knowledge import COUNT, DEVIATION, FIRST, Knowledge, shared_before
 from trimtab.lab.costs.predict import carried
 from trimtab.pulsar.model import Floats
 
@@ -20,6 +20,8 @@ SHARE = 0.9
 _RATIO_MAX = 10.0
 # The same of all traffic together, below which the night tells what a move does.
 _TRAFFIC_RATIO_MAX = 3.0
+# Deviations by which traffic must have changed, or nothing is called known.
+_CHANGES_MIN = 5.0
 # The same of a speed, of either end to the middle.
 _SPEED_RATIO_MAX = 1.25
 # A cost is learned if its interval is so much narrower than before anything was seen.
@@ -68,19 +70,19 @@ def priced(known: Knowledge) -> Prices:
     by_cores = float(np.median(brokers.by_cores[there])) if there.size else 1.0
     load = np.median(carried(known)[there], axis=0) if there.size else np.zeros(len(FEATURES))
     costs = np.exp(known.shared[:-1])
+    is_changing = _changes(known) >= _CHANGES_MIN
     work = max(float(by_cores * (load @ costs)), 1e-6)
     curve = curved(np.array(work), float(known.shared[-1]))
     scale = float(curve.slope) * by_cores
     deviation = np.sqrt(np.diag(known.covariance))
     before = np.sqrt(np.diag(shared_before()[1]))
     units = {
-        name: _price(scale * float(costs[i]), float(deviation[i]), half, before=float(before[i]))
+        name: _price(scale * float(costs[i]), half * deviation[i], half * before[i], is_changing)
         for i, name in enumerate(FEATURES)
     }
-    traffic = _traffic(known, load, float(curve.cpu), half)
-    exponent = _price(
-        float(np.exp(known.shared[-1])), float(deviation[-1]), half, before=float(before[-1])
-    )
+    traffic = _traffic(known, load, float(curve.cpu), half, is_changing)
+    power = float(np.exp(known.shared[-1]))
+    exponent = _price(power, half * deviation[-1], half * before[-1], is_changing)
     rest, speed = _own(known, half)
     return Prices(
         cores=16.0 / by_cores,
@@ -94,21 +96,33 @@ def priced(known: Knowledge) -> Prices:
     )
 
 
-def _price(value: float, deviation: float, half: float, before: float) -> Price:
-    """Return a price whose logarithm has a standard deviation, now and before anything was seen."""
-    ratio = float(np.exp(half * deviation))
-    is_told = ratio**2 <= _RATIO_MAX and deviation < _NARROWER * before
-    return Price(value, value / ratio, value * ratio, is_told)
+def _changes(known: Knowledge) -> float:
+    """Return by how many deviations the traffic of brokers changed, as far as it is kept.
+
+    Where it did not, costs are only what is left of usage when the rest is guessed.
+    """
+    blocks = known.brokers.blocks
+    speed = known.brokers.by_cores * np.exp(known.brokers.slowness)
+    count = blocks[:, :, COUNT]
+    work = speed[:, None] * (blocks[:, :, FIRST:] @ np.exp(known.shared[:-1]))
+    mean = (count * work).sum(axis=1) / np.maximum(count.sum(axis=1), 1.0)
+    squares = (count * (work - mean[:, None]) ** 2).sum(axis=1)
+    return float(np.sqrt((squares / known.brokers.window_variance).sum()))
 
 
-def _traffic(known: Knowledge, load: Floats, cpu: float, half: float) -> Price:
+def _price(value: float, reach: float, reach_before: float, is_changing: bool) -> Price:
+    """Return a price whose logarithm has an interval, now and before anything was seen."""
+    ratio = float(np.exp(reach))
+    is_told = is_changing and ratio**2 <= _RATIO_MAX and reach < _NARROWER * reach_before
+    return Price(value, value / ratio, value * ratio, bool(is_told))
+
+
+def _traffic(known: Knowledge, load: Floats, cpu: float, half: float, is_changing: bool) -> Price:
     """Return what the traffic of one broker costs: surer than that of its parts."""
     parts = load * np.exp(known.shared[:-1])
     slopes = np.append(parts / max(float(parts.sum()), 1e-9), 0.0)
-    deviation = float(np.sqrt(slopes @ known.covariance @ slopes))
-    ratio = float(np.exp(half * deviation))
-    has = bool((known.brokers.blocks[:, :, COUNT] > 0).any())
-    return Price(cpu, cpu / ratio, cpu * ratio, has and ratio**2 <= _TRAFFIC_RATIO_MAX)
+    ratio = float(np.exp(half * np.sqrt(slopes @ known.covariance @ slopes)))
+    return Price(cpu, cpu / ratio, cpu * ratio, is_changing and ratio**2 <= _TRAFFIC_RATIO_MAX)
 
 
 def _own(known: Knowledge, half: float) -> tuple[dict[str, Price], dict[str, Price]]:
@@ -127,7 +141,9 @@ def _own(known: Knowledge, half: float) -> tuple[dict[str, Price], dict[str, Pri
         is_told = bool(has[i] and deviation[i, 1] < _NARROWER * max(before[1], 2.0))
         rest[name] = Price(value, max(value - reach, 0.0), value + reach, is_told)
         quick = float(np.exp(typical - brokers.slowness[i]))
-        speed[name] = Price(quick, quick / ratio, quick * ratio, bool(has[i] and ratio <= _SPEED_RATIO_MAX))
+        speed[name] = Price(
+            quick, quick / ratio, quick * ratio, bool(has[i] and ratio <= _SPEED_RATIO_MAX)
+        )
     return rest, speed
 
 

@@ -8,14 +8,16 @@ from typing import Any
 import numpy as np
 
 from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known, priced
+from trimtab.lab.costs.arrays import among
 from trimtab.lab.costs.predict import carried, level_now, traffic_cpu
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.trials.backtest.looks import looks
 
 
-def knowledge(evidence: Evidence, windows: Windows) -> Knowledge:
-    """Return what a whole recording tells of its costs."""
-    known = nothing_known(evidence.brokers, evidence.bundles)
+def knowledge(evidence: Evidence, windows: Windows, before: Knowledge | None = None) -> Knowledge:
+    """Return what a whole recording tells of its costs, and what was known before it."""
+    known = before or nothing_known((), ())
+    known = among(known, evidence.brokers, evidence.bundles)
     for look in looks(evidence, windows.host_s):
         known = learned(known, look, windows)
     return known

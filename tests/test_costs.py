@@ -1,0 +1,218 @@
+"""What is learned of costs: from clusters of which the costs are known, and from none."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from trimtab.files.array_files import ArrayFileError, write_arrays
+from trimtab.lab.costs import (
+    Knowledge,
+    Look,
+    Windows,
+    learned,
+    nothing_known,
+    predicted,
+    priced,
+)
+from trimtab.lab.costs.arrays import VERSION, among, arrays, knowledge
+from trimtab.pulsar.model import Floats
+from trimtab.trials.costs.state import read_state, write_state
+
+_WINDOWS = Windows(60.0, 60.0)
+_N, _EACH = 4, 10
+_CORES = 16.0
+
+
+class _Cluster:
+    """Brokers with costs that the test knows: points for 1,000 messages/s, and points at rest."""
+
+    def __init__(self, per_kmessage: float, rest: Floats, swing: float, noise: float = 0.0) -> None:
+        self.per_kmessage, self.rest, self.swing, self.noise = per_kmessage, rest, swing, noise
+        self.random = np.random.default_rng(3)
+        self.base = self.random.uniform(0.5, 1.5, _N * _EACH)
+        self.phase = self.random.uniform(0.0, 2 * np.pi, _N * _EACH)
+        self.owner = np.arange(_N * _EACH) % _N
+
+    def krate(self, minute: int) -> Floats:
+        """Return 1,000 messages/s of each bundle."""
+        return self.base * (1.0 + self.swing * np.sin(self.phase + minute / 12.0))
+
+    def cpu(self, minute: int) -> Floats:
+        """Return percent of CPU of each broker."""
+        work = self.per_kmessage * self.krate(minute)
+        return self.rest + np.bincount(self.owner, work, _N)
+
+    def look(self, minute: int, moved: tuple[int, ...] = (), to: tuple[int, ...] = ()) -> Look:
+        """Return a look at the end of a minute, with bundles moved right before."""
+        first = minute == 1
+        bundles = np.arange(_N * _EACH) if first else np.array(moved, np.int64)
+        source = np.full(bundles.size, -1) if first else self.owner[bundles]
+        self.owner[list(moved)] = to
+        rates = 1000.0 * self.krate(minute)
+        counts = np.zeros((_N * _EACH, 7))
+        counts[:, 0], counts[:, 2], counts[:, 4] = rates, 512.0 * rates, 1.0
+        time_s = 60.0 * minute
+        return Look(
+            time_s=time_s,
+            broker=np.arange(_N),
+            written_s=np.full(_N, time_s),
+            started_s=np.full(_N, -7200.0),
+            cpu=self.cpu(minute) + self.noise * self.random.standard_normal(_N),
+            others=np.full(_N, np.nan),
+            cores=np.full(_N, _CORES),
+            report=self.owner.copy(),
+            bundle=np.arange(_N * _EACH),
+            counts=counts,
+            moved=bundles,
+            moved_from=source,
+            moved_to=self.owner[bundles],
+            moved_s=np.full(bundles.size, -7200.0 if first else time_s - 1.0),
+        )
+
+
+def _after(cluster: _Cluster, minutes: int) -> Knowledge:
+    names = [f"broker-{i}" for i in range(_N)], [f"bundle-{i}" for i in range(_N * _EACH)]
+    known = nothing_known(*names)
+    for minute in range(1, minutes + 1):
+        known = learned(known, cluster.look(minute), _WINDOWS)
+    return known
+
+
+def _rest(*values: float) -> Floats:
+    return np.array(values, np.float64)
+
+
+def test_a_move_takes_what_traffic_costs_and_leaves_what_is_there_at_rest() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 12.0, 4.0), swing=0.6, noise=0.3)
+    known = _after(cluster, 150)
+    true = 2.0 * cluster.krate(150)
+    reliefs, missed = [], []
+    for bundle in range(_N * _EACH):
+        to = (cluster.owner[bundle] + 1) % _N
+        ours = predicted(known, np.array([bundle]), np.array([to]))
+        gains = np.where(ours.broker == to, ours.change, -ours.change)
+        reliefs.append(gains)
+        missed.append((gains - true[bundle]) / ours.change_deviation)
+        assert ours.before == pytest.approx(cluster.cpu(150)[ours.broker], abs=1.5)
+    assert np.mean(reliefs) == pytest.approx(true.mean(), rel=0.25)
+    assert (np.abs(missed) < 1.645).mean() > 0.8
+
+
+def test_share_of_traffic_would_have_moved_what_is_there_at_rest_too() -> None:
+    cluster = _Cluster(0.5, _rest(20.0, 20.0, 20.0, 20.0), swing=0.6, noise=0.3)
+    known = _after(cluster, 150)
+    bundles = np.arange(0, _N * _EACH, _N)
+    ours = predicted(known, bundles, np.full(bundles.size, 1))
+    true = 0.5 * cluster.krate(150)[bundles].sum()
+    # All that the broker has: by its share of traffic that takes all of its usage with it.
+    assert -ours.change[0] < 0.5 * cluster.cpu(150)[0]
+    assert abs(-ours.change[0] - true) < 2.0 * ours.change_deviation[0]
+
+
+def test_a_flat_night_says_that_costs_cannot_be_told() -> None:
+    known = _after(_Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.0, noise=2.0), 20)
+    prices = priced(known)
+    assert not any(price.is_told for price in prices.units.values())
+    assert any("what costs how much" in sentence for sentence in prices.untold)
+
+
+def test_before_anything_is_seen_nothing_is_told() -> None:
+    prices = priced(nothing_known(("a",), ("b",)))
+    assert not prices.traffic.is_told
+    assert not any(price.is_told for price in prices.units.values())
+    assert prices.untold
+
+
+def test_a_slow_broker_is_told_apart_from_a_busy_host() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 24.0), swing=0.7, noise=0.3)
+    known = _after(cluster, 240)
+    assert known.brokers.rest[3] - known.brokers.rest[0] == pytest.approx(20.0, abs=5.0)
+    assert abs(known.brokers.slowness[3] - known.brokers.slowness[0]) < 0.25
+
+
+def test_the_first_report_of_a_broker_that_has_not_measured_says_nothing() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.5)
+    look = cluster.look(1)
+    known = nothing_known(["a", "b", "c", "d"], [f"{i}" for i in range(_N * _EACH)])
+    known = learned(known, dataclasses.replace(look, cpu=np.zeros(_N)), _WINDOWS)
+    assert np.isnan(known.brokers.level).all()
+
+
+def test_one_wild_window_moves_no_level_and_three_do() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.3, noise=0.3)
+    known = _after(cluster, 60)
+    level = float(known.brokers.level[0])
+    for count in range(1, 4):
+        look = cluster.look(60 + count)
+        cpu = look.cpu.copy()
+        cpu[0] += 30.0
+        known = learned(known, dataclasses.replace(look, cpu=cpu), _WINDOWS)
+        moved = float(known.brokers.level[0]) - level
+        assert moved > 20.0 if count == 3 else moved < 10.0
+
+
+def test_a_saturated_broker_teaches_no_costs() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.3)
+    known = nothing_known(["a", "b", "c", "d"], [f"{i}" for i in range(_N * _EACH)])
+    for minute in range(1, 30):
+        look = dataclasses.replace(cluster.look(minute), cpu=np.full(_N, 100.0))
+        known = learned(known, look, _WINDOWS)
+    assert not known.brokers.blocks.any()
+    assert not known.brokers.open.any()
+
+
+def test_memory_is_bounded() -> None:
+    known = _after(_Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.5), 200)
+    sizes = {name: array.nbytes for name, array in arrays(known).items()}
+    per_broker = sum(size for name, size in sizes.items() if name.startswith("brokers.")) / _N
+    per_bundle = sum(size for name, size in sizes.items() if name.startswith("bundles."))
+    assert per_broker < 3000
+    assert per_bundle / (_N * _EACH) <= 200
+
+
+def test_what_is_known_survives_in_a_file(tmp_path: Path) -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.5)
+    known = _after(cluster, 30)
+    path = tmp_path / "costs.npz"
+    write_state(path, known)
+    again = read_state(path)
+    assert again is not None
+    look = cluster.look(31, (1,), (2,))
+    one, other = (arrays(learned(each, look, _WINDOWS)) for each in (known, again))
+    for name, array in one.items():
+        np.testing.assert_array_equal(array, other[name], err_msg=name)
+
+
+def test_a_file_of_another_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "costs.npz"
+    known = nothing_known(("a",), ("b",))
+    write_arrays(path, "costs learned by trimtab", VERSION + 1, arrays(known))
+    with pytest.raises(ArrayFileError, match=rf"version {VERSION + 1}.* expected {VERSION}"):
+        read_state(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no such thing", b"\x93NUMPY"])
+def test_a_damaged_file_is_refused(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "costs.npz"
+    path.write_bytes(content)
+    with pytest.raises(ArrayFileError, match="expected a file of costs"):
+        read_state(path)
+
+
+def test_an_array_of_another_shape_is_refused() -> None:
+    named = arrays(nothing_known(("a",), ("b",))) | {"shared": np.zeros(3)}
+    with pytest.raises(ValueError, match="shared: found"):
+        knowledge(named)
+
+
+def test_new_names_keep_what_is_known_of_the_old_ones() -> None:
+    known = _after(_Cluster(2.0, _rest(4.0, 4.0, 12.0, 4.0), swing=0.5), 60)
+    wider = among(known, ("new", "broker-2"), ("bundle-7",))
+    assert wider.broker_names[:2] == ("new", "broker-2")
+    assert wider.brokers.level[1] == known.brokers.level[2]
+    assert np.isnan(wider.brokers.level[0])
+    assert wider.broker_names[wider.bundles.owner[0]] == f"broker-{7 % _N}"
