@@ -15,7 +15,7 @@ from trimtab.pulsar.model import Ints
 VERSION = 1
 
 # Arrays of bundles that hold positions of brokers.
-_OF_BROKERS = ("owner", "shown", "leaving")
+_OF_BROKERS = ("owner",)
 _PLAIN = (
     "shared",
     "covariance",

@@ -26,8 +26,11 @@ LEVELS = 13
 LAGS = (1, 6, 12)
 #: Cores of a machine whose speed is 1.
 CORES = 16.0
-#: Standard deviation of the logarithm of a bundle's own cost, before any is learned.
+#: Standard deviation of what a bundle costs about what its traffic does, as a share of it,
+#: before any move is verified.
 DEVIATION = 0.3
+#: Variance that what is not explained of a broker gains in a minute, points squared.
+WANDERING = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,6 @@ class Bundles:
     #: (7,) filtered, columns COUNTS, and how many windows they are of.
     counts: Floats
     windows: Floats
-    #: What it costs beyond its traffic, as a share of it: mean and variance.
-    deviation: Floats
-    deviation_variance: Floats
-    #: Broker whose level has it, and one whose level has it still though it has left; -1: nobody.
-    shown: Ints
-    leaving: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +143,6 @@ def nothing_known(brokers: Sequence[str], bundles: Sequence[str]) -> Knowledge:
         moved_s=np.full(m, none),
         counts=np.zeros((m, COSTS_BEFORE.size)),
         windows=np.zeros(m),
-        deviation=np.zeros(m),
-        deviation_variance=np.full(m, DEVIATION**2),
-        shown=np.full(m, -1),
-        leaving=np.full(m, -1),
     )
     mean, covariance = shared_before()
     return Knowledge(

@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 
 from trimtab.lab.costs.collect import collected, drifted, jumped
-from trimtab.lab.costs.deviations import deviated
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import fitted
 from trimtab.lab.costs.knowledge import CORES, Knowledge, with_brokers, with_bundles
@@ -30,14 +29,13 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = dataclasses.replace(known, time_s=look.time_s)
     known = _started(known, look)
     known = _moved(known, look)
-    before = known.bundles.counts
     known = _counted(known, look, windows)
     sample = _sample(known, look)
     rows = usable(known, sample)
     filtered = compared(known, sample, rows, windows)
     known = levelled(verified(_heard(known, sample), filtered), sample, rows, filtered)
     known = jumped(collected(known, sample, rows, filtered), filtered)
-    known = deviated(drifted(known), look, before, filtered)
+    known = drifted(known)
     return fitted(known)
 
 
@@ -81,10 +79,6 @@ def _moved(known: Knowledge, look: Look) -> Knowledge:
         levels[which[there]] = np.nan
     owner[bundle] = to
     np.maximum.at(moved_s, look.moved, look.moved_s)
-    shown, leaving = bundles.shown.copy(), bundles.leaving.copy()
-    was_shown = shown[bundle] >= 0
-    leaving[bundle[was_shown]] = shown[bundle[was_shown]]
-    shown[bundle] = -1
     known = with_brokers(
         known,
         level_variance=level_variance,
@@ -92,7 +86,7 @@ def _moved(known: Knowledge, look: Look) -> Knowledge:
         touched_s=touched_s,
         levels=levels,
     )
-    return with_bundles(known, owner=owner, moved_s=moved_s, shown=shown, leaving=leaving)
+    return with_bundles(known, owner=owner, moved_s=moved_s)
 
 
 def _counted(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
@@ -110,10 +104,14 @@ def _counted(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     takes_over = (owner[bundle] < 0) | (written_s > late_s + windows.settled_s)
     owner[bundle[takes_over]] = broker[takes_over]
     is_sound &= owner[bundle] == broker
-    kept = bundle[is_sound | is_unknown]
-    fresh = look.counts[is_sound | is_unknown]
+    rows = np.flatnonzero(is_sound | is_unknown)
+    kept, fresh = bundle[rows], look.counts[rows]
+    silent_s = written_s[rows] - known.brokers.written_s[broker[rows]]
     count[kept] = np.minimum(count[kept] + 1.0, _TRAFFIC_WINDOWS)
-    counts[kept] += (fresh - counts[kept]) / count[kept][:, None]
+    # Who was silent for several windows says more of now than a window would.
+    passed = np.maximum(silent_s / windows.bundle_s, 1.0)
+    gain = 1.0 - (1.0 - 1.0 / count[kept]) ** passed
+    counts[kept] += (fresh - counts[kept]) * gain[:, None]
     gone = _gone(known, look, windows, owner)
     owner[gone], counts[gone] = -1, 0.0
     return with_bundles(known, owner=owner, counts=counts, windows=count)

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from trimtab.lab.costs.curve import curved
-from trimtab.lab.costs.knowledge import Knowledge, with_brokers
+from trimtab.lab.costs.knowledge import WANDERING, Knowledge, with_brokers
 from trimtab.lab.costs.look import Windows
-from trimtab.pulsar.model import Flags, Floats, Ints
+from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 
 #: Percent from which a CPU only says that it is full.
 FULL = 97.0
-# Variance that what is unexplained gains in a look, points squared.
-_WANDERING = 0.5
+# Minutes beyond which a level that nobody tells of is not less sure any more.
+_WANDERING_MIN = 30.0
 # Deviations beyond which a window is doubted, and doubted windows in a row that are believed.
 _DOUBTED = 3.5
 _DOUBTS_MAX = 3.0
@@ -63,6 +63,11 @@ class Filtered(NamedTuple):
     mixed: Floats
 
 
+def wandering(silent_s: Floats) -> Floats:
+    """Return the variance that levels gain while brokers are silent, points squared."""
+    return WANDERING * np.minimum(silent_s / MINUTE_S, _WANDERING_MIN)
+
+
 def usable(known: Knowledge, sample: Sample) -> Ints:
     """Return the samples that say something: new ones of brokers that have measured."""
     is_new = sample.written_s > known.brokers.written_s[sample.broker]
@@ -78,7 +83,8 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
     step = explained(known, who, load) - explained(known, who, b.level_features[who])
     missed = np.where(is_first, 0.0, own - b.level[who] - step)
     mixed = np.where(is_settled, 0.0, (_MIXED * np.where(is_first, own, step)) ** 2)
-    variance = np.where(is_first, 1e4, b.level_variance[who] + _WANDERING)
+    wandered = wandering(sample.written_s[rows] - b.written_s[who])
+    variance = np.where(is_first, 1e4, b.level_variance[who] + wandered)
     variance = variance + b.window_variance[who] + mixed
     limit = np.maximum(_DOUBTED_MIN, _DOUBTED * np.sqrt(variance))
     is_doubted = np.abs(missed) > limit

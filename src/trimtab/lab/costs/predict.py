@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.knowledge import DEVIATION, LAGS, LEVEL_STEP_S, Knowledge
+from trimtab.lab.costs.knowledge import LAGS, LEVEL_STEP_S, Knowledge
 from trimtab.pulsar.model import Floats, Ints
 
 # Share of the variance of windows that lasts for more than one, so that no mean takes it away.
@@ -57,13 +57,12 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     load = features(known.bundles.counts[bundle])
     sign = (to == brokers[:, None]).astype(np.float64) - (source == brokers[:, None])
     now = carried(known)[brokers]
-    own = load * (1.0 + known.bundles.deviation[bundle])[:, None]
-    then = np.maximum(now + sign @ own, 0.0)
+    then = np.maximum(now + sign @ load, 0.0)
     first, last = _usage(known, brokers, now), _usage(known, brokers, then)
     slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
     costs_variance = _variance(known, brokers, slopes[0], slopes[1])
     by_work = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
-    each = (load @ np.exp(known.shared[:-1])) ** 2 * _deviations(known, bundle)
+    each = (load @ np.exp(known.shared[:-1])) ** 2 * deviation_variance(known)
     own_variance = by_work**2 * (np.abs(sign) @ each)
     change_variance = costs_variance + own_variance
     before = level_now(known)[brokers]
@@ -108,7 +107,7 @@ def relief(known: Knowledge) -> Floats:
     everyone = np.arange(len(known.broker_names))
     by_work = _usage(known, everyone, carried(known))[3]
     speed = by_work * known.brokers.by_cores * np.exp(known.brokers.slowness)
-    work = features(bundles.counts) @ np.exp(known.shared[:-1]) * (1.0 + bundles.deviation)
+    work = features(bundles.counts) @ np.exp(known.shared[:-1])
     return np.where(bundles.owner >= 0, speed[owner] * work, 0.0)
 
 
@@ -138,12 +137,6 @@ def _level_variance(known: Knowledge, brokers: Ints) -> Floats:
     return np.asarray(
         known_by.level_variance[brokers] + _UNSTEADY * known_by.window_variance[brokers]
     )
-
-
-def _deviations(known: Knowledge, bundle: Ints) -> Floats:
-    """Return the variance of what bundles cost beyond their traffic, as a share of it."""
-    scale = deviation_variance(known) / DEVIATION**2
-    return np.asarray(known.bundles.deviation_variance[bundle] * scale)
 
 
 def _usage(known: Knowledge, brokers: Ints, load: Floats) -> tuple[Floats, Floats, Floats, Floats]:

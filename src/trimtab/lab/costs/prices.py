@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import FEATURES
 from trimtab.lab.costs.fit import deviation_variance
-from trimtab.lab.costs.knowledge import COUNT, DEVIATION, FIRST, Knowledge, shared_before
+from trimtab.lab.costs.knowledge import COUNT, FIRST, Knowledge, shared_before
 from trimtab.lab.costs.predict import carried
 from trimtab.pulsar.model import Floats
 
@@ -53,8 +53,8 @@ class Prices:
     #: By broker: what it takes at rest, and its speed beside the median of its cores.
     rest: dict[str, Price]
     speed: dict[str, Price]
-    #: By bundle: what it costs beyond its traffic, as a share of it; only what its moves told.
-    bundles: dict[str, Price]
+    #: Standard deviation of what bundles cost about what their traffic does, as a share of it.
+    deviation: float
     #: What cannot be told, and what would tell it; a sentence each.
     untold: tuple[str, ...]
 
@@ -91,7 +91,7 @@ def priced(known: Knowledge) -> Prices:
         exponent=exponent,
         rest=rest,
         speed=speed,
-        bundles=_bundles(known, half),
+        deviation=float(np.sqrt(deviation_variance(known))),
         untold=_untold(known, units, traffic),
     )
 
@@ -147,21 +147,6 @@ def _own(known: Knowledge, half: float) -> tuple[dict[str, Price], dict[str, Pri
     return rest, speed
 
 
-def _bundles(known: Knowledge, half: float) -> dict[str, Price]:
-    """Return the bundles whose moves showed what they cost beyond their traffic, dearest first."""
-    bundles = known.bundles
-    shown = np.flatnonzero(bundles.deviation_variance < 0.9 * DEVIATION**2)
-    order = shown[np.argsort(-bundles.deviation[shown], kind="stable")]
-    scale = deviation_variance(known) / DEVIATION**2
-    prices = {}
-    for i in order.tolist():
-        value = float(bundles.deviation[i])
-        reach = half * float(np.sqrt(bundles.deviation_variance[i] * scale))
-        low, high = value - reach, value + reach
-        prices[known.bundle_names[i]] = Price(value, low, high, low > 0 or high < 0)
-    return prices
-
-
 def _untold(known: Knowledge, units: dict[str, Price], traffic: Price) -> tuple[str, ...]:
     """Return what cannot be told, and what would tell it."""
     sentences = []
@@ -176,6 +161,10 @@ def _untold(known: Knowledge, units: dict[str, Price], traffic: Price) -> tuple[
             f"what costs how much of it: {', '.join(names)}; traffic in which one of them "
             "changes without the others would tell"
         )
+    sentences.append(
+        "which bundles cost more than their traffic: usage is of whole brokers; a sample of the "
+        "broker's own CPU by bundle would tell"
+    )
     if not (known.brokers.is_measured > 0).any():
         sentences.append(
             "what other processes take on each host: the host's CPU beside that of the broker's "

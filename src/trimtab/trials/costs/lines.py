@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-# Bundles that are listed at either end.
-_BUNDLES_MAX = 5
-
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Return what things cost, with the intervals in which they are in nine of ten cases."""
@@ -28,21 +25,10 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
             f"{_price(speed, 2)}"
         )
     yield ""
-    yield from _bundles(document["bundles"])
+    deviation = 100 * document["deviation"]
+    yield f"  a bundle costs what its traffic does, give or take {deviation:.0f} % (one deviation)"
     for sentence in document["untold"]:
         yield f"  cannot be told: {sentence}"
-
-
-def _bundles(bundles: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    dear = [(name, price) for name, price in bundles.items() if price["value"] > 0]
-    if not dear:
-        yield "  no bundle has shown by a move that it costs more than its traffic"
-        return
-    yield "  bundles that cost more than their traffic, as their moves showed:"
-    for name, price in dear[:_BUNDLES_MAX]:
-        low, high = 100 * price["low"], 100 * price["high"]
-        sure = "" if price["is_told"] else "   not sure"
-        yield f"    {name}  {100 * price['value']:+.0f} % ({low:+.0f} to {high:+.0f}){sure}"
 
 
 def _price(price: Mapping[str, Any], digits: int | None = None) -> str:
