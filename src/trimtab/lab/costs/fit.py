@@ -37,7 +37,7 @@ _FREEDOM = 4.0
 _BLOCK_VARIANCE = 0.09
 # Share of the variance by bundles' own costs that changes from block to block: the rest stays as
 # long as they do, and is in what the broker takes at rest.
-_CHANGING = 0.3
+_CHANGING = 0.5
 # s after which a block counts a third.
 _MEMORY_S = 86_400.0
 # Brokers that what is taken beforehand of their differences counts as, and the share of that.

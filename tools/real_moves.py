@@ -15,7 +15,7 @@ import numpy as np
 
 from trimtab.lab.costs import Look, Windows, learned, nothing_known, predicted
 
-_FOLDER = Path(__file__).parent / "testdata" / "costs"
+_FOLDER = Path(__file__).resolve().parent.parent / "tests" / "testdata" / "costs"
 _CORES = 2.0
 _EVERY_S = 10.0
 

@@ -1,0 +1,177 @@
+"""Write the measured tables of docs/predictions.md: recordings, real moves and the laboratory.
+
+The recordings are those that ship; in the laboratory bundles are moved at random, and what was
+predicted is held against the truth.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from tools.catalogue import table
+from tools.real_moves import RealMove, real_moves
+from trimtab.ingest import open_recording
+from trimtab.spark.session import opened_spark
+from trimtab.trials.backtest.command import documents, read_evidence
+from trimtab.trials.backtest.laboratory import Outcome, Trial, outcomes
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGE = ROOT / "docs" / "predictions.md"
+RECORDINGS = ("uniform", "threshold", "avg")
+#: Runs of real moves, and how idle their host was.
+RUNS = {"idle": "87 % busy", "saturated": "100 % busy"}
+#: Ways to look at the laboratory.
+WAYS = {
+    "reports as they are": {},
+    "and other processes measured": {"is_measured": True},
+    "reports gated at 10 %": {"is_ungated": False},
+    "brokers of exponent 0.7": {"exponent": 0.7},
+    "brokers of exponent 0.85": {"exponent": 0.85},
+}
+_SCENARIOS = ("S08", "S15")
+
+
+def part(name: str) -> re.Pattern[str]:
+    """Return what a part of the page is found by."""
+    return re.compile(rf"(?<=<!-- {name} -->\n)(?:.*\n)*?(?=<!-- end -->)")
+
+
+def of_real_moves() -> str:
+    """Return the table of the real moves."""
+    heads = (
+        "host",
+        "moves",
+        "what the source lost and the target gained, milli-cores",
+        "predicted",
+        "by the share of traffic",
+    )
+    return "\n" + table(heads, map(_real_row, RUNS)) + "\n"
+
+
+def _real_row(run: str) -> tuple[str, ...]:
+    ends = list(real_moves(run))
+    ways = [mean_relief(ends, name) for name in ("measured", "predicted", "by_share")]
+    return (RUNS[run], f"{len(ends) // 2}", *(f"{1000 * way:.1f}" for way in ways))
+
+
+def mean_relief(ends: Sequence[RealMove], name: str) -> float:
+    """Return what sources lost and targets gained on average, cores."""
+    return float(np.mean([(-1 if end.is_source else 1) * getattr(end, name) for end in ends]))
+
+
+def of_recordings() -> str:
+    """Return the table of the recordings that ship."""
+    read = []
+    with opened_spark(cores=2, master=None) as spark:
+        for name in RECORDINGS:
+            with open_recording(ROOT / "recordings" / name) as opened:
+                read.append((name, *read_evidence(spark, opened)))
+    heads = (
+        "recording",
+        "brokers scored after 5 minutes",
+        "level off, points: model, share, no change",
+        "change off, points: model, share, no change",
+        "held by intervals of 50, 80 and 90 %",
+    )
+    return "\n" + table(heads, _recorded_rows(documents(read))) + "\n"
+
+
+def _recorded_rows(document: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    for each in (*document["recordings"], document["all"]):
+        row = next((s for s in each["scores"] if s["of"] == "moves" and s["minutes"] == 5), None)
+        if row is None:
+            yield (each["recording"], "0", "–", "–", "–")
+            continue
+        ways = [row[key] for key in ("model", "share_of_traffic", "nothing_changes")]
+        coverage = row["model"]["level_coverage"].values()
+        yield (
+            each["recording"],
+            str(row["brokers"]),
+            ", ".join(f"{way['level_error_points']:.1f}" for way in ways),
+            ", ".join(f"{way['change_error_points']:.1f}" for way in ways),
+            ", ".join(f"{100 * share:.0f}" for share in coverage),
+        )
+
+
+def of_laboratory(seeds: Sequence[int]) -> str:
+    """Return the table of the laboratory."""
+    heads = (
+        "scenario",
+        "looked at as",
+        "brokers",
+        "level off, %",
+        "change off, median %: model, share",
+        "predicted / true change",
+        "change held by 50, 80, 90 %",
+        "level held by 50, 80, 90 %",
+    )
+    return "\n" + table(heads, _laboratory_rows(seeds)) + "\n"
+
+
+def _laboratory_rows(seeds: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    for scenario in _SCENARIOS:
+        for words, options in WAYS.items():
+            trials = [Trial(scenario, seed, **options) for seed in seeds]  # type: ignore[arg-type]  # by name
+            yield (scenario, words, *scored([row for trial in trials for row in outcomes(trial)]))
+
+
+def scored(rows: Sequence[Outcome]) -> tuple[str, ...]:
+    """Return how good predictions of random moves were, as cells of the table."""
+    change = np.array([row.true_after - row.true_before for row in rows])
+    ours = np.array([row.after - row.before for row in rows])
+    share = np.array([row.by_share for row in rows])
+    level = np.array([row.after - row.true_after for row in rows])
+    true = np.array([row.true_after for row in rows])
+    real = np.abs(change) > 1.0
+    errors = [
+        float(np.median(100 * np.abs(way - change)[real] / np.abs(change)[real]))
+        for way in (ours, share)
+    ]
+    held = (
+        (
+            ours - change,
+            np.array([row.change_deviation for row in rows]),
+        ),
+        (level, np.array([row.deviation for row in rows])),
+    )
+    return (
+        str(len(rows)),
+        f"{float(np.mean(100 * np.abs(level) / np.maximum(true, 5.0))):.1f}",
+        ", ".join(f"{error:.0f}" for error in errors),
+        f"{float(np.abs(ours[real]).sum() / (np.sign(ours) * change)[real].sum()):.2f}",
+        *(_held(*each) for each in held),
+    )
+
+
+def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
+    shares = [
+        float((np.abs(missed) <= ndtri(0.5 + share / 2) * deviation).mean())
+        for share in (0.5, 0.8, 0.9)
+    ]
+    return ", ".join(f"{100 * share:.0f}" for share in shares)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the page; with `--seeds 100 105` the laboratory's seeds are others."""
+    first, last = (int(each) for each in arguments[1:3]) if arguments else (9000, 9005)
+    text = PAGE.read_text(encoding="utf-8")
+    seeds = range(first, last + 1)
+    for name, written in (
+        ("real moves", of_real_moves()),
+        ("recordings", of_recordings()),
+        ("laboratory", of_laboratory(seeds)),
+    ):
+        text = part(name).sub(lambda _, written=written: written, text)  # type: ignore[misc]  # bound now
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
