@@ -87,6 +87,10 @@ site: $(READY) ## build/site: docs/ with search and three sample reports; every 
 fidelity: $(READY) ## rewrite docs/fidelity.md with what `trimtab rerun` says now
 	@$(RUN) tools.fidelity
 
+.PHONY: predictions
+predictions: $(READY) ## rewrite docs/predictions.md: what moves were predicted to do, and did
+	@$(RUN) tools.predictions
+
 .PHONY: precision
 precision: $(READY) ## rewrite docs/precision.md: every cause planted, and how often it is found (ten minutes)
 	@$(RUN) tools.precision

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,17 +160,17 @@ def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the page; with `--seeds 100 105` the laboratory's seeds are others."""
+    """Write the page, part by part; with `--seeds 100 105` the laboratory's seeds are others."""
     first, last = (int(each) for each in arguments[1:3]) if arguments else (9000, 9005)
-    text = PAGE.read_text(encoding="utf-8")
-    seeds = range(first, last + 1)
-    for name, written in (
-        ("real moves", of_real_moves()),
-        ("recordings", of_recordings()),
-        ("laboratory", of_laboratory(seeds)),
+    for name, measured in (
+        ("real moves", of_real_moves),
+        ("laboratory", partial(of_laboratory, range(first, last + 1))),
+        ("recordings", of_recordings),
     ):
-        text = part(name).sub(lambda _, written=written: written, text)  # type: ignore[misc]  # bound now
-    PAGE.write_text(text, encoding="utf-8")
+        written = measured()
+        print(written, flush=True)
+        text = PAGE.read_text(encoding="utf-8")
+        PAGE.write_text(part(name).sub(lambda _, new=written: new, text), encoding="utf-8")  # type: ignore[misc]  # bound now
     return 0
 
 
