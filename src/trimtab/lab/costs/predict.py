@@ -117,7 +117,7 @@ def level_now(known: Knowledge) -> Floats:
     then = _usage(known, everyone, known.brokers.level_features)[0]
     now = _usage(known, everyone, carried(known))[0]
     others = np.nan_to_num(known.brokers.others)
-    return np.asarray(known.brokers.level + others + now - then)
+    return np.clip(known.brokers.level + others + now - then, 0.0, 100.0)
 
 
 def drift_variance(known: Knowledge, horizon_s: float) -> float:
