@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from trimtab.lab.costs import Windows
-from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports
+from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, ProcessCpu, Reports
 from trimtab.trials.backtest.command import documents
 from trimtab.trials.backtest.laboratory import Trial, outcomes
 from trimtab.trials.backtest.lines import lines
@@ -123,6 +123,24 @@ def test_a_look_has_the_mean_of_what_each_broker_said() -> None:
     assert look.cores.tolist() == [4.0, 4.0, 4.0]
     assert look.counts.shape == (_BUNDLES, 7)
     assert set(look.moved_from.tolist()) == {-1}
+
+
+def test_other_processes_are_what_the_host_used_beyond_the_brokers_own() -> None:
+    evidence = _evidence(minutes=4)
+    time_s = np.arange(5.0, 240.0, 20.0)
+    # Broker 1 uses half a core of four; broker 2 began anew in between, broker 0 is not scraped.
+    used = ProcessCpu(
+        np.concatenate((time_s, time_s)),
+        np.repeat((1, 2), time_s.size),
+        np.concatenate((0.5 * time_s, np.where(time_s < 100.0, 900.0, 0.0))),
+    )
+    order = np.argsort(used.time_s, kind="stable")
+    used = ProcessCpu(used.time_s[order], used.broker[order], used.used_s[order])
+    all_looks = list(looks(dataclasses.replace(evidence, process_cpu=used), 60.0))
+    for look in all_looks[1:]:
+        assert np.isnan(look.others[0])
+        assert look.others[1] == pytest.approx(look.cpu[1] - 12.5)
+    assert np.isnan(all_looks[1].others[2])
 
 
 def test_a_bundle_without_an_owner_in_between_moves_once() -> None:

@@ -249,6 +249,7 @@ def test_sample_has_the_time_of_its_file() -> None:
         ('pulsar_broker_rate_in{cluster="a",} -Inf', "pulsar_broker_rate_in", float("-inf")),
         ('pulsar_throughput_out{namespace="a/b"} .5', "pulsar_throughput_out", 0.5),
         ("pulsar_bundle_topics_count 3", "pulsar_bundle_topics_count", 3.0),
+        ('process_cpu_seconds_total{cluster="a"} 24.31', "process_cpu_seconds_total", 24.31),
         (
             'pulsar_broker_load_manager_bundle_assigment{quantile="0.5"} 7',
             "pulsar_broker_load_manager_bundle_assigment",
@@ -275,6 +276,7 @@ def test_sample_with_a_time_of_its_own() -> None:
         'jvm_threads_current{a="b"} 90',
         'pulsar_rate_in{topic="persistent://a/b/c"} 1',
         "pulsar_rate_in_total 1",
+        "process_cpu_seconds_total_created 1",
         'pulsar_rate_in_histogram_bucket{le="+Inf"} 1',
     ],
 )

@@ -16,11 +16,11 @@ NUMBER = r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|NaN|Inf)"
 _SAMPLE = re.compile(rf"([a-zA-Z_:][\w:]*)\s*(?:\{{(.*)\}})?\s+({NUMBER})(?:\s+(-?\d{{1,15}}))?\s*")
 _LABEL = re.compile(r'\s*([a-zA-Z_]\w*)\s*=\s*"((?:[^"\\]|\\.)*)"\s*(?:,|$)')
 _ESCAPE = re.compile(r"\\(.)")
-#: What the balancer says of itself, of bundles, and the traffic of a broker.  `brk_` is
-#: what a name starts with before the exporter replaces it by `pulsar_`.
+#: What the balancer says of itself, of bundles, the traffic of a broker, and the CPU of its
+#: process.  `brk_` is what a name starts with before the exporter replaces it by `pulsar_`.
 _KEPT = re.compile(
     r"(?:pulsar|brk)_(?:lb_|bundle_|broker_load_manager_"
-    r"|(?:broker_)?(?:rate|throughput)_(?:in|out)$)"
+    r"|(?:broker_)?(?:rate|throughput)_(?:in|out)$)|process_cpu_seconds_total$"
 )
 #: 2026-11-21T06-41-25.663Z, as a file's name can hold a time; also with colons or without.
 _NAME_TIME = re.compile(

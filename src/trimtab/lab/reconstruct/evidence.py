@@ -6,7 +6,9 @@ Seconds count from 1970 here; what is simulated counts from its own beginning.  
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from trimtab.pulsar.model import Flags, Floats, Ints
 
@@ -58,6 +60,20 @@ class Owners:
 
 
 @dataclass(frozen=True, slots=True)
+class ProcessCpu:
+    """What brokers' processes have used since they began, in order of time; (n_scrapes,)."""
+
+    time_s: Floats
+    broker: Ints
+    #: s of one core.
+    used_s: Floats
+
+
+def _unscraped() -> ProcessCpu:
+    return ProcessCpu(np.empty(0), np.empty(0, np.int64), np.empty(0))
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """A round of the leader: one that it logged, or one that must have been."""
 
@@ -99,3 +115,4 @@ class Evidence:
     rounds: tuple[Round, ...]
     #: What the leader unloaded is known, so that somebody else did what is not marked as shed.
     is_attributed: bool = True
+    process_cpu: ProcessCpu = field(default_factory=_unscraped)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from trimtab.lab.costs import Look
-from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports
+from trimtab.lab.reconstruct.evidence import (
+    Evidence,
+    Lines,
+    Owners,
+    ProcessCpu,
+    Reports,
+)
 from trimtab.pulsar.model import Floats, Ints
 
+# Windows over which scrapes of a process are taken, and fewest of them.
+_SCRAPED = 1.5
+_SCRAPES_MIN = 2
 # Percent of a core in a core.
 _OF_A_CORE = 100.0
 
@@ -91,7 +101,27 @@ def looks(evidence: Evidence, every_s: float) -> Iterator[Look]:
         from_s = begin_s + i * every_s if i else -np.inf
         to_s = begin_s + (i + 1) * every_s
         now = slice(*np.searchsorted(changed.time_s, (from_s, to_s)).tolist())
-        yield _look(_stretch(reports, from_s, to_s), changed, now, to_s)
+        look = _look(_stretch(reports, from_s, to_s), changed, now, to_s)
+        yield _measured(look, evidence.process_cpu, every_s)
+
+
+def _measured(look: Look, used: ProcessCpu, window_s: float) -> Look:
+    """Return a look with what other processes took of hosts, where scrapes tell of the broker's.
+
+    A report tells of the window before it, and so do the scrapes that are taken: those up to
+    the look, from a window and a half before.
+    """
+    others = look.others.copy()
+    for i, broker in enumerate(look.broker.tolist()):
+        mine = (used.broker == broker) & (used.time_s < look.time_s)
+        mine &= used.time_s >= look.time_s - _SCRAPED * window_s
+        times, seconds = used.time_s[mine], used.used_s[mine]
+        if times.size < _SCRAPES_MIN or times[-1] - times[0] < window_s / 2:
+            continue
+        cores = float(seconds[-1] - seconds[0]) / float(times[-1] - times[0])
+        if cores >= 0:
+            others[i] = max(look.cpu[i] - 100.0 * cores / look.cores[i], 0.0)
+    return dataclasses.replace(look, others=others)
 
 
 def _stretch(reports: Sorted, from_s: float, to_s: float) -> Sorted:

@@ -16,7 +16,15 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.store_source import Span, best_rows, covered
-from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports, Round, Stop
+from trimtab.lab.reconstruct.evidence import (
+    Evidence,
+    Lines,
+    Owners,
+    ProcessCpu,
+    Reports,
+    Round,
+    Stop,
+)
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
@@ -28,6 +36,8 @@ _STOPS = {"broker_stop": False, "broker_kill": True}
 _UNLOAD = "unload"
 # A change of owners that is seen so long after an unload is of that unload.
 _OF_UNLOAD = timedelta(seconds=20)
+# What a process has used of the CPU, s of one core.
+_PROCESS_CPU = "process_cpu_seconds_total"
 # What tells one report from any other; those of its bundles have the first two.
 _REPORT = ("file", "line", "broker", "version", "written", "time")
 
@@ -81,7 +91,20 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
         stops=_stops(actions, brokers),
         rounds=rounds,
         is_attributed=bool(rounds) or not is_shedding,
+        process_cpu=_process_cpu(tables, brokers),
     )
+
+
+def _process_cpu(tables: Path, brokers: Names) -> ProcessCpu:
+    """Return the CPU of brokers' processes, of those whose scrapes can be told apart."""
+    meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
+    stored = ds.dataset(tables / "metrics", format="parquet")
+    table = stored.to_table(["time", "log_broker", "value"], ds.field("name") == _PROCESS_CPU)
+    table = table.sort_by("time")
+    logs = table["log_broker"].to_pylist()
+    broker = brokers.all([meta.get(f"brokers.{log}.id", log) for log in logs])
+    known = broker >= 0
+    return ProcessCpu(_seconds(table["time"])[known], broker[known], _floats(table["value"])[known])
 
 
 def _is_logged(tables: Path, leaders: Set[str]) -> bool:
