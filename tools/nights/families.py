@@ -128,8 +128,8 @@ FAMILIES: Mapping[str, Family] = {
         if (code := plant.__name__.replace("_", "-"))
     },
     "leader-change-by-store": Family("leader-change", plants_of_faults.leader_change_by_store),
-    "ahead-frozen-record": Family("frozen-record", plants_ahead.frozen_record),
-    "ahead-follower-goes-on": Family("two-leaders", plants_ahead.follower_goes_on),
+    "frozen-record": Family("frozen-record", plants_ahead.frozen_record),
+    "follower-goes-on": Family("two-leaders", plants_ahead.follower_goes_on),
     "ahead-giant-by-budget": Family("giant-bundle", plants_ahead.giant_by_budget),
     "ahead-excess-below-bundle": Family("giant-bundle", plants_ahead.excess_below_bundle),
     "ahead-cascade-of-six": Family("split-storm", plants_ahead.cascade_of_six),
@@ -197,6 +197,7 @@ _CONSEQUENCES: tuple[Callable[[Night], Iterator[Truth]], ...] = (
     of_reports.chatty_reports,
     of_reports.leader_change,
     of_reports.two_leaders,
+    of_reports.frozen_record,
     of_reports.no_acting_leader,
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tools.nights.night import LOGS, REPORTS, Night
+from tools.nights.night import REPORTS, Night
 from tools.nights.of_rounds import done, rounds_of, threshold
 from tools.nights.report import Report
 from tools.nights.reported import Reported
@@ -216,19 +216,67 @@ def leader_change(night: Night) -> Iterator[Truth]:
 
 
 def two_leaders(night: Night) -> Iterator[Truth]:
-    """Yield each broker with rounds more than five seconds after another one was elected."""
+    """Yield each broker with rounds more than five seconds after another one was elected.
+
+    Or after it had said in its log that it follows, without an election of its own since.
+    """
     elections = [(t, b) for t, b in night.cluster.led if b is not None]
-    late: dict[str, list[int]] = {}
+    ids = {broker.name: broker.id for broker in night.cluster.brokers.values()}
+    follows = [
+        (line.time_ms, ids[line.broker])
+        for line in night.cluster.log.lines
+        if "is a follower" in line.text and line.time_ms >= night.from_ms
+    ]
+    late: dict[str, list[tuple[int, bool]]] = {}
     for played in rounds_of(night):
         mine = [t for t, b in elections if b == played.leader and t <= played.time_ms]
         other = [t for t, b in elections if b != played.leader and t < played.time_ms - 5000]
+        said = [t for t, b in follows if b == played.leader and t < played.time_ms - 5000]
         is_told = bool(played.moves) or played.decision is None or night.prints_rounds
-        if mine and other and max(other) > max(mine) and is_told:
-            late.setdefault(played.leader, []).append(played.time_ms)
-    for broker, times in late.items():
-        successors = {b for t, b in elections if t <= times[-1]}
-        is_open = night.form in {LOGS, REPORTS} and not night.has_store
-        yield at("two-leaders", (times[0], times[-1]), {broker} | successors, is_open=is_open)
+        is_second = bool(mine and other and max(other) > max(mine))
+        has_said = bool(mine and said and max(said) > max(mine))
+        if is_told and (is_second or has_said):
+            known = (has_said and night.keeps_elections) or (is_second and night.has_store)
+            late.setdefault(played.leader, []).append((played.time_ms, known))
+    for broker, rounds in late.items():
+        successors = {b for t, b in elections if t <= rounds[-1][0]}
+        is_known = night.form != REPORTS and any(known for _, known in rounds)
+        span = (rounds[0][0], rounds[-1][0])
+        yield at("two-leaders", span, {broker} | successors, is_open=not is_known)
+
+
+def frozen_record(night: Night) -> Iterator[Truth]:
+    """Yield each broker that was up and did not write its record when it was due.
+
+    The record stands for longer than the longest time between two and a minute, and what the
+    broker says of itself, over REST or in its metrics, goes on and differs from it.
+    """
+    cluster = night.cluster
+    longest_s = 60 * cluster.setting("loadBalancerReportUpdateMaxIntervalMinutes", 15)
+    due_ms = round(1000 * longest_s) + _MINUTE_MS
+    reported = Reported(cluster)
+    others = {w.broker: w.time_ms for w in cluster.writes if w.time_ms <= night.to_ms}
+    for broker in night.ids:
+        writes = [w for w in cluster.writes if w.broker == broker and w.time_ms <= night.to_ms]
+        ends = [w.time_ms for w in writes[1:]] + [night.to_ms]
+        for write, end in zip(writes, ends, strict=True):
+            if write.report is None or end - write.time_ms <= due_ms or end <= night.from_ms:
+                continue
+            usage = reported.usage(write.report)
+            answers = [
+                reported.usage(it)
+                for time_ms, it in zip(cluster.answered_ms, cluster.answers, strict=True)
+                if it.broker == broker and max(write.time_ms, night.from_ms) < time_ms < end
+            ]
+            far = sum(abs(it - usage) > 0.15 for it in answers)
+            last = max((t for b, t in others.items() if b != broker), default=0)
+            is_seen = night.form in {"whole"} and last - write.time_ms > due_ms + 3 * _MINUTE_MS
+            yield at(
+                "frozen-record",
+                (max(write.time_ms, night.from_ms), end),
+                broker,
+                is_open=not (is_seen and far * 2 > len(answers) > 6),
+            )
 
 
 def no_acting_leader(night: Night) -> Iterator[Truth]:

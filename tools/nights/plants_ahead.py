@@ -25,8 +25,6 @@ def frozen_record(night: Night) -> None:
     def plan() -> None:
         frozen, since = night.ids[1], night.minute(5)
         night.cluster.mute = lambda broker, second: broker == frozen and second > since
-        span = (night.ms(5), night.to_ms)
-        night.truths.append(at("frozen-record", span, frozen))
 
     night.plans.append(plan)
     steps(night, [(8.0, 1.9)], of_broker(night, 1))
@@ -54,8 +52,6 @@ def follower_goes_on(night: Night) -> None:
             )
 
         cluster.when(night.minute(minute), follow)
-        span = (night.ms(minute), night.to_ms)
-        night.truths.append(at("two-leaders", span, old.leader))
 
     night.plans.append(plan)
     steps(night, [(14.0, 1.8)], of_broker(night, 0))

@@ -161,7 +161,17 @@ def two_leaders(case: Case, random: Random) -> None:
     case.scenario["run"]["minutes"] = int(random.integers(30, 46))
     case.happens("leader", float(random.uniform(3, 5)))
     hot(case, random, float(random.uniform(14, 18)), float(random.uniform(2.0, 2.4)))
-    case.plants["two leaders"] = {}
+    case.plants["two leaders"] = {"is_told": bool(random.random() < 0.4)}
+
+
+def frozen_record(case: Case, random: Random) -> None:
+    """A broker stops writing its record, and its load goes on."""
+    case.scenario["run"]["minutes"] = int(random.integers(32, 46))
+    case.set(loadBalancerReportUpdateMaxIntervalMinutes=int(random.integers(3, 8)))
+    case.rest_s = float(random.choice([15, 30, 60]))
+    since = float(random.uniform(4, 8))
+    broker = hot(case, random, since + float(random.uniform(1, 3)), float(random.uniform(1.7, 2.2)))
+    case.plants["frozen record"] = {"broker": broker, "since_min": since}
 
 
 def no_acting_leader(case: Case, random: Random) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tools.precision.draft import Draft
+from tools.precision.draft import Draft, when
 from tools.precision.truth import Planted
 from trimtab.lab.simulate.world import Kind
 from trimtab.pulsar.bundles import namespace
@@ -161,8 +161,11 @@ def skipped_bundles(draft: Draft, *, share: float) -> None:
         draft.plant(Planted("skipped-bundles", decided.time_ms, time_ms, (source,), (name,)))
 
 
-def two_leaders(draft: Draft) -> None:
-    """Have the old leader's task go on: it makes rounds after another has been elected."""
+def two_leaders(draft: Draft, *, is_told: bool) -> None:
+    """Have the old leader's task go on: it makes rounds after another has been elected.
+
+    Where it is told the old one says that it follows, and nothing was kept of the election.
+    """
     # What a leader remembers cannot be followed where two take turns.
     draft.leave_open(BY_MEMORY)
     witness = draft.witness
@@ -185,6 +188,26 @@ def two_leaders(draft: Draft) -> None:
         draft.logs[folder] = [line for line, is_moved in pairs if not is_moved]
         draft.logs[draft.folder(old)] += [line for line, is_moved in pairs if is_moved]
         draft.plant(Planted("two-leaders", start, end, (draft.brokers[old],)))
+    if is_told:
+        _follows(draft, old, elected_ms)
+
+
+def _follows(draft: Draft, old: int, elected_ms: int) -> None:
+    """Have a broker say that it follows, and nothing be kept of elections from then on."""
+    draft.leave_open(["leader-change", "no-acting-leader"])
+    name = draft.brokers[old]
+    text = f"This broker {name} is a follower. No leader has been elected yet"
+    line = log_line("metadata-store-10-1", "org.apache.pulsar.broker.PulsarService", text)
+    draft.say(old, elected_ms - 20, line)
+
+    def kept(time_ms: int, line: str) -> str | None:
+        is_of_election = "elected leader" in line or "Acquired leadership" in line
+        return None if time_ms >= elected_ms - 5_000 and is_of_election else line
+
+    for broker in range(len(draft.brokers)):
+        draft.rewrite(broker, kept)
+    rows = draft.rows("store/leader.jsonl")
+    rows[:] = [row for row in rows if row["time"] < when(elected_ms - 5_000)]
 
 
 def shedding_aborted(draft: Draft, *, since_min: float, until_min: float) -> None:
