@@ -18,6 +18,7 @@ from tests.datadriven import run
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.decisions import decisions
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import FINDINGS, all_findings
 from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
@@ -77,6 +78,7 @@ class Diagnose:
     def __init__(self) -> None:
         self.night = Night((), (), 0.10, 0.10, 1800.0, 60.0)
         self.events: list[Event] = []
+        self.stored: list[dict[str, Any]] = []
 
     def settings(self, **values: str) -> str:
         """Change what the night goes by."""
@@ -97,13 +99,12 @@ class Diagnose:
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
         watched = [event for event in self.events if event.kind in OTHER_KINDS]
-        watched.sort(key=lambda event: (event.time, event.file, event.line))
         names = {**self.night.names, broker: f"{broker}:8080"}
         taken = [event for event in self.events if event.kind == "ownership-acquired"]
         self.night = replace(
             self.night,
             rounds=tuple(logged),
-            events=tuple(watched),
+            events=tuple(with_elections(watched, self.stored, names)),
             names=names,
             acquired=acquisitions(taken, names),
         )
@@ -121,7 +122,14 @@ class Diagnose:
         """Set who led, as the store says: time and broker, or nobody; and the night's end."""
         told = [line.split() for line in lines]
         known = tuple((at(day, clock), None if who == "nobody" else who) for clock, who in told)
-        self.night = replace(self.night, leaders=known, end=at(day, end))
+        node = {"version": 0, "file": "store/leader.jsonl"}
+        self.stored = [
+            {"line": i, "time": time, "written": time, "broker": broker} | node
+            for i, (time, broker) in enumerate(known, 1)
+        ]
+        watched = [event for event in self.events if event.kind in OTHER_KINDS]
+        events = tuple(with_elections(watched, self.stored, self.night.names))
+        self.night = replace(self.night, leaders=known, end=at(day, end), events=events)
         return f"{len(known)} entries"
 
     def owners(self, lines: tuple[str, ...], *, day: str) -> str:

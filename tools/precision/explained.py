@@ -23,6 +23,7 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Event, Heavy, Night
@@ -41,7 +42,6 @@ from trimtab.diagnose.store_source import (
     best_table,
     covered,
 )
-from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts

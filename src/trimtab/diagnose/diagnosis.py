@@ -40,6 +40,7 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import Event, Usage
@@ -49,7 +50,6 @@ from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
-from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts

@@ -22,6 +22,7 @@ OTHER_KINDS = frozenset(
         "bundle-unloaded",
         "channel-leader-found",
         "elected-leader",
+        "follower",
         "leadership-acquired",
         "leadership-released",
         "load-manager-not-created",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.decisions import decisions
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.full_rounds import full_rounds
 from trimtab.diagnose.night import Event, Heavy, Night
 from trimtab.diagnose.reports import BrokerReports, BundleReports
@@ -45,7 +46,7 @@ def whole_night(
         interval_s=ran.manager.shedding_interval_s,
         elected={t.number: t.elected for t in course.terms if t.elected is not None},
         history_share=ran.threshold_shedder.history_share,
-        events=beside.events,
+        events=tuple(with_elections(beside.events, basis.leaders, basis.names)),
         reports=beside.reports,
         bundles=beside.bundles,
         owners=beside.owners,
