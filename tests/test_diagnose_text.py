@@ -24,7 +24,7 @@ from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.other_events import OTHER_KINDS
-from trimtab.diagnose.reports import broker_reports, bundle_reports
+from trimtab.diagnose.reports import broker_reports, bundle_reports, of_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
@@ -158,6 +158,14 @@ class Diagnose:
             self.night, reports=broker_reports(pa.Table.from_pylist(rows, _REPORTED))
         )
         return f"{len(rows)} reports"
+
+    def answers(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set what brokers said over REST, as `reports` has it."""
+        rows = [_report(day, line) for line in lines]
+        said = broker_reports(pa.Table.from_pylist(rows, _REPORTED))
+        mine = {broker: of_reports(reports) for broker, reports in said.items()}
+        self.night = replace(self.night, answers=mine)
+        return f"{len(rows)} answers"
 
     def bundles(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set what was reported of bundles: time, broker, bundle, messages/s, bytes/s."""
@@ -300,6 +308,7 @@ def _report(day: str, line: str) -> dict[str, Any]:
     row |= {f"{name}_in": float(told.pop(name, "0")) for name in ("rate", "throughput")}
     row["bundle_count"] = int(told.pop("bundles", "1"))
     row["started"] = at(day, told.pop("started")) if "started" in told else None
+    row["version"] = int(told.pop("version")) if "version" in told else None
     row["load_manager"] = told.pop("manager", None)
     assert not told, f"{sorted(told)}: {line}"
     return row

@@ -196,23 +196,20 @@ def _stayed(one: Report, two: Report, bar: float) -> bool:
 
 
 def leader_change(night: Night) -> Iterator[Truth]:
-    """Yield each election after the first that the recording knows of, by the logs or the store."""
+    """Yield the elections after the first that the recording knows of: one truth a night.
+
+    By the logs or the store; an election before which nobody is known to have led is no change.
+    """
     elections = [(t, b) for t, b in night.cluster.led if b is not None]
     inside = [(t, b) for t, b in elections if night.from_ms < t <= night.to_ms]
     earlier = [(t, b) for t, b in elections if t <= night.from_ms]
-    for i, (time_ms, broker) in enumerate(inside):
-        if i == 0 and not earlier:
-            continue
-        is_known = i > 0 or night.has_store
-        if night.form == REPORTS and not night.has_store:
-            is_known = False
-        old = inside[i - 1][1] if i else earlier[-1][1]
-        yield at(
-            "leader-change",
-            (time_ms, time_ms),
-            {broker, str(old)},
-            is_open=not is_known or len(inside) < 2,
-        )
+    has_logs = night.form != REPORTS and night.keeps_elections
+    changes = inside if earlier else inside[1:]
+    if changes:
+        is_known = night.has_store or (has_logs and len(inside) > 1)
+        names = {broker for _, broker in [*earlier[-1:], *inside]}
+        span = (changes[0][0], changes[-1][0])
+        yield at("leader-change", span, names, is_open=not is_known)
 
 
 def two_leaders(night: Night) -> Iterator[Truth]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from trimtab.diagnose.answers import answers
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
 from trimtab.diagnose.course import OF_LEADERS, Basis, course
@@ -166,9 +167,12 @@ def _beside(
     told = told.filter(pc.equal(told["origin"], "store"))
     owned = [row for row in tables.rows("ownership") if row["bundle"] in moved]
     taken = [e for e in lines if e.kind == "ownership-acquired" and e.bundle in moved]
+    records = broker_reports(of_origin(basis.reports, "store"))
+    longest_s = basis.ran.manager.report_interval_s_max
     return Beside(
         events=tuple(line for line in lines if line.kind in OTHER_KINDS),
-        reports=broker_reports(of_origin(basis.reports, "store")),
+        reports=records,
+        answers=answers(basis.reports, records, lambda: _samples(tables), basis.names, longest_s),
         bundles=bundle_reports(
             told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
         ),

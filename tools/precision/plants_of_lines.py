@@ -175,6 +175,7 @@ def two_leaders(draft: Draft, *, is_told: bool) -> None:
         for number in sorted({number for number, _ in witness.unloads})
         if witness.rounds[number].time_ms > elected_ms + 10_000
     ]
+    spans = []
     for number in later[:2]:
         start = witness.rounds[number].time_ms
         mine = [unload for i, unload in witness.unloads if i == number]
@@ -187,7 +188,10 @@ def two_leaders(draft: Draft, *, is_told: bool) -> None:
         pairs = list(zip(draft.logs[folder], is_round, strict=True))
         draft.logs[folder] = [line for line, is_moved in pairs if not is_moved]
         draft.logs[draft.folder(old)] += [line for line, is_moved in pairs if is_moved]
-        draft.plant(Planted("two-leaders", start, end, (draft.brokers[old],)))
+        spans.append((start, end))
+    if spans:
+        since, until = spans[0][0], spans[-1][1]
+        draft.plant(Planted("two-leaders", since, until, (draft.brokers[old],)))
     if is_told:
         _follows(draft, old, elected_ms)
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark import SparkContext
 
+from trimtab.diagnose.answers import answers
 from trimtab.diagnose.clock_skew import Clocks
 from trimtab.diagnose.clocks import (
     backward_warnings,
@@ -156,9 +157,17 @@ def _beside(
     own = ds.field("kind") == "ownership-acquired"
     stored = tables.rows("ownership", mine) if moved else []
     lines = log_events(tables, own & mine) if moved else []
+    records = broker_reports(of_origin(basis.reports, "store"))
     return Beside(
         events=tuple(log_events(tables, among("kind", OTHER_KINDS))),
-        reports=broker_reports(of_origin(basis.reports, "store")),
+        reports=records,
+        answers=answers(
+            basis.reports,
+            records,
+            lambda: tables.rows("metrics", among("name", METRICS)),
+            basis.names,
+            basis.ran.manager.report_interval_s_max,
+        ),
         bundles=reports_of(tables, moved),
         owners=owners(best_rows(stored, spans)),
         acquired=acquisitions(lines, basis.names),

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from trimtab.diagnose.night import Event, Move, Night
+from trimtab.diagnose.night import Event, Move, Night, Round
 from trimtab.diagnose.other_events import other_events
 
 #: What brokers log of an unload that failed; one that timed out may have been carried out late.
@@ -48,6 +49,17 @@ def failed_orders(night: Night) -> dict[str, tuple[Event, ...]]:
             if lines and not _is_taken(night, move, end):
                 failed[move.id] = lines
     return failed
+
+
+def carried_out(night: Night) -> tuple[Round, ...]:
+    """Return the rounds without the orders that failed: their bundles stayed where they were."""
+    failed = failed_orders(night)
+    if not failed:
+        return night.rounds
+    return tuple(
+        replace(each, moves=tuple(move for move in each.moves if move.id not in failed))
+        for each in night.rounds
+    )
 
 
 def _is_taken(night: Night, order: Move, end: datetime | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trimtab.diagnose.reports import BrokerReports, BundleReports
+from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
 from trimtab.diagnose.wording import worded, wording
 from trimtab.pulsar.model import Floats, Ints
 
@@ -192,6 +192,11 @@ class Night:
     events: tuple[Event, ...] = ()
     #: Broker → what it reported to the store.
     reports: Mapping[str, BrokerReports] = field(default_factory=dict)
+    #: Broker → what it said of itself beside the store, where it was asked.
+    answers: Mapping[str, Answers] = field(default_factory=dict)
+    #: Change of load, fraction, and s after which a broker writes its record anew.
+    report_threshold: float = 0.1
+    report_interval_s_max: float = 900.0
     #: Moved bundle → what brokers reported of it.
     bundles: Mapping[str, BundleReports] = field(default_factory=dict)
     #: Moved bundle → its owners from when on, in order of time, as the store says.

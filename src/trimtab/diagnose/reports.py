@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from trimtab.diagnose.columns import beside, moments, stamps, words, write_times
 from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
 
+#: What the host measures, as positions in RESOURCES; the JVM tells of its memory.
+OF_HOST = (0, 3, 4)
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerReports:
@@ -28,6 +31,8 @@ class BrokerReports:
     rate: Floats
     throughput: Floats
     bundles: Ints
+    #: (n,) of the record in the store, -1 where it is not known; a gap is a missed write.
+    versions: Ints
     #: Simple names of its load manager's class.
     managers: frozenset[str]
 
@@ -44,6 +49,20 @@ class BrokerReports:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """What one broker said of its load beside the store, in order of time."""
+
+    #: (n,) when it was asked.
+    times: tuple[datetime, ...]
+    #: (n,) the busiest of CPU, network in and network out, fraction.
+    usage: Floats
+    #: (n,) the busiest of all resources, heap included, fraction; NaN where it is not said.
+    busiest: Floats
+    #: (n,) bytes/s in and out; NaN where it is not said.
+    throughput: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class BundleReports:
     """What was reported of one bundle, by whoever owned it."""
 
@@ -57,6 +76,13 @@ class BundleReports:
         """Return the position of the latest report at a time; None before the first."""
         i = bisect_right(self.times, time) - 1
         return None if i < 0 else i
+
+
+def of_reports(reports: BrokerReports) -> Answers:
+    """Return what a broker's reports say of its load."""
+    shares = reports.shares()
+    host = shares[:, OF_HOST].max(axis=1)
+    return Answers(reports.times, host, shares.max(axis=1), reports.throughput)
 
 
 def of_origin(reports: pa.Table, origin: str) -> pa.Table:
@@ -90,6 +116,7 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
     usage, limit = usage_and_limit(reports, np.nan)
     rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
     bundles = pc.fill_null(reports["bundle_count"], 0).to_numpy().astype(np.int64)
+    versions = pc.fill_null(reports["version"], -1).to_numpy().astype(np.int64)
     managers = words(reports["load_manager"])
     return {
         broker: BrokerReports(
@@ -99,6 +126,7 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
             rate=rate[mine],
             throughput=throughput[mine],
             bundles=bundles[mine],
+            versions=versions[mine],
             managers=frozenset(name for name in managers.part(mine.start, mine.stop) if name),
         )
         for broker, mine in _runs(reports["broker"])

@@ -29,6 +29,10 @@ _SOURCES = {
         f"{_REPORTS}, load-reports.jsonl or metrics/",
     ),
     Need.ROUNDS_DECIDED_AGAIN: ("no round was decided again", _REPORTS),
+    Need.ANSWERS: (
+        "what brokers said beside the store is not in the recording",
+        "load-reports.jsonl or metrics/",
+    ),
     Need.ELECTIONS: (
         "no election is in the recording",
         "store/leader.jsonl, or the logs of all brokers",
@@ -146,6 +150,7 @@ def _of_sources(night: Night) -> list[Undecidable]:
         Need.BROKER_REPORTS: not night.reports,
         Need.USAGE: not night.usages,
         Need.ROUNDS_DECIDED_AGAIN: not night.decisions.times,
+        Need.ANSWERS: bool(night.reports) and not night.answers,
         Need.ELECTIONS: not night.leaders and not elections,
     }
     return [

@@ -13,7 +13,7 @@ from trimtab.diagnose.decisions import decisions
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.full_rounds import full_rounds
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.reports import BrokerReports, BundleReports
+from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
 
 #: Bundles of which the mean traffic is kept.
 HEAVIEST = 20
@@ -25,6 +25,7 @@ class Beside:
 
     events: tuple[Event, ...]
     reports: Mapping[str, BrokerReports]
+    answers: Mapping[str, Answers]
     bundles: Mapping[str, BundleReports]
     owners: Mapping[str, Sequence[tuple[datetime, str]]]
     acquired: Mapping[str, Sequence[tuple[datetime, str]]]
@@ -48,6 +49,9 @@ def whole_night(
         history_share=ran.threshold_shedder.history_share,
         events=tuple(with_elections(beside.events, basis.leaders, basis.names)),
         reports=beside.reports,
+        answers=beside.answers,
+        report_threshold=ran.manager.report_threshold,
+        report_interval_s_max=ran.manager.report_interval_s_max,
         bundles=beside.bundles,
         owners=beside.owners,
         acquired=beside.acquired,

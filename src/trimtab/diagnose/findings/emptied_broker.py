@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Share of the bundles, and their least number.
@@ -22,7 +23,7 @@ def emptied_broker(night: Night) -> list[Finding]:
         4.0.8 (#21905)
     """
     findings = []
-    for logged in night.rounds:
+    for logged in carried_out(night):
         for source in dict.fromkeys(move.source for move in logged.moves):
             had = _had(night, logged, source)
             moves = logged.moves_from(source)

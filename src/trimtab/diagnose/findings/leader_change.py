@@ -40,7 +40,7 @@ def leader_change(night: Night) -> list[Finding]:
             f"leader-change{'.again' if set(names) == {before} else variant}",
             "medium" if is_often else "low",
             brokers=tuple(dict.fromkeys(names)),
-            numbers={"changes": len(changes)},
+            numbers={"changes": len(changes), "rounds": _first_rounds(night, changes)},
             values={"before": before, "names": " to ".join(names)},
             **of_lines(night, changes),
         )
@@ -55,3 +55,14 @@ def _leader_before(night: Night, lines: list[Event], elections: list[Event]) -> 
     if lines[0].kind == "leadership-released":
         led.append(lines[0].log_broker)
     return night.broker(led[-1]) if led else None
+
+
+def _first_rounds(night: Night, changes: list[Event]) -> list[int]:
+    """Return the number of the first round after each change: decided without a memory."""
+    ends = [change.time for change in changes[1:]] + [None]
+    return [
+        first.number
+        for change, end in zip(changes, ends, strict=True)
+        if (first := next((r for r in night.rounds if r.time >= change.time), None)) is not None
+        and (end is None or first.time < end)
+    ]

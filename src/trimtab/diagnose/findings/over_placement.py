@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from trimtab.diagnose.broker_loads import broker_loads, reported_usage
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.wording import percent
 
@@ -37,6 +39,7 @@ def over_placement(night: Night) -> list[Finding]:
         data of the round's start
     """
     findings: list[Finding] = []
+    night = replace(night, rounds=carried_out(night))
     for logged in night.rounds:
         targets = dict.fromkeys(move.target for move in logged.moves if move.target)
         if not targets:

@@ -20,20 +20,19 @@ def two_leaders(night: Night) -> list[Finding]:
     Losing the leadership does not stop a shedding task for certain, so two brokers may move
     the same bundles by two different memories.  A round counts if it began more than five
     seconds after another broker's election or after its own broker said that it follows, and
-    its own broker had not been elected since.
+    its own broker had not been elected since.  One finding for all rounds that one line shows.
 
     Source:
         LoadSheddingTask.java, 4.0.8: does not ask who leads
     """
     lines = other_events(night, *ELECTED, *DEPOSED)
-    findings = []
+    odd: dict[tuple[str, int], tuple[Event, list[Round]]] = {}
     for logged in night.rounds:
         known = [line for line in lines if _is_comparable(night, line, logged)]
-        if (election := _other_leader(night, known, logged)) is not None:
-            findings.append(_beside(night, logged, election))
-        elif (line := _following(known, logged)) is not None:
-            findings.append(_of_follower(night, logged, line))
-    return findings
+        proof = _other_leader(night, known, logged) or _following(known, logged)
+        if proof is not None:
+            odd.setdefault((logged.log_broker, id(proof)), (proof, []))[1].append(logged)
+    return [_finding(night, proof, rounds) for proof, rounds in odd.values()]
 
 
 def _is_comparable(night: Night, line: Event, logged: Round) -> bool:
@@ -83,26 +82,20 @@ def _following(lines: Sequence[Event], logged: Round) -> Event | None:
     return mine[-1]
 
 
-def _beside(night: Night, logged: Round, election: Event) -> Finding:
-    mine, other = night.broker(logged.log_broker), night.broker(election.log_broker)
+def _finding(night: Night, proof: Event, rounds: Sequence[Round]) -> Finding:
+    first = rounds[0]
+    mine, other = night.broker(first.log_broker), night.broker(proof.log_broker)
+    moves = [move for logged in rounds for move in logged.moves]
     return Finding(
-        "two-leaders",
+        "two-leaders" if mine != other else "two-leaders.follows",
         "high",
-        logged.time,
-        logged.number,
-        brokers=(mine, other),
-        numbers={"minutes": (logged.time - election.time).total_seconds() / 60},
-        **of_moves(logged.moves) | {"evidence": (election, *logged.events[:4])},
-    )
-
-
-def _of_follower(night: Night, logged: Round, line: Event) -> Finding:
-    return Finding(
-        "two-leaders.follows",
-        "high",
-        logged.time,
-        logged.number,
-        brokers=(night.broker(logged.log_broker),),
-        numbers={"minutes": (logged.time - line.time).total_seconds() / 60},
-        **of_moves(logged.moves) | {"evidence": (line, *logged.events[:4])},
+        first.time,
+        first.number,
+        brokers=tuple(dict.fromkeys((mine, other))),
+        numbers={
+            "minutes": (first.time - proof.time).total_seconds() / 60,
+            "rounds": [logged.number for logged in rounds],
+        },
+        values={"many": f"{len(rounds)} rounds" if len(rounds) > 1 else "one round"},
+        **of_moves(moves) | {"evidence": (proof, *first.events[:4])},
     )

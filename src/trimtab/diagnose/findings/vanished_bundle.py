@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from trimtab.diagnose.evidence import of_moves
-from trimtab.diagnose.failed_orders import failed_orders
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: For so long the recording must go on without the bundle.
@@ -26,7 +26,6 @@ def vanished_bundle(night: Night) -> list[Finding]:
     Source:
         NamespaceService.java, 4.0.8: ownership is acquired at lookup
     """
-    failed = failed_orders(night)
     return [
         Finding(
             "vanished-bundle",
@@ -37,10 +36,9 @@ def vanished_bundle(night: Night) -> list[Finding]:
             numbers={"throughput": carried},
             **of_moves([move]),
         )
-        for move in night.moves()
-        if (carried := _carried(night, move)) >= _IDLE
-        and move.id not in failed
-        and _is_gone(night, move)
+        for logged in carried_out(night)
+        for move in logged.moves
+        if (carried := _carried(night, move)) >= _IDLE and _is_gone(night, move)
     ]
 
 
