@@ -46,6 +46,16 @@ def night(rounds: tuple[Round, ...] = (), **known: Any) -> Night:
             ("No move is known.", "No log of b1:8080 is in the recording."),
             id="another one's log",
         ),
+        pytest.param(
+            night(names=NAMES, leaders=LED, logs=frozenset(), unread=frozenset({"b1"})),
+            ("No move is known.", "No line of the log of b1:8080 could be read."),
+            id="the leader's log cannot be read",
+        ),
+        pytest.param(
+            night(logs=frozenset(), unread=frozenset({"b1"})),
+            ("No move is known.", "No line of a log could be read."),
+            id="a log cannot be read, and nobody says who led",
+        ),
     ],
 )
 def test_nothing_was_moved_only_where_the_leader_would_have_told(

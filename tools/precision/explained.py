@@ -14,7 +14,7 @@ import pyarrow.dataset as ds
 from trimtab.diagnose.answers import answers
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
-from trimtab.diagnose.course import OF_LEADERS, Basis, course
+from trimtab.diagnose.course import OF_LEADERS, Basis, beginning, course
 from trimtab.diagnose.deployment import (
     Deployment,
     broker_ids,
@@ -108,6 +108,7 @@ def explained(folder: Path, cluster: str) -> Explained:
         reports=reports,
         ran=ran,
         usages=usages(reports, lambda: _samples(tables), names, ran.threshold_shedder.weights),
+        begin=beginning(meta, events, reports),
     )
     led = course(basis)
     beside = _beside(tables, basis, led.moved(), spans, lines)

@@ -11,7 +11,7 @@ from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.gravity import Cause
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
+from trimtab.diagnose.undecidable import absent_log, is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
 from trimtab.diagnose.wording import many, worded, wording
 
@@ -115,7 +115,8 @@ def _nothing(night: Night) -> tuple[str, str]:
     if night.logs is None:
         return "The balancer moved nothing.", ""
     if who := leaders_without_log(night):
-        return "No move is known.", f"No log of {who} is in the recording."
+        why = absent_log(night, who)
+        return "No move is known.", f"{why[0].upper()}{why[1:]}."
     if not is_leader_known(night):
         return "No move is known.", _NO_LEADER
     return "The balancer moved nothing.", ""

@@ -41,6 +41,8 @@ class Basis:
     reports: pa.Table
     ran: Deployment
     usages: tuple[Usage, ...]
+    #: When the recording begins, as far as that is known.
+    begin: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +87,16 @@ def _not_covered(ran: Deployment, reports: pa.Table) -> Undecidable | None:
         why = "what the leader was told is not in the recording"
         return Undecidable(what, why, "store/zookeeper/ or store/brokers.jsonl")
     return None
+
+
+def beginning(
+    meta: Mapping[str, str], events: Sequence[Event], reports: pa.Table
+) -> datetime | None:
+    """Return when a recording begins: as its settings say, else with what was recorded first."""
+    try:
+        begin = datetime.fromisoformat(meta.get("from", ""))
+    except ValueError:
+        times = [event.time for event in events if event.logger is not None]
+        earliest = pc.min(reports["time"]).as_py()
+        return min([*times, *([earliest] if earliest else [])], default=None)
+    return begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)

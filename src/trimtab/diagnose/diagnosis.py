@@ -28,10 +28,11 @@ from trimtab.diagnose.cluster_tables import (
     heaviest,
     log_events,
     log_spans,
+    logs_without_events,
     releases_of,
     reports_of,
 )
-from trimtab.diagnose.course import OF_LEADERS, Basis, course
+from trimtab.diagnose.course import OF_LEADERS, Basis, beginning, course
 from trimtab.diagnose.deployment import (
     Deployment,
     broker_ids,
@@ -109,13 +110,18 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         reports=reports,
         ran=ran,
         usages=_usages(cluster_tables, reports, names, ran),
+        begin=beginning(meta, events, reports),
     )
     led = course(basis)
     # A replay is one task that nothing else waits for: whatever does not need it is done beside.
     with second_thread(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        beside = _beside(cluster_tables, basis, led.moved(), spans, logs)
+        silent = logs_without_events(cluster_tables.rows("files"))
+        beside = replace(
+            _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
+            unread=silent.unread,
+        )
         reported = reported_series(basis.usages)
         replayed = playing.result()
         writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", replayed)

@@ -215,10 +215,14 @@ class Night:
     placer: str = "LeastResourceUsageWithWeight"
     #: Settings as written.
     conf: Mapping[str, str] = field(default_factory=dict)
+    #: When the recording begins; what is known from before is what stood then.
+    begin: datetime | None = None
     #: When the recording ends; None where nothing was recorded.
     end: datetime | None = None
-    #: Names of the brokers' logs that are there; None where nobody looked.
+    #: Names of the brokers' logs that are there and can be read; None where nobody looked.
     logs: frozenset[str] | None = None
+    #: Names of the logs of which no line could be read.
+    unread: frozenset[str] = frozenset()
     #: Some setting is there, so that what is not set has its default.
     has_settings: bool = True
 

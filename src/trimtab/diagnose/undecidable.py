@@ -62,6 +62,16 @@ def leaders_without_log(night: Night) -> str:
     return absent or ("" if night.logs else "the leader")
 
 
+def absent_log(night: Night, who: str) -> str:
+    """Return what is true of leaders' logs that are not there, or cannot be read."""
+    unread = {night.names.get(log, log) for log in night.unread}
+    if unread & set(who.split(", ")):
+        return f"no line of the log of {who} could be read"
+    if unread and not _led(night):
+        return "no line of a log could be read"
+    return f"no log of {who} is in the recording"
+
+
 def is_leader_known(night: Night) -> bool:
     """Return whether it is known that a log is one of a broker that led."""
     return bool(night.rounds or night.elected or _led(night) & _logged(night))
@@ -109,7 +119,7 @@ def _of_logs(night: Night) -> list[Undecidable]:
         questions.append(
             Undecidable(
                 ", ".join(entry.code for entry in _needing(Need.LEADER_LOGS)),
-                f"the log of {who} is not in the recording, so its rounds are not known",
+                f"{absent_log(night, who)}, so the rounds are not known",
                 "logs/ of every broker that led",
             )
         )

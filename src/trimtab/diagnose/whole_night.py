@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.decisions import decisions
@@ -31,6 +32,7 @@ class Beside:
     acquired: Mapping[str, Sequence[tuple[datetime, str]]]
     heaviest: tuple[Heavy, ...]
     logs: frozenset[str]
+    unread: frozenset[str] = frozenset()
 
 
 def whole_night(
@@ -58,12 +60,28 @@ def whole_night(
         leaders=tuple((row["written"] or row["time"], row["broker"]) for row in basis.leaders),
         names=basis.names,
         heaviest=beside.heaviest,
-        decisions=decisions(replayed["replayed_rounds"]),
+        decisions=decisions(_certain(basis, course, beside, replayed["replayed_rounds"])),
         release=ran.release,
         shedder=ran.shedder,
         placer=ran.placer,
         conf=ran.conf,
+        begin=basis.begin,
         end=course.end,
         logs=beside.logs,
+        unread=beside.unread,
         has_settings=bool(ran.conf),
     )
+
+
+def _certain(basis: Basis, course: Course, beside: Beside, replayed: pa.Table) -> pa.Table:
+    """Return the rounds decided again without those of which no log would tell.
+
+    A leader without a log may have moved bundles in any round; so may any leader in rounds
+    from before the recording, which are replayed for what it remembers.
+    """
+    logged = [term.number for term in course.terms if term.log_broker in beside.logs]
+    is_told = pc.is_in(replayed["term"], pa.array(logged, replayed["term"].type))
+    if basis.begin is not None:
+        begin = pa.scalar(basis.begin, replayed["time"].type)
+        is_told = pc.and_(is_told, pc.greater_equal(replayed["time"], begin))
+    return replayed.filter(pc.or_(is_told, pc.greater(pc.fill_null(replayed["round"], 0), 0)))

@@ -27,7 +27,9 @@ def leader_change(night: Night) -> list[Finding]:
     """
     lines = other_events(night, *ELECTED, *DEPOSED)
     elections = first_lines(lines)
-    before = _leader_before(night, lines, elections)
+    earlier = [event for event in elections if _is_earlier(night, event)]
+    elections = [*earlier[-1:], *(event for event in elections if event not in earlier)]
+    before = None if earlier else _leader_before(night, lines, elections)
     changes = elections if before else elections[1:]
     if not changes:
         return []
@@ -45,6 +47,11 @@ def leader_change(night: Night) -> list[Finding]:
             **of_lines(night, changes),
         )
     ]
+
+
+def _is_earlier(night: Night, election: Event) -> bool:
+    """Return whether the store tells of an election from before the recording."""
+    return night.begin is not None and election.logger is None and election.time < night.begin
 
 
 def _leader_before(night: Night, lines: list[Event], elections: list[Event]) -> str | None:
