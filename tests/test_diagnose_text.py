@@ -24,6 +24,7 @@ from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
@@ -133,11 +134,13 @@ class Diagnose:
         return f"{len(known)} entries"
 
     def owners(self, lines: tuple[str, ...], *, day: str) -> str:
-        """Set who owned what: time, bundle, broker."""
-        found: dict[str, list[tuple[datetime, str]]] = {}
-        for clock, bundle, broker in (line.split() for line in lines):
-            found.setdefault(bundle, []).append((at(day, clock), broker))
-        self.night = replace(self.night, owners=found)
+        """Set who owned what: time, bundle, broker or nobody."""
+        rows = [
+            {"time": at(day, clock), "bundle": bundle, "broker": who if who != "nobody" else None}
+            for clock, bundle, who in (line.split() for line in lines)
+        ]
+        found = owners(rows)
+        self.night = replace(self.night, owners=found, released=releases(rows))
         return f"{len(found)} bundles"
 
     def drawn(self, *, round: str) -> str:

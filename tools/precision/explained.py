@@ -29,7 +29,7 @@ from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Event, Heavy, Night
 from trimtab.diagnose.other_events import OTHER_KINDS
-from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.replay import replay
 from trimtab.diagnose.replay.result_tables import in_order, result_tables
 from trimtab.diagnose.replay.script import script
@@ -178,6 +178,7 @@ def _beside(
             told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
         ),
         owners=owners(best_rows(owned, spans)),
+        released=releases(best_rows(owned, spans)),
         acquired=acquisitions(taken, basis.names),
         heaviest=_heaviest(told),
         logs=frozenset(line.log_broker for line in lines),

@@ -47,7 +47,7 @@ from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import Event, Usage
 from trimtab.diagnose.other_events import OTHER_KINDS
-from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
@@ -176,6 +176,7 @@ def _beside(
         ),
         bundles=reports_of(tables, moved),
         owners=owners(best_rows(stored, spans)),
+        released=releases(best_rows(stored, spans)),
         acquired=acquisitions(lines, basis.names),
         heaviest=heaviest(tables),
         logs=logs,

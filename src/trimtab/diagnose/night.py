@@ -201,6 +201,8 @@ class Night:
     bundles: Mapping[str, BundleReports] = field(default_factory=dict)
     #: Moved bundle → its owners from when on, in order of time, as the store says.
     owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
+    #: Moved bundle → when it lost its owner, in order of time, as the store says.
+    released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
     #: Moved bundle → who acquired it when, in order of time, as the brokers' logs say.
     acquired: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
     #: Who led from when on, None for nobody; as the store says.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
@@ -33,6 +33,7 @@ class Beside:
     heaviest: tuple[Heavy, ...]
     logs: frozenset[str]
     unread: frozenset[str] = frozenset()
+    released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
 
 
 def whole_night(
@@ -57,6 +58,7 @@ def whole_night(
         bundles=beside.bundles,
         owners=beside.owners,
         acquired=beside.acquired,
+        released=beside.released,
         leaders=tuple((row["written"] or row["time"], row["broker"]) for row in basis.leaders),
         names=basis.names,
         heaviest=beside.heaviest,
