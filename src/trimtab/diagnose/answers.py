@@ -41,7 +41,7 @@ def answers(
     asked = broker_reports(of_origin(reports, "rest"))
     if asked:
         return {broker: of_reports(mine) for broker, mine in asked.items()}
-    if not _stands_still(records, timedelta(seconds=longest_s)):
+    if not stands_still(records, longest_s):
         return {}
     by_broker: defaultdict[str, list[Usage]] = defaultdict(list)
     for usage in usages_from_metrics(samples(), names, _HOST_ALONE):
@@ -57,8 +57,9 @@ def answers(
     }
 
 
-def _stands_still(records: Mapping[str, BrokerReports], longest: timedelta) -> bool:
+def stands_still(records: Mapping[str, BrokerReports], longest_s: float) -> bool:
     """Return whether a record is older than it may be, when it is written anew or at the end."""
+    longest = timedelta(seconds=longest_s)
     times = [record.times for record in records.values() if record.times]
     end = max((mine[-1] for mine in times), default=None)
     return end is not None and any(

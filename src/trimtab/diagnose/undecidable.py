@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from trimtab.diagnose.answers import stands_still
 from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.findings import FINDINGS
@@ -160,7 +161,8 @@ def _of_sources(night: Night) -> list[Undecidable]:
         Need.BROKER_REPORTS: not night.reports,
         Need.USAGE: not night.usages,
         Need.ROUNDS_DECIDED_AGAIN: not night.decisions.times,
-        Need.ANSWERS: bool(night.reports) and not night.answers,
+        Need.ANSWERS: not night.answers
+        and stands_still(night.reports, night.report_interval_s_max),
         Need.ELECTIONS: not night.leaders and not elections,
     }
     return [
