@@ -92,9 +92,10 @@ def _seconds(said: BrokerReports | Answers) -> Floats:
 
 
 def _last_write_s(night: Night, broker: str) -> float:
-    """Return when another broker last wrote its record: so long the store was recorded."""
-    others = (it.times[-1].timestamp() for b, it in night.reports.items() if b != broker)
-    return max(others, default=-np.inf)
+    """Return how long the store was recorded: until another's record or an owner changed."""
+    written = [it.times[-1] for other, it in night.reports.items() if other != broker]
+    owned = [time for owners in night.owners.values() for time, _ in owners]
+    return max((time.timestamp() for time in (*written, *owned)), default=-np.inf)
 
 
 def _is_missed(record: BrokerReports, at: int) -> bool:
