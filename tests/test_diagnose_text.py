@@ -77,9 +77,14 @@ class Diagnose:
     """A night: `settings`, `log`, `usage`, `brokers`, then `find`, `verdicts`, `ticks`."""
 
     def __init__(self) -> None:
+        self.another()
+
+    def another(self) -> str:
+        """Begin another night, of which nothing is known."""
         self.night = Night((), (), 0.10, 0.10, 1800.0, 60.0)
         self.events: list[Event] = []
         self.stored: list[dict[str, Any]] = []
+        return "nothing is known"
 
     def settings(self, **values: str) -> str:
         """Change what the night goes by."""
