@@ -91,7 +91,7 @@ def _signs(
     """
     signs: list[str] = []
     numbers: dict[str, float] = {}
-    horizon = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
+    horizon = _third_round(night, logged)
     for later in night.rounds:
         if logged.end < later.time <= horizon and later.moves_from(target):
             minutes = (later.time - logged.time).total_seconds() / 60
@@ -115,6 +115,13 @@ def _signs(
                     f"the bar of {percent(bar)}"
                 )
     return signs, numbers, bool(signs)
+
+
+def _third_round(night: Night, logged: Round) -> datetime:
+    """Return until when the third round after one has begun: later where a leader was absent."""
+    usual = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
+    known = sorted(time for time in night.decisions.times if time > logged.end)
+    return max([usual, *known[_SHED_AGAIN_ROUNDS - 1 : _SHED_AGAIN_ROUNDS]])
 
 
 def _sampled(night: Night, time: datetime) -> dict[str, float]:
