@@ -43,7 +43,7 @@ def test_over_rest_is_taken_before_metrics() -> None:
 
 def test_metrics_are_read_where_a_record_stands_still_and_heap_does_not_count() -> None:
     samples = [sample("pulsar_lb_cpu_usage", 44.0), sample("pulsar_lb_memory_usage", 90.0)]
-    table, records = told(report("b1:8080", 0), report("b2:8080", 0), report("b2:8080", 16))
+    table, records = told(report("b1:8080", 0), report("b2:8080", 0), report("b2:8080", 16.5))
     assert stands_still(records, 900.0)
     said = answers(table, records, lambda: samples, NAMES, 900.0)
     np.testing.assert_allclose(said["b1:8080"].usage, [0.44])

@@ -16,6 +16,8 @@ from trimtab.diagnose.reports import Answers, BrokerReports, broker_reports, of_
 from trimtab.diagnose.usage import usages_from_metrics
 from trimtab.pulsar.settings import ResourceWeights
 
+#: s by which a record may be late: brokers look every 5 s whether it is due.
+LATE_S = 60.0
 #: The JVM tells of its memory, which goes up and down.
 _HOST_ALONE = ResourceWeights(
     cpu=1.0, memory=0.0, direct_memory=0.0, bandwidth_in=1.0, bandwidth_out=1.0
@@ -59,7 +61,7 @@ def answers(
 
 def stands_still(records: Mapping[str, BrokerReports], longest_s: float) -> bool:
     """Return whether a record is older than it may be, when it is written anew or at the end."""
-    longest = timedelta(seconds=longest_s)
+    longest = timedelta(seconds=longest_s + LATE_S)
     times = [record.times for record in records.values() if record.times]
     end = max((mine[-1] for mine in times), default=None)
     return end is not None and any(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trimtab.diagnose.answers import LATE_S
 from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Move, Night
@@ -17,8 +18,6 @@ from trimtab.pulsar.model import Flags, Floats, Ints
 
 #: Answers in a row, and the s between the first and the last of them.
 _ANSWERS, _LASTING_S = 3, 120.0
-#: s by which a record may be late.
-_LATE_S = 60.0
 #: Fraction of usage, and share of traffic, by which the load has moved.
 _MOVED = 0.01
 #: Bytes/s below which traffic is as good as none.
@@ -81,7 +80,7 @@ def _is_due(night: Night, record: BrokerReports, answers: Answers, at: Ints) -> 
         share = np.nan_to_num(traffic / np.maximum(known.throughput[at], _IDLE))
     age_s = _seconds(answers) - _seconds(record)[at]
     has_moved = (host >= _MOVED) | (share >= _MOVED)
-    is_late = age_s > night.report_interval_s_max + _LATE_S
+    is_late = age_s > night.report_interval_s_max + LATE_S
     # Before 4.0 the busiest of all counts, heap included, so that both must have changed.
     is_changed = ((host > threshold) & (all_resources > threshold)) | (share > threshold)
     return np.asarray((is_late & has_moved) | is_changed)
