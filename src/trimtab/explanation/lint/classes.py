@@ -16,7 +16,7 @@ from trimtab.explanation.lint.conf import (
     shown,
     simple_name,
 )
-from trimtab.explanation.lint.rule import Finder, Match, Span, holds_in
+from trimtab.explanation.lint.rule import ALWAYS, Finder, Match, Span, holds_in
 
 _AVG = "AvgShedder"
 _OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"
@@ -26,30 +26,43 @@ _SIMPLE_PLACER_KEY = "loadBalancerPlacementStrategy"
 
 #: AvgShedder came to three lines at once.
 _AVG_SPANS: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.3.0"), ("3.3.1", ""))
-_ANY: tuple[Span, ...] = (("2.10.0", ""),)
+_FROM_2_10: tuple[Span, ...] = (("2.10.0", ""),)
 _FROM_3: tuple[Span, ...] = (("3.0.0", ""),)
 
 #: Class that can be asked for → releases that have it.
 _SHEDDERS: Mapping[str, tuple[Span, ...]] = {
-    f"{IMPL}ThresholdShedder": _ANY,
-    f"{IMPL}OverloadShedder": _ANY,
-    f"{IMPL}UniformLoadShedder": _ANY,
+    f"{IMPL}ThresholdShedder": ALWAYS,
+    f"{IMPL}OverloadShedder": ALWAYS,
+    f"{IMPL}UniformLoadShedder": _FROM_2_10,
     f"{IMPL}AvgShedder": _AVG_SPANS,
     f"{EXTENSIONS}scheduler.TransferShedder": _FROM_3,
 }
 _PLACERS: Mapping[str, tuple[Span, ...]] = {
-    f"{IMPL}LeastLongTermMessageRate": _ANY,
+    f"{IMPL}LeastLongTermMessageRate": ALWAYS,
     f"{IMPL}LeastResourceUsageWithWeight": (("2.11.0", ""),),
     f"{IMPL}RoundRobinBrokerSelector": _FROM_3,
     f"{IMPL}AvgShedder": _AVG_SPANS,
 }
 _MANAGERS: Mapping[str, tuple[Span, ...]] = {
-    f"{IMPL}ModularLoadManagerImpl": _ANY,
-    f"{IMPL}SimpleLoadManagerImpl": _ANY,
+    f"{IMPL}ModularLoadManagerImpl": ALWAYS,
+    f"{IMPL}SimpleLoadManagerImpl": ALWAYS,
     f"{EXTENSIONS}ExtensibleLoadManagerImpl": _FROM_3,
 }
 #: Releases that compared AvgShedder with the wrong key.
 _WRONG_KEY: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.2.5"), ("3.3.1", "3.3.3"))
+
+
+#: Key → class of Pulsar's that it can name → releases that have it.
+CLASSES: Mapping[str, Mapping[str, tuple[Span, ...]]] = {
+    SHEDDER_KEY: _SHEDDERS,
+    PLACER_KEY: _PLACERS,
+    MANAGER_KEY: _MANAGERS,
+}
+
+
+def has_avg_shedder(release: str) -> bool:
+    """Return whether a release has AvgShedder."""
+    return holds_in(_AVG_SPANS, release)
 
 
 def _fallback(conf: Conf) -> str:

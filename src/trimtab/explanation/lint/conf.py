@@ -61,8 +61,12 @@ class Conf:
     overruled: tuple[tuple[Written, Written], ...] = ()
     #: Lines that are no settings: their number and what is wrong.
     unreadable: tuple[tuple[int, str], ...] = ()
-    #: The broker has told its settings itself, all of them.
+    #: The broker has told its settings itself.
     is_runtime: bool = False
+    #: All of them: what is missing is no key of its release.
+    is_whole: bool = False
+    #: Limits of the network in kbit/s that the brokers' load reports have, if there are any.
+    network_limits: frozenset[float] = frozenset()
 
     def value(self, key: str) -> Value | None:
         """Return a value as the broker reads it; None if the release lacks the key, or refuses it.
