@@ -633,6 +633,37 @@ def test_the_image_tells_the_release(text: str, release: str) -> None:
     assert f"says {release}" in read["release_basis"]
 
 
+def test_the_environment_of_a_compose_file_is_read() -> None:
+    compose = (
+        "services:\n  broker:\n    image: apachepulsar/pulsar:3.0.7\n    environment:\n"
+        f"      - {SHEDDER_LINE}AvgShedder\n"
+        f'      - "PULSAR_PREFIX_{PLACER_LINE}AvgShedder"  # both roles\n'
+        "      - PULSAR_MEM=-Xms512m -Xmx512m\n"
+    )
+
+    read = found("-", given=compose.encode())["findings"]
+
+    [finding] = [it for it in read if it["code"] == "avg-shedder-wrong-key"]
+    assert finding["line"] == 6
+
+
+def test_a_broker_conf_within_a_config_map_is_read() -> None:
+    config_map = (
+        "apiVersion: v1\nkind: ConfigMap\ndata:\n  broker.conf: |\n    # ours\n\n"
+        "    loadBalancerSheddingIntervalMinutes=1m\n  other: loadBalancerEnabled\n"
+    )
+
+    read = found("-", given=config_map.encode())["findings"]
+
+    assert [it["line"] for it in read if it["code"] == "refused-value"] == [7]
+
+
+def test_a_file_of_some_thousand_lines_is_looked_at_in_no_time() -> None:
+    values = "broker:\n" + "  configData:\n    key:    a  b  c\n" * 5000
+
+    assert found("-", given=values.encode())["release"] == "5.0.1"
+
+
 def night(folder: Path, *lines: str, conf: str = "") -> str:
     """Return a recording of one broker's log and conf."""
     log = folder / "logs" / "broker-1" / "broker.log"
@@ -702,7 +733,8 @@ def test_load_reports_tell_how_many_cards_count(tmp_path: Path) -> None:
 
     reports.write_text(line, encoding="utf-8")
     [finding] = [it for it in found(str(folder))["findings"] if it["code"] == "nic-speed-per-card"]
-    assert "by the load reports 2" in finding["message"]
+    assert "by the load reports 2: a limit of 18 Gbit/s" in finding["message"]
+    assert "loadBalancerOverrideBrokerNicSpeedGbps=4.5 with 2" in finding["instead"]
 
     reports.write_text(line.replace("18000000", "9000000"), encoding="utf-8")
     assert "nic-speed-per-card" not in codes(str(folder))

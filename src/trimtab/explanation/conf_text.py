@@ -26,6 +26,8 @@ BYTES_MAX = 2 * 1024 * 1024
 _WHOLE_MIN = 200
 #: Helm values have settings of several programs.
 _HELM = re.compile(r"^ *(?:configData|data):\s*(?:#.*)?$", re.MULTILINE)
+#: A ConfigMap may have the file as a whole: `broker.conf: |`.
+_WHOLE_FILE = re.compile(r"^( *)[\"']?broker\.conf[\"']? *: *[|>][+\-\d]*[ \t]*$", re.MULTILINE)
 #: As brokers tell optional values, and lists: Optional[0.01], [a, b].
 _OPTIONAL = re.compile(r"Optional\[(.*)\]", re.DOTALL)
 _LIST = re.compile(r"\[(.*)\]", re.DOTALL)
@@ -51,7 +53,7 @@ def read_conf(source: str, content: bytes) -> Conf:
     """
     if len(content) > BYTES_MAX:
         raise LintError(f"{source}: found more than {BYTES_MAX:,} bytes, expected a broker.conf")
-    text = content.decode("utf-8-sig", "replace")
+    text = _whole_file_in(content.decode("utf-8-sig", "replace"))
     if (whole := _document(source, text)) is not None:
         return whole
     written: dict[str, Written] = {}
@@ -82,6 +84,22 @@ def read_conf(source: str, content: bytes) -> Conf:
     # Helm values hold lists, templates and whole texts as well, which are nobody's slips.
     slips = () if is_yaml else tuple(unreadable)
     return Conf(source, "", written, tuple(repeated), unreadable=slips)
+
+
+def _whole_file_in(text: str) -> str:
+    """Return the broker.conf that stands as one value in a ConfigMap, in its lines; or the text."""
+    heading = _WHOLE_FILE.search(text)
+    if heading is None:
+        return text
+    lines = text.split("\n")
+    first = text.count("\n", 0, heading.end())
+    for number, line in enumerate(lines):
+        is_inside = number > first and (not line.strip() or line.startswith(f"{heading[1]} "))
+        if number > first and not is_inside:
+            lines[number:] = [""] * (len(lines) - number)
+            break
+        lines[number] = line.strip() if is_inside else ""
+    return "\n".join(lines)
 
 
 def _document(source: str, text: str) -> Conf | None:

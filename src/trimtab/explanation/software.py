@@ -14,6 +14,7 @@ from trimtab.explanation.lint import Conf, Written
 from trimtab.explanation.lint.conf import EXTENSIONS, IMPL, MANAGER_KEY, SHEDDER_KEY
 from trimtab.files.errors import TrimtabError
 from trimtab.ingest.recording import RecordedFile
+from trimtab.pulsar.confs import scalars
 from trimtab.pulsar.releases import release_order
 
 _GZIP = b"\x1f\x8b"
@@ -25,12 +26,8 @@ _NETWORK = re.compile(
     rb'\\?"bandwidthIn\\?"\s*:\s*\{[^}]*\\?"limit\\?"\s*:\s*(-?[\d.]+(?:E\d+)?)', re.ASCII
 )
 _NUMBER = r"(\d+\.\d+\.\d+(?:\.\d+)?(?:-M\d+)?)"
-#: How Helm values and compose files name the image, the most particular first.
-_IMAGES = (
-    re.compile(rf"^( *)broker:\s*(?:#.*)?\n(?:\1 +.*\n)*?\1 +tag:\s*[\"']?{_NUMBER}", re.MULTILINE),
-    re.compile(rf"(apachepulsar/pulsar(?:-all)?:){_NUMBER}"),
-    re.compile(rf"^( *defaultPulsarImageTag:\s*[\"']?){_NUMBER}", re.MULTILINE),
-)
+_TAG = re.compile(_NUMBER)
+_IMAGE = re.compile(rf".*pulsar(?:-all)?:{_NUMBER}")
 #: Logger, also where it is shortened, up to what it says.
 _LOGGER = re.compile(
     rb"(?:loadbalance|o\.a\.p\.b\.l)\.(extensions|impl)\.(?:\w+\.)*(\w+) +- ", re.ASCII
@@ -98,13 +95,29 @@ def software(name: str, files: Mapping[str, Iterable[RecordedFile]]) -> Software
 
 
 def image_release(source: str, text: str) -> Software:
-    """Return the release of the image that Helm values or a compose file name."""
-    for pattern in _IMAGES:
-        releases = {match[2]: match for match in pattern.finditer(text)}
-        if len(releases) == 1:
-            [(release, match)] = releases.items()
-            return Software(release, f"{source}:{text.count(chr(10), 0, match.end()) + 1}")
+    """Return the release of the image that Helm values or a compose file name.
+
+    The broker's own image wins over the one that all components share.
+    """
+    releases: dict[int, dict[str, int]] = {}
+    for rank, release, line in _images(text):
+        releases.setdefault(rank, {}).setdefault(release, line)
+    for rank in sorted(releases):
+        if len(releases[rank]) == 1:
+            [(release, line)] = releases[rank].items()
+            return Software(release, f"{source}:{line}")
     return Software()
+
+
+def _images(text: str) -> Iterator[tuple[int, str, int]]:
+    """Yield the releases of images in a YAML text: how particular, which, and the line."""
+    for above, key, value, line in scalars(text):
+        if key == "tag" and above[-1:] == ("broker",) and (match := _TAG.match(value)):
+            yield 0, match[1], line
+        elif key == "image" and (match := _IMAGE.match(value)):
+            yield 1, match[1], line
+        elif key == "defaultPulsarImageTag" and (match := _TAG.match(value)):
+            yield 2, match[1], line
 
 
 def _content(file: RecordedFile) -> bytes:

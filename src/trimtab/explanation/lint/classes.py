@@ -12,6 +12,7 @@ from trimtab.explanation.lint.conf import (
     MODULAR,
     PLACER_KEY,
     SHEDDER_KEY,
+    UNKNOWN,
     Conf,
     shown,
     simple_name,
@@ -29,6 +30,8 @@ _AVG_SPANS: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.3.0"), ("3.3.1"
 _FROM_2_10: tuple[Span, ...] = (("2.10.0", ""),)
 _FROM_3: tuple[Span, ...] = (("3.0.0", ""),)
 
+#: What a standalone Pulsar runs, and nobody else should.
+_NOOP = "org.apache.pulsar.broker.loadbalance.NoopLoadManager"
 #: Class that can be asked for → releases that have it.
 _SHEDDERS: Mapping[str, tuple[Span, ...]] = {
     f"{IMPL}ThresholdShedder": ALWAYS,
@@ -47,6 +50,7 @@ _MANAGERS: Mapping[str, tuple[Span, ...]] = {
     f"{IMPL}ModularLoadManagerImpl": ALWAYS,
     f"{IMPL}SimpleLoadManagerImpl": ALWAYS,
     f"{EXTENSIONS}ExtensibleLoadManagerImpl": _FROM_3,
+    _NOOP: ALWAYS,
 }
 #: Releases that compared AvgShedder with the wrong key.
 _WRONG_KEY: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.2.5"), ("3.3.1", "3.3.3"))
@@ -85,7 +89,7 @@ def _no_such(
     is_ours = name.startswith("org.apache.pulsar.") or "." not in name
     if not is_ours:
         return
-    there = [it for it in classes if holds_in(classes[it], conf.release)]
+    there = [it for it in classes if holds_in(classes[it], conf.release) and it != _NOOP]
     same = [it for it in there if it.rpartition(".")[2] == name.rpartition(".")[2]]
     if name in classes:
         problem = f"release {conf.release} does not have it yet"
@@ -98,7 +102,7 @@ def _no_such(
 
 
 def _no_such_shedder(conf: Conf) -> Iterator[Match]:
-    if conf.manager != MODULAR:
+    if conf.manager not in (MODULAR, UNKNOWN):
         return
     for message, choice in _no_such(conf, SHEDDER_KEY, _SHEDDERS):
         why = (
@@ -123,7 +127,8 @@ def _no_such_manager(conf: Conf) -> Iterator[Match]:
 
 
 def _transfer_in_modular(conf: Conf) -> Iterator[Match]:
-    if conf.manager == MODULAR and conf.text(SHEDDER_KEY).endswith(".TransferShedder"):
+    is_other = conf.manager in (MODULAR, UNKNOWN)
+    if is_other and conf.text(SHEDDER_KEY).endswith(".TransferShedder"):
         why = (
             _fallback(conf)
             if conf.is_from("4.0.0")

@@ -124,6 +124,8 @@ def _lower_floors(conf: Conf, tests: tuple[_Test, ...]) -> str:
 def _above_bundles(conf: Conf) -> Iterator[Match]:
     if conf.shedder not in ("UniformLoadShedder", "AvgShedder") or not conf.is_on(_SPLITS):
         return
+    if any(_above_threshold(conf)):
+        return
     # AvgShedder goes on to throughput where the rate does not reach its floor.
     keys = [it.floor_key for it in _tests(conf)]
     if conf.shedder == "AvgShedder":

@@ -38,7 +38,7 @@ def finding_lines(
 def released(files: str, release: str, others: str, basis: str) -> str:
     """Return as which release files are looked at, from what that is known, as a sentence."""
     if not others:
-        return f"{files}: release {release}, as {basis}"
+        return f"{files}, release {release}: {basis}"
     return (
         f"{files}: the release is not told, and may be any of {others}: {basis}.  {release} stands "
         "for them; what only some of them have says which.  --release tells it."

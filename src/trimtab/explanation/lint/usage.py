@@ -51,13 +51,13 @@ def _speed_of_each_card(conf: Conf) -> Iterator[Match]:
     known = f"by the load reports {counted}:" if counted > 1 else "which with two is"
     times = counted if counted > 1 else 2
     naming = f", or {_NICS} with the one that counts" if conf.is_from("5.0.0-M1") else ""
-    whole = "" if counted > 1 else ", and the speed as it is where it counts one"
     yield Match(
         f"{conf.fact(_SPEED)}: that is the speed of each card that the broker counts, {known} a "
         f"limit of {times * speed:g} Gbit/s",
         conf.at(_SPEED),
         _SPEED,
-        f"{_SPEED}={speed / times:g} where the broker counts {times} cards{whole}{naming}",
+        f"the speed divided by the number of cards that the broker counts, {_SPEED}="
+        f"{speed / times:g} with {times}{naming}",
     )
 
 
