@@ -54,6 +54,7 @@ from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.whole_night import Beside, whole_night
+from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
 from trimtab.spark.session import second_thread
@@ -68,6 +69,10 @@ _REPORTED = (
     "throughput_in",
     "throughput_out",
     *(f"{resource}_{which}" for resource in RESOURCES for which in ("usage", "limit")),
+)
+_DAY_UNKNOWN = (
+    f"the day is not known: the lines have a time and no date, and {ASSUMED_DAY} stands for it in "
+    "findings.json and the tables; `from` in recording.toml would say it"
 )
 
 
@@ -124,11 +129,13 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
+    assumed = meta.get(ASSUMED)
+    document["warnings"][:0] = [_DAY_UNKNOWN] if assumed else []
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
     recording = meta.get("name", meta.get("cluster", "recording"))
     when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
     return Diagnosis(
-        findings={"recording": recording} | when | document,
+        findings={"recording": recording} | when | {ASSUMED: assumed} | document,
         picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
     )
 
