@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -34,6 +34,10 @@ _SOURCES = (
     "metrics/",
     "logs/",
 )
+#: Columns that name a node of the store.
+_KEYS = ("file", "bundle", "broker")
+#: How long after a move its harm may show: reports settle, and the destination is shed itself.
+_AFTERMATH = timedelta(minutes=4)
 #: Keys of recording.toml that say when the whole was recorded.
 _TIMES = ("from", "to")
 _MOVED = re.compile(r"(\d+) bundles? (?:was|were) moved")
@@ -117,13 +121,32 @@ def _left(table: pa.Table, left: Thinning) -> pa.Table:
         silent = pa.array(left.silent, pa.string())
         table = table.filter(pc.invert(pc.is_in(table["broker"], silent)))
     if "time" in table.schema.names and left.span is not None:
-        time = table["time"]
-        inside = pc.and_(
-            pc.greater_equal(time, pa.scalar(left.span[0], time.type)),
-            pc.less_equal(time, pa.scalar(left.span[1], time.type)),
-        )
-        table = table.filter(pc.fill_null(inside, True))
+        table = _within(table, left.span)
     return table
+
+
+def _within(table: pa.Table, span: tuple[datetime, datetime]) -> pa.Table:
+    """Return the rows of a span, with what the store held when it began: a recorder finds that."""
+    time = table["time"]
+    begin, end = (pa.scalar(each, time.type) for each in span)
+    is_old = pc.fill_null(pc.less(time, begin), False)
+    inside = table.filter(pc.and_(pc.invert(is_old), pc.fill_null(pc.less_equal(time, end), True)))
+    if "file" not in table.schema.names:
+        return inside
+    is_stored = pc.and_(is_old, pc.starts_with(table["file"], "store/"))
+    latest: dict[tuple[Any, ...], int] = {}
+    rows = zip(table.select(_named(table)).to_pylist(), is_stored.to_pylist(), strict=True)
+    for i, (row, is_held) in enumerate(rows):
+        if is_held:
+            latest[tuple(row.values())] = i
+    held = set(latest.values())
+    return pa.concat_tables(
+        [table.filter(pa.array([i in held for i in range(len(table))], pa.bool_())), inside]
+    )
+
+
+def _named(table: pa.Table) -> list[str]:
+    return [name for name in _KEYS if name in table.schema.names]
 
 
 def _files(table: pa.Table) -> set[str]:
@@ -167,12 +190,15 @@ def _of_moves(said: Document, full: Document, left: Thinning) -> Iterator[str]:
 
 
 def _undone_later(full: Document, left: Thinning) -> set[str]:
-    """Return the moves that a later move shows to be in vain, behind the end of what is left."""
-    times = {each["id"]: each["time"] for each in full["unloads"]}
+    """Return the moves whose harm shows only behind the end of what is left, if at all."""
+    times = {each["id"]: datetime.fromisoformat(each["time"]) for each in full["unloads"]}
+    if left.span is None:
+        return set()
+    end = left.span[1]
     return {
         move
         for finding in full["findings"]
-        if not all(_is_inside(times[it], left) for it in finding["unloads"])
+        if max((times[it] for it in finding["unloads"]), default=left.span[0]) > end - _AFTERMATH
         for move in finding["unloads"]
     }
 

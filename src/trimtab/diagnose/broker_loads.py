@@ -52,13 +52,7 @@ class BrokerLoads:
 
 
 def reported_usage(night: Night, time: datetime) -> dict[str, float]:
-    """Return each broker's usage in its latest report before a time; brokers gone are out.
-
-    Nothing where the reports of a broker are absent from the recording: an average over the
-    others is that of another cluster.
-    """
-    if _unreported(_Same(night)):
-        return {}
+    """Return each broker's usage in its latest report before a time; brokers gone are out."""
     return _timeline(_Same(night.usages)).at(time)
 
 
@@ -117,11 +111,17 @@ def _timeline(which: _Same[Sequence[Usage]]) -> _Timeline:
     return _Timeline(which.value)
 
 
+def is_all_reported(night: Night, logged: Round) -> bool:
+    """Return whether every broker that a round names reports at all.
+
+    Without, an average over the others is that of another cluster.
+    """
+    return named_brokers([logged]) <= _reporting(_Same(night.usages))
+
+
 @lru_cache(maxsize=1)
-def _unreported(which: _Same[Night]) -> frozenset[str]:
-    """Return the brokers that shed or are shed to and of which no usage at all is known."""
-    night = which.value
-    return named_brokers(night.rounds) - {usage.broker for usage in night.usages}
+def _reporting(which: _Same[Sequence[Usage]]) -> frozenset[str]:
+    return frozenset(usage.broker for usage in which.value)
 
 
 def _is_steady(night: Night, time: datetime, usage: Mapping[str, float]) -> bool:
@@ -131,10 +131,12 @@ def _is_steady(night: Night, time: datetime, usage: Mapping[str, float]) -> bool
     differ, nothing is known of what it had.
     """
     before = reported_usage(night, time - timedelta(seconds=night.interval_s))
-    if before.keys() != usage.keys():
-        return False
+    if not before:
+        return True
     averages = [sum(values.values()) / len(values) for values in (before, usage)]
-    return all((before[broker] > averages[0]) == (usage[broker] > averages[1]) for broker in usage)
+    return before.keys() == usage.keys() and all(
+        (before[broker] > averages[0]) == (usage[broker] > averages[1]) for broker in usage
+    )
 
 
 # Whoever looks at a round's moves asks for each of them.
@@ -154,9 +156,9 @@ def broker_loads(night: Night, logged: Round, move: Move | None = None) -> Broke
     where load was steady; then the placer's scores; then the shedder's smoothed ones.
     """
     replayed = _loads_in_reports(_Same(logged))
-    if replayed is not None and not _unreported(_Same(night)):
+    if replayed is not None:
         return replayed
-    reported = reported_usage(night, logged.time)
+    reported = reported_usage(night, logged.time) if is_all_reported(night, logged) else {}
     if len(reported) > 1 and (night.reports or _is_steady(night, logged.time, reported)):
         return BrokerLoads(reported, "usage in the latest reports", True)
     if move is not None and move.draw is not None and len(move.draw.scores) > 1:

@@ -30,7 +30,7 @@ from trimtab.diagnose.cluster_tables import (
     releases_of,
     reports_of,
 )
-from trimtab.diagnose.course import OF_LEADERS, Basis, course
+from trimtab.diagnose.course import OF_LEADERS, Basis, Course, course
 from trimtab.diagnose.deployment import (
     Deployment,
     broker_ids,
@@ -48,6 +48,7 @@ from trimtab.diagnose.replay.lookups import owners
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
+from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
 from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
@@ -126,12 +127,14 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         night = whole_night(basis, led, beside, replayed)
         causes = all_findings(night)
         writing.result()
+        shown = None if logs else _standing(spark, (tables, cluster), basis, led, spans)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
     assumed = meta.get(ASSUMED)
     document["warnings"][:0] = [_DAY_UNKNOWN] if assumed else []
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
+    document |= with_snapshot(document["headline"], shown)
     recording = meta.get("name", meta.get("cluster", "recording"))
     when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
     return Diagnosis(
@@ -172,6 +175,20 @@ def _beside(
         heaviest=heaviest(tables),
         logs=logs,
     )
+
+
+def _standing(
+    spark: SparkContext,
+    place: tuple[Path, str],
+    basis: Basis,
+    led: Course,
+    spans: Sequence[Span],
+) -> dict[str, Any] | None:
+    """Return how the cluster stands at the end; None where that cannot be decided."""
+    of = standing(basis, led)
+    if of is None:
+        return None
+    return snapshot(of, recompute(spark, place, [of.tenure], spans), basis)
 
 
 def _reports(tables: ClusterTables) -> pa.Table:
