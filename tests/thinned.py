@@ -170,14 +170,14 @@ def faults(said: Document, full: Document, left: Thinning) -> Iterator[str]:
 
 def _of_moves(said: Document, full: Document, left: Thinning) -> Iterator[str]:
     known = {_line(each): each for each in full["unloads"]}
-    undone = _undone_later(full, left)
+    others = _of_other_times(full, left)
     codes = {each["id"]: each["code"] for each in full["findings"]}
     for move in said["unloads"]:
         other = known.get(_line(move))
         if other is None:
             yield f"{move['id']} {move['bundle']}: no such move in the whole"
             continue
-        if other["id"] in undone:
+        if other["id"] in others:
             continue
         if move["useless"] not in (None, other["useless"]):
             yield f"{move['id']}: useless {move['useless']}, in the whole {other['useless']}"
@@ -189,16 +189,16 @@ def _of_moves(said: Document, full: Document, left: Thinning) -> Iterator[str]:
             yield f"{move['id']}: reproduced {move['recomputed']['equal']}"
 
 
-def _undone_later(full: Document, left: Thinning) -> set[str]:
-    """Return the moves whose harm shows only behind the end of what is left, if at all."""
-    times = {each["id"]: datetime.fromisoformat(each["time"]) for each in full["unloads"]}
+def _of_other_times(full: Document, left: Thinning) -> set[str]:
+    """Return the moves whose harm shows by what was before, or comes after, what is left."""
     if left.span is None:
         return set()
-    end = left.span[1]
+    times = {each["id"]: datetime.fromisoformat(each["time"]) for each in full["unloads"]}
+    begin, end = left.span
     return {
         move
         for finding in full["findings"]
-        if max((times[it] for it in finding["unloads"]), default=left.span[0]) > end - _AFTERMATH
+        if not all(begin <= times[it] <= end - _AFTERMATH for it in finding["unloads"])
         for move in finding["unloads"]
     }
 
