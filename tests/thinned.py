@@ -226,11 +226,12 @@ def _of_headline(said: Document, full: Document, left: Thinning) -> Iterator[str
         yield f"headline: {text}"
     if "moved nothing" in text and moves:
         yield f"headline: {text}; in the whole {len(moves)} moves"
+    others = len(_of_other_times(full, left))
     words = {"good": False, "useless": True}
     for word, is_useless in words.items():
         number = re.search(rf"(\d+) {word}", text)
         true = sum(each["useless"] is is_useless for each in full["unloads"])
-        if number is not None and int(number[1]) > true:
+        if number is not None and int(number[1]) > true + others:
             yield f"headline: {text}; in the whole {true} are {word}"
 
 
