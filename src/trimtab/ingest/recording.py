@@ -266,10 +266,12 @@ def _looked_through(root: Path, name: str, named_path: Path) -> Recording:
         zone = zone_of(meta.get("time_zone", "UTC"))
         if zone is None:
             raise _wrong("time_zone", meta["time_zone"], ZONES)
-        begin = _begin(meta, zone)
+        times = {key: _moment(key, meta[key], zone) for key in ("from", "to") if key in meta}
     except RecordingError as error:
         raise RecordingError(f"{named_path / META}: {error}") from None
-    return Recording(root, meta.get("name", name), _flat(meta), zone, begin, sources, tuple(unused))
+    return Recording(
+        root, meta.get("name", name), _flat(meta), zone, times.get("from"), sources, tuple(unused)
+    )
 
 
 def _walk(root: Path) -> tuple[list[Path], list[Path]]:
@@ -369,12 +371,6 @@ def zone_of(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
         return None
-
-
-def _begin(meta: dict[str, Any], zone: tzinfo) -> datetime | None:
-    """Return when the recording began, in its own zone."""
-    times = {key: _moment(key, meta[key], zone) for key in ("from", "to") if key in meta}
-    return times.get("from")
 
 
 def _moment(key: str, value: Any, zone: tzinfo) -> datetime:
