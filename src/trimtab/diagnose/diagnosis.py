@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -136,7 +136,8 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
     document |= with_snapshot(document["headline"], shown)
     recording = meta.get("name", meta.get("cluster", "recording"))
-    when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
+    first, last = _stretch(basis, led.end, spans_of_logs.values())
+    when = {"from": meta.get("from") or first, "to": meta.get("to", last)}
     return Diagnosis(
         findings={"recording": recording} | when | {ASSUMED: assumed} | document,
         picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
@@ -222,6 +223,12 @@ def _usages(
     return usages(reports, samples, names, ran.threshold_shedder.weights)
 
 
-def _first(basis: Basis) -> str | None:
-    times = [e.time for e in basis.events] + [u.time for u in basis.usages]
-    return iso_time(min(times)) if times else None
+def _stretch(
+    basis: Basis, end: datetime, logs: Iterable[tuple[datetime, datetime]]
+) -> tuple[str | None, str | None]:
+    """Return from when to when rounds or reports are known, else any line; None for neither."""
+    times = [event.time for event in basis.events] + [usage.time for usage in basis.usages]
+    if times:
+        return iso_time(min(times)), iso_time(end)
+    times = [time for log in logs for time in log]
+    return (iso_time(min(times)), iso_time(max(times))) if times else (None, None)
