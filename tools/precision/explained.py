@@ -36,6 +36,7 @@ from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
+from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import (
     ZOOKEEPER,
     Span,
@@ -117,6 +118,11 @@ def explained(folder: Path, cluster: str) -> Explained:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
+    of = None if beside.logs else standing(basis, led)
+    shown = None
+    if of is not None:
+        shown = snapshot(of, _replayed((folder, cluster), [of.tenure], spans), basis)
+    document |= with_snapshot(document["headline"], shown)
     return Explained(night, document)
 
 

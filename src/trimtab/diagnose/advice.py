@@ -11,7 +11,12 @@ from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.gravity import Cause
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.undecidable import absent_log, is_leader_known, leaders_without_log
+from trimtab.diagnose.undecidable import (
+    absent_log,
+    is_leader_known,
+    leaders_without_log,
+    possible_leaders,
+)
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
 from trimtab.diagnose.wording import many, worded, wording
 
@@ -119,6 +124,8 @@ def _nothing(night: Night) -> tuple[str, str]:
         return "No move is known.", f"{why[0].upper()}{why[1:]}."
     if not is_leader_known(night):
         return "No move is known.", _NO_LEADER
+    if who := possible_leaders(night):
+        return "No move is known.", f"{who} may have led: no log of it and no election is there."
     return "The balancer moved nothing.", ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -32,7 +32,7 @@ from trimtab.diagnose.cluster_tables import (
     releases_of,
     reports_of,
 )
-from trimtab.diagnose.course import OF_LEADERS, Basis, beginning, course
+from trimtab.diagnose.course import OF_LEADERS, Basis, Course, beginning, course
 from trimtab.diagnose.deployment import (
     Deployment,
     broker_ids,
@@ -51,11 +51,13 @@ from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
+from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.whole_night import Beside, whole_night
+from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
 from trimtab.spark.session import second_thread
@@ -70,6 +72,10 @@ _REPORTED = (
     "throughput_in",
     "throughput_out",
     *(f"{resource}_{which}" for resource in RESOURCES for which in ("usage", "limit")),
+)
+_DAY_UNKNOWN = (
+    f"the day is not known: the lines have a time and no date, and {ASSUMED_DAY} stands for it in "
+    "findings.json and the tables; `from` in recording.toml would say it"
 )
 
 
@@ -128,14 +134,19 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         night = whole_night(basis, led, beside, replayed)
         causes = all_findings(night)
         writing.result()
+        shown = None if logs else _standing(spark, (tables, cluster), basis, led, spans)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
+    assumed = meta.get(ASSUMED)
+    document["warnings"][:0] = [_DAY_UNKNOWN] if assumed else []
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
+    document |= with_snapshot(document["headline"], shown)
     recording = meta.get("name", meta.get("cluster", "recording"))
-    when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
+    first, last = _stretch(basis, led.end, spans_of_logs.values())
+    when = {"from": meta.get("from") or first, "to": meta.get("to", last)}
     return Diagnosis(
-        findings={"recording": recording} | when | document,
+        findings={"recording": recording} | when | {ASSUMED: assumed} | document,
         picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
     )
 
@@ -183,6 +194,20 @@ def _beside(
     )
 
 
+def _standing(
+    spark: SparkContext,
+    place: tuple[Path, str],
+    basis: Basis,
+    led: Course,
+    spans: Sequence[Span],
+) -> dict[str, Any] | None:
+    """Return how the cluster stands at the end; None where that cannot be decided."""
+    of = standing(basis, led)
+    if of is None:
+        return None
+    return snapshot(of, recompute(spark, place, [of.tenure], spans), basis)
+
+
 def _reports(tables: ClusterTables) -> pa.Table:
     """Return the columns of every report that the diagnosis needs."""
     columns = {name: ds.field(name) for name in _REPORTED}
@@ -214,6 +239,12 @@ def _usages(
     return usages(reports, samples, names, ran.threshold_shedder.weights)
 
 
-def _first(basis: Basis) -> str | None:
-    times = [e.time for e in basis.events] + [u.time for u in basis.usages]
-    return iso_time(min(times)) if times else None
+def _stretch(
+    basis: Basis, end: datetime, logs: Iterable[tuple[datetime, datetime]]
+) -> tuple[str | None, str | None]:
+    """Return from when to when rounds or reports are known, else any line; None for neither."""
+    times = [event.time for event in basis.events] + [usage.time for usage in basis.usages]
+    if times:
+        return iso_time(min(times)), iso_time(end)
+    times = [time for log in logs for time in log]
+    return (iso_time(min(times)), iso_time(max(times))) if times else (None, None)

@@ -232,6 +232,10 @@ class Night:
         """Return the broker whose log lies in a folder, or the folder's name."""
         return self.names.get(log, log)
 
+    def has_log(self, broker: str) -> bool:
+        """Return whether a broker's log is there; so is every one where nobody looked."""
+        return self.logs is None or broker in map(self.broker, self.logs)
+
     def moves(self) -> list[Move]:
         """Return the moves of all rounds, in their order."""
         return [move for logged in self.rounds for move in logged.moves]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 
 from trimtab.diagnose.answers import stands_still
 from trimtab.diagnose.broker_loads import broker_loads
@@ -12,6 +13,7 @@ from trimtab.diagnose.night import Night, Round, Undecidable
 
 #: Brokers whose names are told where very many have no log.
 _NAMED_MAX = 10
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _REPORTS = "store/zookeeper/ or store/brokers.jsonl"
 #: Need → what is said where its source is absent, and what would have been its source.
 _SOURCES = {
@@ -71,6 +73,19 @@ def absent_log(night: Night, who: str) -> str:
     if unread and not _led(night):
         return "no line of a log could be read"
     return f"no log of {who} is in the recording"
+
+
+def possible_leaders(night: Night) -> str:
+    """Return the brokers without a log of which nobody knows that they never led, as text."""
+    known = {*night.names.values(), *night.reports, *(usage.broker for usage in night.usages)}
+    times = [usage.time for usage in night.usages[:1]] + [it.time for it in night.rounds[:1]]
+    interval = timedelta(seconds=night.interval_s)
+    is_told = bool(night.leaders) and night.leaders[0][0] - min(times, default=_NEVER) <= interval
+    if night.logs is None or is_told or len(night.logs) >= len(known):
+        return ""
+    absent = sorted(known - _logged(night))
+    more = f" and {len(absent) - _NAMED_MAX} more" if len(absent) > _NAMED_MAX else ""
+    return ", ".join(absent[:_NAMED_MAX]) + more
 
 
 def is_leader_known(night: Night) -> bool:

@@ -46,6 +46,9 @@ def _is_empty(night: Night, move: Move) -> bool:
     if reports is None or at is None:
         return False
     since = None
+    # What an earlier owner reported says nothing of the traffic that has come since.
+    if reports.owners[at] != move.source:
+        return False
     while at >= 0 and reports.rate[at] == 0 and reports.throughput[at] == 0:
         since = reports.times[at]
         at -= 1

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from trimtab.diagnose.broker_loads import broker_loads, reported_usage
+from trimtab.diagnose.broker_loads import broker_loads, is_all_reported, reported_usage
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.failed_orders import carried_out
@@ -45,7 +45,9 @@ def over_placement(night: Night) -> list[Finding]:
         if not targets:
             continue
         settled = logged.end + timedelta(seconds=night.interval_s * _SETTLED_INTERVALS)
-        reported = _sampled(night, logged.time), _sampled(night, settled)
+        times = (logged.time, settled) if is_all_reported(night, logged) else ()
+        before, after = (_sampled(night, time) for time in times) if times else ({}, {})
+        reported = before, after
         for target in targets:
             moves = [move for move in logged.moves if move.target == target]
             finding = _finding(night, logged, moves, reported)

@@ -48,6 +48,8 @@ _SMOOTHING = frozenset({"ThresholdShedder"})
 #: A recorder that polls sees a departure late, by up to this much.
 _LEAVING = timedelta(seconds=30)
 
+#: Said where a strategy looks at averages over a long time, and the store's are absent.
+_NO_AVERAGES = "bundles' averages over a long time (store/bundles.jsonl) are not in the recording"
 #: Writes of bundle averages closer together than this are one flush.
 _FLUSH = timedelta(seconds=5)
 
@@ -120,6 +122,8 @@ class Replaying:
     #: Rows of reports, polled, that tell of brokers that left.
     departures: Sequence[Mapping[str, Any]] = ()
     flushed: datetime | None = None
+    #: Why bundles' averages may differ from the leader's throughout; None if they do not.
+    averages_doubt: str | None = None
 
 
 def replaying(
@@ -153,6 +157,8 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     view = LeaderView(averages)
     now = replaying(script.leading, view, owners(script.ownership), script.reports.report)
     now.gaps = missed_writes(script.reports.rows)
+    if reads_long(script.leading) and not script.averages.written.size:
+        now.averages_doubt = _NO_AVERAGES
     now.departures = tuple(
         row for row in script.reports.rows if row["is_gone"] and not is_logged(row)
     )
@@ -284,7 +290,8 @@ def decided(
             "round": number,
             "leader": leading.leader,
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
-            "bundle_doubt": next((why for _, after, _, why in gaps if after < time), None),
+            "bundle_doubt": now.averages_doubt
+            or next((why for _, after, _, why in gaps if after < time), None),
             "average": decision.average,
             "is_smoothed": leading.shedder in _SMOOTHING,
             "brokers": states(load, decision, weighted_usage(load, leading.weights)),
@@ -335,8 +342,7 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
     doubts = [memory.place_doubts[name] for name in names if name in memory.place_doubts]
     if is_lookup(event):
         _give(view, memory, event, answer(event, best, now.soon))
-    if leading.doubt:
-        doubts.append(leading.doubt)
+    doubts += [why for why in (leading.doubt, now.averages_doubt) if why]
     yield (
         "replayed_placements",
         {
