@@ -54,6 +54,9 @@ FIGURES_MAX = 8
 #: Moves to which a round has links; the table has all of them.
 LINKS_MAX = 6
 
+#: Rounds of a finding that stand in the page; findings.json has all.
+ROUNDS_LISTED = 8
+
 #: Sentences of a round's story that are unfolded.
 STORY_MAX = 6
 
@@ -139,7 +142,10 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
         "basis": basis(findings),
         "tallies": tallies_of(moves),
         "has_useless": any(move.tone == "useless" for move in moves),
-        "changes": entries(findings, "changes")[:CHANGES_MAX],
+        "changes": [
+            {**each, "against": texts(each, "against")}
+            for each in entries(findings, "changes")[:CHANGES_MAX]
+        ],
         "chart": chart,
         "what_if": section_of(findings),
         "brokers": brokers,
@@ -368,6 +374,7 @@ def environment() -> Environment:
         links_max=LINKS_MAX,
         story_max=STORY_MAX,
         findings_listed=FINDINGS_LISTED,
+        rounds_listed=ROUNDS_LISTED,
         journeys_open=JOURNEY_LINES_OPEN,
         packed=packed,
         packed_moves=packed_moves,
