@@ -22,7 +22,7 @@ from trimtab.live.watch.nouns import Decided
 from trimtab.live.watch.plans import (
     PlannedRound,
     effect_share,
-    limits_given,
+    limits_in,
     limits_of,
     planned,
     unloaded_by,
@@ -82,7 +82,7 @@ def test_limits_are_the_clusters_unless_given() -> None:
     assert limits_of(NIGHT.settings, {"grace_s": 5.0, "bar_percent": 70.0}) == replace(
         own, grace_s=5.0, bar_percent=70.0
     )
-    assert limits_given(["grace_s=5", "bar_percent=70"]) == {"grace_s": 5.0, "bar_percent": 70.0}
+    assert limits_in(["grace_s=5", "bar_percent=70"]) == {"grace_s": 5.0, "bar_percent": 70.0}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_limits_are_the_clusters_unless_given() -> None:
 )
 def test_a_limit_that_cannot_be_is_said(given: str, said: str) -> None:
     with pytest.raises(GatherError) as refused:
-        limits_given([given])
+        limits_in([given])
     assert said in str(refused.value)
 
 

@@ -202,7 +202,7 @@ def _acting(
     from trimtab.live.control.throttle import Bars
     from trimtab.live.gather import GatherError
     from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.plans import limits_given
+    from trimtab.live.watch.plans import limits_in
 
     if not act:
         if yes or limits or throttle:
@@ -219,4 +219,4 @@ def _acting(
         raise GatherError(
             f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
         ) from None
-    return ActingRequest(where(), limits_given(limits), bars)
+    return ActingRequest(where(), limits_in(limits), bars)

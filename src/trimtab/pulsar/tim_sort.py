@@ -184,7 +184,7 @@ class _Merge(Generic[T]):
         self.is_over = any(map(self._is_done, (0, 1)))
 
     def one_by_one(self, gallop_min: int) -> None:
-        """Take single items until one side has won so many times in a row."""
+        """Take single items until one side has won `gallop_min` times in a row."""
         streaks = [0, 0]
         while not self.is_over and max(streaks) < gallop_min:
             winner = self._winner()
@@ -193,7 +193,7 @@ class _Merge(Generic[T]):
             self._take(winner, 1)
 
     def in_strides(self, gallop_min: int) -> int:
-        """Take many items at once while that pays; return the streak to ask for next."""
+        """Take runs of items while that pays; return how long a streak must be to begin again."""
         while True:
             strides = []
             for side in (0, 1):

@@ -30,7 +30,7 @@ class Line:
 
     @property
     def place(self) -> str:
-        """Where it stands: `file:line`."""
+        """Return where the line stands: `file:line`."""
         return self.file if self.line is None else f"{self.file}:{self.line}"
 
     @property

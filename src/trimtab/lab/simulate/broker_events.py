@@ -22,7 +22,7 @@ def happen(simulation: Simulation, time_s: float, event: Event) -> None:
 
 
 def elect(simulation: Simulation, time_s: float, wanted: int = -1) -> None:
-    """Make a broker the leader, the first that is there unless another is wanted."""
+    """Make the wanted broker the leader, or the first that runs if it does not."""
     there = np.flatnonzero(simulation.cluster.reports)
     if there.size == 0:
         simulation.chief = -1

@@ -11,7 +11,7 @@ from trimtab.pulsar.model import ClusterLoad, Flags, Ints
 
 
 class LeaderProtocol(Protocol):
-    """Hears of reports, moves and brokers, and shows loads; bundles and brokers are positions."""
+    """What a leader learns, and the loads that it shows; bundles and brokers are positions."""
 
     cluster: Cluster
     #: Positions of the brokers that it knows, in the order of its map.
@@ -21,10 +21,10 @@ class LeaderProtocol(Protocol):
         """Take what brokers measured and wrote in a stretch; each write is a recomputation."""
 
     def join(self, broker: int) -> None:
-        """Meet a broker."""
+        """Add a broker that has joined the cluster."""
 
     def drop(self, broker: int) -> None:
-        """Lose a broker, with all that it said."""
+        """Remove a broker that has left, with its reports."""
 
     def forget(self, bundle: int) -> None:
         """Forget a bundle that is no more."""
@@ -45,7 +45,7 @@ class LeaderProtocol(Protocol):
         """Remember when a bundle was unloaded, for the grace period."""
 
     def start_anew(self) -> None:
-        """Be another broker: reports and averages are everywhere, the rest is lost."""
+        """Become another broker: reports and averages are in the store, the rest is lost."""
 
     def known(self) -> tuple[str, ...]:
         """Return the brokers that it knows, in the order of its map."""

@@ -35,7 +35,7 @@ class Listings:
     """What owners say of their bundles, and former owners of those that they had."""
 
     def __init__(self, averages: Averages) -> None:
-        """Begin with nothing measured."""
+        """Start without any measurement."""
         self.averages, count = averages, averages.fed.size
         #: (n_bundles,) the owner's latest bundle stats have it, its report has it.
         self.is_listed: Flags = np.zeros(count, np.bool_)

@@ -49,7 +49,7 @@ class Ledger:
     folder: Path
 
     def register(self, number: int) -> Register:
-        """Return what was known after a plan."""
+        """Return the register as it stood after a plan."""
         return register_of(self._read(number)["known"]) if number else Register()
 
     def items(self, number: int) -> list[Item]:

@@ -110,7 +110,7 @@ class Actor:
         return health, bad_signs(health, self._request.bars)
 
     def _begin(self, decided: Decided, count: int, settings: Settings) -> None:
-        """Write a plan, and carry it out beside."""
+        """Write a plan, and carry it out in a thread."""
         limits = limits_of(settings, self._request.limits)
         round_ = planned(decided, count, self._cluster.admin.cluster, settings, limits)
         path = self._folder / f"{decided.number:06d}.json"

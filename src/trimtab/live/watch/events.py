@@ -53,7 +53,7 @@ def happenings(rows: Sequence[Row]) -> list[Happening]:
         if table == "load_reports":
             if row["is_gone"] or row.get("cpu_usage") is not None:
                 report = {"version": None, "written": None, **row}
-                events.append((written(row), REPORT, {**report, "measured": []}))
+                events.append((write_time(row), REPORT, {**report, "measured": []}))
         elif table == "bundle_reports":
             events[-1][2]["measured"].append(row)
         elif table == "bundle_averages":
@@ -63,8 +63,8 @@ def happenings(rows: Sequence[Row]) -> list[Happening]:
     return events + _flushes(averages)
 
 
-def written(row: Mapping[str, Any]) -> datetime:
-    """Return when something was written: by the store's clock, if it tells."""
+def write_time(row: Mapping[str, Any]) -> datetime:
+    """Return the time of a write: by the store's clock where the row has it."""
     time: datetime = row["time"] if row.get("written") is None else row["written"]
     return time
 
@@ -84,7 +84,7 @@ def _flushes(rows: Sequence[Mapping[str, Any]]) -> list[Happening]:
     """Return averages, those together that were written at one time."""
     at: dict[datetime, list[Mapping[str, Any]]] = {}
     for row in rows:
-        at.setdefault(written(row), []).append(row)
+        at.setdefault(write_time(row), []).append(row)
     return [
         (time, STORED, (tuple(row["bundle"] for row in mine), _average(mine)))
         for time, mine in at.items()

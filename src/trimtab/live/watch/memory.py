@@ -11,7 +11,7 @@ from typing import Any
 from trimtab.diagnose.night import Event
 from trimtab.diagnose.replay.replay import STARTED, Leading, Replaying, replaying
 from trimtab.lab.outcomes.recording import Reported, Unloaded
-from trimtab.live.watch.events import Happening, happenings, report, written
+from trimtab.live.watch.events import Happening, happenings, report, write_time
 from trimtab.live.watch.nouns import Decided, Relearn, Row, Settings
 from trimtab.pulsar.leader.view import LeaderView
 
@@ -177,6 +177,6 @@ def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row
 
 def newest_leader(rows: Iterable[Row]) -> tuple[str, datetime] | None:
     """Return who was elected last, and when; None if nobody was."""
-    elections = [(written(row), row["broker"]) for table, row in rows if table == "leaders"]
+    elections = [(write_time(row), row["broker"]) for table, row in rows if table == "leaders"]
     elected = [(time, broker) for time, broker in elections if broker is not None]
     return (elected[-1][1], elected[-1][0]) if elected else None

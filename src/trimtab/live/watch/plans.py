@@ -32,11 +32,11 @@ def limits_of(settings: Settings, limits: Mapping[str, float]) -> Limits:
     return Limits(**{**own, **limits})
 
 
-def limits_given(texts: Sequence[str]) -> Mapping[str, float]:
-    """Return the limits of texts NAME=VALUE.
+def limits_in(texts: Sequence[str]) -> Mapping[str, float]:
+    """Return the limits that texts NAME=VALUE set.
 
     Raises:
-        GatherError: it is none, or there is no such limit.
+        GatherError: a text has no value, or there is no such limit.
     """
     limits = {}
     for each in texts:

@@ -17,7 +17,7 @@ import numpy as np
 from trimtab.diagnose.night import Round
 from trimtab.lab.outcomes import measured
 from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
-from trimtab.live.watch.events import measures, written
+from trimtab.live.watch.events import measures, write_time
 from trimtab.live.watch.memory import Memory, Owners, Span, Term
 from trimtab.live.watch.nouns import Scored
 from trimtab.live.watch.targets import moves_of
@@ -35,7 +35,7 @@ def remember_usage(memory: Memory, term: Term, row: Mapping[str, Any]) -> None:
         used, limit = (measures(row, which)[None, :] for which in ("usage", "limit"))
         weights = term.own.leading.weights
         usage = 100.0 * float(busiest_resource(used, limit, weights)[0])
-    time_s = written(row).timestamp()
+    time_s = write_time(row).timestamp()
     memory.usages.append(Reported(time_s, row["broker"], usage))
     oldest_s = time_s - _KEPT.total_seconds()
     if memory.usages[0].time_s < oldest_s - _KEPT.total_seconds():

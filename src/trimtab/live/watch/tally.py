@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from trimtab.live.watch.document import verdict
-from trimtab.live.watch.events import written
+from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory
 from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings
 from trimtab.live.watch.targets import moves_of
@@ -112,7 +112,7 @@ def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
             rate=float(load.rate_in[i] + load.rate_out[i]),
             throughput=float(load.throughput_in[i] + load.throughput_out[i]),
             bundles=int(load.bundle_count[i]),
-            reported=written(term.reported[broker]),
+            reported=write_time(term.reported[broker]),
         )
         for broker, i in sorted((broker, i) for i, broker in enumerate(load.brokers))
     )

@@ -84,7 +84,7 @@ class LeaderView:
     _turns: list[tuple[Ints, Floats]] | None = None
 
     def __post_init__(self) -> None:
-        """Begin with nothing given to anybody."""
+        """Start without preallocated bundles."""
         self.preallocated = PreallocatedBundles(self.averages)
 
     # -------------------------------------------------------------- what it hears

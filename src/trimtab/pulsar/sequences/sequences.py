@@ -232,7 +232,7 @@ def _length(items: Field) -> int:
 
 
 def _order_place(orders: Field | None, index: int) -> Field:
-    """Return what is given of one round's orders; nothing if there is none."""
+    """Return the given orders of one round; an empty field if none are given."""
     places = () if orders is None else tuple(orders.items())
     return places[index] if index < len(places) else Field({})
 

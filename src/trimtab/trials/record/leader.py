@@ -250,7 +250,7 @@ class RecordedLeader:
         return cluster_load(self.view, lambda bundle: is_system_bundle(bundle, release))
 
     def load_for_placement(self) -> ClusterLoad:
-        """Return what it knows of brokers."""
+        """Return the load of brokers, without what only shedding asks."""
         return broker_load(self.view)
 
     def candidates(self, bundle: int, distributes_evenly: bool) -> tuple[Ints, Ints]:

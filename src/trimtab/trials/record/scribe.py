@@ -215,7 +215,7 @@ class Scribe:
             self.logs.say(source, time_ms + round(took_ms), lines)
 
     def owned(self, time_ms: int, bundle: int, source: int, target: int) -> None:
-        """Write down that a bundle changes hands."""
+        """Record that a bundle changes its owner."""
         del source
         name = self._bundles[bundle]
         owner = self._brokers[target] if target >= 0 else None

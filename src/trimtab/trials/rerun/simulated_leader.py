@@ -80,7 +80,7 @@ def round_pairs(
 
 
 def free_run(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> FreeRun:
-    """Return a simulation that is held to what happened until some time, and then let go."""
+    """Return a simulation that follows the recording until a time, and decides alone after it."""
     lead = led(rebuilt, balancer, from_s, seed)
     run, moves = lead.run, lead.run.moves
     rate = carried(rebuilt, lead.owner)

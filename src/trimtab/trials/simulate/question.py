@@ -57,12 +57,12 @@ class Experiment:
 
     @property
     def shedder(self) -> str:
-        """Return who sheds, be it nobody."""
+        """Return the class that sheds, or `none`."""
         return self.balancer.shedder or NOBODY
 
     @property
     def name(self) -> str:
-        """Return who sheds and who places, once if it is one class."""
+        """Return the classes that shed and place; one name if they are one class."""
         sheds, places = self.balancer.shedder, self.balancer.placer
         if sheds == places:
             return places

@@ -141,7 +141,7 @@ def _outcome_lines(answer: Result) -> Iterator[str]:
 
 
 def _expectation_lines(answer: Result) -> Iterator[str]:
-    """Return of each expectation whether it is met, and of one that is not, why it was expected."""
+    """Yield a line an expectation, met or not, and the reason for each that is not met."""
     for verdict in answer.verdicts:
         is_judged = answer.is_judged(verdict)
         sign = ("✓" if verdict.is_met else "✗") if is_judged else "·"
