@@ -13,7 +13,6 @@ from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.gravity import Cause
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.places import SEVERITIES
 from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
 from trimtab.diagnose.wording import many, worded, wording
@@ -22,6 +21,14 @@ _CHANGES_MAX = 5
 #: Keys of broker.conf, as texts name them; and those by which the strategies are chosen.
 _KEY = re.compile(r"\b[a-z]+[A-Z]\w+")
 _STRATEGIES = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
+#: Levers that change everything a balancer does.
+_GENERIC = frozenset(
+    {
+        *_STRATEGIES,
+        "loadBalancerHistoryResourcePercentage",
+        "loadBalancerAverageResourceUsageDifferenceThresholdPercentage",
+    }
+)
 #: Causes in the headline.
 _CAUSES_MAX = 3
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
@@ -175,8 +182,8 @@ def changes(
 ) -> list[Change]:
     """Return at most five changes, those against the gravest causes first.
 
-    Only what is against the causes of the highest severity, or against what explains them.  What
-    comes of a cause against which there is a change needs none of its own.
+    What comes of a cause against which there is a change needs none of its own.  Beside a cause
+    of high severity no strategy, history or margin is proposed that is not against such a one.
 
     Args:
         night: what happened.
@@ -189,10 +196,14 @@ def changes(
         by_code[finding.code].append(finding)
     levers: dict[str, Change] = {}
     cured: set[str] = set()
-    for cause in _worth_curing(causes):
+    grave = [cause for cause in causes if cause.severity == "high"]
+    for cause in causes:
         if cause.code in cured:
             continue
+        is_apart = bool(grave) and not any(it is cause or cause.explains(it) for it in grave)
         for change in _against(night, by_code, places, cause):
+            if is_apart and _GENERIC.intersection(change.settings):
+                continue
             against = [cause.code, *(it.code for it in causes if cause.explains(it))]
             lever = _lever(change)
             before = levers.get(lever, change)
@@ -201,13 +212,6 @@ def changes(
             )
             cured.update(against)
     return list(levers.values())[:_CHANGES_MAX]
-
-
-def _worth_curing(causes: Sequence[Cause]) -> list[Cause]:
-    """Return the causes of the highest severity, with what explains them."""
-    worst = min((SEVERITIES.index(cause.severity) for cause in causes), default=0)
-    grave = [cause for cause in causes if SEVERITIES.index(cause.severity) == worst]
-    return [it for it in causes if it in grave or any(it.explains(cause) for cause in grave)]
 
 
 def _lever(change: Change) -> str:
@@ -227,14 +231,14 @@ def _against(
     proposal = cure(night, findings) if cure is not None else None
     if proposal is not None:
         yield _change(f"{cause.code}.{proposal.variant}", proposal.values, places)
-    elif not advice.startswith(NOTHING):
+    elif cause.severity != "low" or not advice.startswith(NOTHING):
         line = finding.evidence[0] if finding.evidence else None
         yield Change(
             title=advice,
             why=_named(cause),
             effect="",
             evidence=f"{line.file}:{line.line}" if line else "",
-            confidence="follows from the cause; what it brings was not counted",
+            confidence="follows from the cause; not counted",
             settings=_settings(advice),
         )
 

@@ -26,12 +26,15 @@ class Cause(NamedTuple):
     def explains(self, other: Cause) -> bool:
         """Return whether another cause comes of this one, at the same brokers or bundles.
 
-        What is of little weight does not explain what is grave.
+        What is of little weight does not explain what is grave; what a leader remembers concerns
+        all that it decides.
         """
         if self.severity == "low" and other.severity == "high":
             return False
         if self.code not in {code for it in other.findings for code in _of(it)}:
             return False
+        if any(wording(finding.wording)["place"] == "leader" for finding in self.findings):
+            return True
         ours, theirs = _named(self), _named(other)
         return not ours or not theirs or bool(ours & theirs)
 

@@ -137,13 +137,18 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     return {
         "title": text(findings, "recording") or "trimtab",
         "where": where(findings, brokers),
-        "headline": headline(findings, moves, rounds),
+        "headline": tuple(shortened(each, brokers) for each in headline(findings, moves, rounds)),
         "warnings": texts(findings, "warnings"),
         "basis": basis(findings),
         "tallies": tallies_of(moves),
         "has_useless": any(move.tone == "useless" for move in moves),
         "changes": [
-            {**each, "against": texts(each, "against")}
+            {
+                **each,
+                "title": shortened(text(each, "title"), brokers),
+                "why": shortened(text(each, "why"), brokers),
+                "against": texts(each, "against"),
+            }
             for each in entries(findings, "changes")[:CHANGES_MAX]
         ],
         "chart": chart,
@@ -238,6 +243,13 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
     verb = "was" if len(moves) == 1 else "were"
     within = f" in {count(len(rounds), 'round')}" if rounds else ""
     return f"{count(len(moves), 'bundle')} {verb} moved{within}.", ""
+
+
+def shortened(words: str, brokers: Brokers) -> str:
+    """Return a text with brokers called as everywhere on the page, without what all end in."""
+    for one in brokers.all:
+        words = words.replace(one.id, one.label)
+    return words
 
 
 def common_file(moves: Sequence[Move]) -> str:
