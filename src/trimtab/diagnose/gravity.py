@@ -27,7 +27,7 @@ class Cause(NamedTuple):
         """Return whether another cause comes of this one, at the same brokers or bundles.
 
         What is of little weight does not explain what is grave; what a leader remembers concerns
-        all that it decides.
+        all that it decides.  Where both are about moves, half of the other's must be this one's.
         """
         if self.severity == "low" and other.severity == "high":
             return False
@@ -35,6 +35,9 @@ class Cause(NamedTuple):
             return False
         if any(wording(finding.wording)["place"] == "leader" for finding in self.findings):
             return True
+        moves, others = _moves(self), _moves(other)
+        if moves and others:
+            return 2 * len(moves & others) >= len(others)
         ours, theirs = _named(self), _named(other)
         return not ours or not theirs or bool(ours & theirs)
 
@@ -100,6 +103,10 @@ def _of(finding: Finding) -> Sequence[str]:
     """Return the codes of what may explain a finding, by its row of findings.toml."""
     of: Sequence[str] = wording(finding.wording).get("of", ())
     return of
+
+
+def _moves(cause: Cause) -> set[str]:
+    return {move for finding in cause.findings for move in finding.moves}
 
 
 def _named(cause: Cause) -> set[str]:
