@@ -24,6 +24,7 @@ from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
 from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.places import by_place
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_reports
 from trimtab.diagnose.rounds import rounds
@@ -252,6 +253,15 @@ class Diagnose:
             ]
         return "\n".join(told) or "nothing found"
 
+    def places(self, *, code: str) -> str:
+        """Return the findings of one kind as they are shown: one a place, with its rounds."""
+        found = [it for it in FINDINGS[code].rule(self.night)]
+        return "\n".join(
+            f"{it.severity}, round {it.round}: {it.text('title')}\n  {it.text('text')}"
+            + "".join(f"\n  - {part.severity}, round {part.round}" for part in it.parts)
+            for it, _ in by_place(self.night, found)
+        )
+
     def verdicts(self) -> str:
         """Name every move's verdict."""
         given = verdicts(self.night, all_findings(self.night))
@@ -276,7 +286,8 @@ class Diagnose:
 
     def _causes(self) -> list[Cause]:
         findings = all_findings(self.night)
-        return by_gravity(findings, verdicts(self.night, findings))
+        places = [finding for finding, _ in by_place(self.night, findings)]
+        return by_gravity(places, verdicts(self.night, findings))
 
     def recomputed(self) -> str:
         """Say of every round whether its printed numbers follow from each other."""

@@ -22,6 +22,8 @@ _ROUNDS = 10
 _MINUTE_MS = 60_000
 #: Positions in RESOURCES.
 _MEMORIES = (1, 2)
+#: How far each of two scores must tell two brokers apart to rank them.
+_APART = 0.01
 
 
 def cold_history(case: Case, draft: Draft) -> Iterator[Planted]:
@@ -62,9 +64,13 @@ def score_disagreement(case: Case, draft: Draft) -> Iterator[Planted]:
         if len(pairs) < 2:
             continue
         ours, theirs = np.array(pairs).T
-        turned = np.subtract.outer(ours, ours) * np.subtract.outer(theirs, theirs) < 0
-        if turned.any() or np.abs(ours - theirs).max() > 0.10:
-            yield Planted("score-disagreement", selected.time_ms, selected.time_ms)
+        apart, other = np.subtract.outer(ours, ours), np.subtract.outer(theirs, theirs)
+        turned = np.where(apart * other < 0, np.minimum(abs(apart), abs(other)), 0.0).max()
+        is_far = np.abs(ours - theirs).max() > 0.10
+        if is_far or turned >= _APART / 2:
+            is_marginal = not is_far and turned < 2 * _APART
+            at = (selected.time_ms, selected.time_ms)
+            yield Planted("score-disagreement", *at, is_marginal=is_marginal)
 
 
 def sole_bundle(case: Case, draft: Draft) -> Iterator[Planted]:

@@ -83,6 +83,7 @@ def judged(case: Case, folder: Path) -> Judged:
             frozenset(finding["brokers"]),
             frozenset(finding["bundles"]) | {moved[unload] for unload in finding["unloads"]},
             finding["title"],
+            _ms(finding["until"]),
         )
         for finding in told.document["findings"]
     )

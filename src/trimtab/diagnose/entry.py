@@ -62,6 +62,8 @@ class FindingEntry:
     cure: Cure | None
     #: Of high severity it is a fault by which the balancer does not work, and named first.
     is_fault: bool
+    #: The headline tells of it in any case.
+    is_context: bool
 
     @property
     def code(self) -> str:
@@ -87,4 +89,5 @@ def entry(rule: Callable[[Night], list[Finding]], cure: Cure | None) -> FindingE
         doubtful=row.get("doubtful"),
         cure=cure,
         is_fault=row.get("fault", False),
+        is_context=row.get("context", False),
     )

@@ -257,6 +257,10 @@ class Finding:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     #: What its texts name besides its numbers, its brokers and its bundle.
     values: Mapping[str, Any] = field(default_factory=dict)
+    #: Its rounds, where it has several inside, in order of time; see `places.py`.
+    parts: tuple[Finding, ...] = ()
+    #: Its text then, which tells of the worst of them.
+    story: str = ""
 
     @property
     def code(self) -> str:
@@ -265,6 +269,8 @@ class Finding:
 
     def text(self, name: str) -> str:
         """Return one of its texts: `title`, `text`, `better` or `advice`."""
+        if name == "text" and self.story:
+            return self.story
         bundle = next(iter(self.bundles), "")
         namespace, _, range_ = bundle.rpartition("/")
         concerned = {
