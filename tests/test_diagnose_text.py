@@ -172,7 +172,10 @@ class Diagnose:
         return f"{len(found)} bundles"
 
     def decided(self, lines: tuple[str, ...], *, day: str) -> str:
-        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason."""
+        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason.
+
+        A broker's lightest bundle that was too large stands behind: /bundle/MB/s/MB/s to move.
+        """
         table = pa.Table.from_pylist(
             [_decided(day, line) for line in lines], schema=DIAGNOSED["replayed_rounds"]
         )
@@ -299,11 +302,15 @@ def _report(day: str, line: str) -> dict[str, Any]:
 
 def _decided(day: str, line: str) -> dict[str, Any]:
     clock, number, average, *states = line.split()
-    brokers = []
+    brokers, too_large = [], []
     for state in states:
         broker, _, told = state.partition("=")
-        usage, score, throughput, reason = told.split("/")
+        usage, score, throughput, reason, *unfit = told.split("/", 4)
         known = {"usage": float(usage), "score": float(score), "reason": reason}
         brokers.append({"broker": broker, "throughput": float(throughput) * 1e6, **known})
+        for bundle, carried, offload in (text.rsplit("/", 2) for text in unfit):
+            numbers = {"carried": float(carried) * 1e6, "offload": float(offload) * 1e6}
+            too_large.append({"source": broker, "bundle": bundle, "is_rate": False, **numbers})
     row: dict[str, Any] = {"term": 1, "time": at(day, clock), "round": int(number) or None}
+    row |= {"too_large": too_large}
     return row | {"average": float(average), "is_smoothed": True, "brokers": brokers}

@@ -45,7 +45,7 @@ from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
-from trimtab.diagnose.whole_night import HEAVIEST, Beside, whole_night
+from trimtab.diagnose.whole_night import HEAVIEST, Beside, begin, whole_night
 from trimtab.files.partitions import cluster_folder
 from trimtab.files.tables import INGESTED
 
@@ -166,15 +166,18 @@ def _beside(
     told = told.filter(pc.equal(told["origin"], "store"))
     owned = [row for row in tables.rows("ownership") if row["bundle"] in moved]
     taken = [e for e in lines if e.kind == "ownership-acquired" and e.bundle in moved]
+    heavy = _heaviest(told)
+    wanted = moved | {each.bundle for each in heavy}
     return Beside(
         events=tuple(line for line in lines if line.kind in OTHER_KINDS),
         reports=broker_reports(of_origin(basis.reports, "store")),
         bundles=bundle_reports(
-            told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
+            told.filter(pc.is_in(told["bundle"], pa.array(sorted(wanted), pa.string())))
         ),
         owners=owners(best_rows(owned, spans)),
         acquired=acquisitions(taken, basis.names),
-        heaviest=_heaviest(told),
+        heaviest=heavy,
+        start=begin(basis.reports, (line.time for line in lines)),
         logs=frozenset(line.log_broker for line in lines),
     )
 

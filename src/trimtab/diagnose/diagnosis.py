@@ -53,7 +53,7 @@ from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
-from trimtab.diagnose.whole_night import Beside, whole_night
+from trimtab.diagnose.whole_night import Beside, begin, whole_night
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
 from trimtab.spark.session import second_thread
@@ -114,7 +114,7 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     with second_thread(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        beside = _beside(cluster_tables, basis, led.moved(), spans, logs)
+        beside = _beside(cluster_tables, basis, led.moved(), spans, (spans_of_logs, logs))
         reported = reported_series(basis.usages)
         replayed = playing.result()
         writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", replayed)
@@ -149,21 +149,26 @@ def _beside(
     basis: Basis,
     moved: frozenset[str],
     spans: Sequence[Span],
-    logs: frozenset[str],
+    logged: tuple[Mapping[str, tuple[datetime, datetime]], frozenset[str]],
 ) -> Beside:
-    """Return the lines of no round, and what brokers and the store reported."""
+    """Return the lines of no round, and what brokers and the store reported; `logged` is of logs.
+
+    See `log_spans`.
+    """
     mine = among("bundle", moved)
     own = ds.field("kind") == "ownership-acquired"
     stored = tables.rows("ownership", mine) if moved else []
     lines = log_events(tables, own & mine) if moved else []
+    heavy = heaviest(tables)
     return Beside(
         events=tuple(log_events(tables, among("kind", OTHER_KINDS))),
         reports=broker_reports(of_origin(basis.reports, "store")),
-        bundles=reports_of(tables, moved),
+        bundles=reports_of(tables, moved | {each.bundle for each in heavy}),
         owners=owners(best_rows(stored, spans)),
         acquired=acquisitions(lines, basis.names),
-        heaviest=heaviest(tables),
-        logs=logs,
+        heaviest=heavy,
+        start=begin(basis.reports, (first for first, _ in logged[0].values())),
+        logs=logged[1],
     )
 
 

@@ -138,6 +138,19 @@ class Usage(NamedTuple):
     usage: float | None
 
 
+class Unfit(NamedTuple):
+    """The lightest bundle of a broker whose bundles all carry more than it was to lose."""
+
+    #: Position of the round.
+    at: int
+    broker: str
+    bundle: str
+    #: What the bundle carried, and what was to move: messages/s or bytes/s.
+    carried: float
+    offload: float
+    is_rate: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """All rounds that were decided again, silent ones included, as columns."""
@@ -158,6 +171,8 @@ class Decisions:
     scores: Floats = field(default_factory=lambda: np.empty(0))
     throughput: Floats = field(default_factory=lambda: np.empty(0))
     reasons: tuple[str, ...] = ()
+    #: In order of the rounds; few rounds have any.
+    too_large: tuple[Unfit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +207,7 @@ class Night:
     events: tuple[Event, ...] = ()
     #: Broker → what it reported to the store.
     reports: Mapping[str, BrokerReports] = field(default_factory=dict)
-    #: Moved bundle → what brokers reported of it.
+    #: Bundle that was moved or is among the heaviest → what brokers reported of it.
     bundles: Mapping[str, BundleReports] = field(default_factory=dict)
     #: Moved bundle → its owners from when on, in order of time, as the store says.
     owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
@@ -210,6 +225,8 @@ class Night:
     placer: str = "LeastResourceUsageWithWeight"
     #: Settings as written.
     conf: Mapping[str, str] = field(default_factory=dict)
+    #: When the recording begins; None where that is not known.
+    start: datetime | None = None
     #: When the recording ends; None where nothing was recorded.
     end: datetime | None = None
     #: Names of the brokers' logs that are there; None where nobody looked.

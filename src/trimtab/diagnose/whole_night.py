@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.decisions import decisions
@@ -28,7 +29,18 @@ class Beside:
     owners: Mapping[str, Sequence[tuple[datetime, str]]]
     acquired: Mapping[str, Sequence[tuple[datetime, str]]]
     heaviest: tuple[Heavy, ...]
+    start: datetime | None
     logs: frozenset[str]
+
+
+def begin(reports: pa.Table, logged: Iterable[datetime]) -> datetime | None:
+    """Return when a recording begins, by its first look at the store or the first line of a log.
+
+    `reports` are rows of `load_reports`: when each was read, and not when it was written, which
+    may have been long before.  None if there is neither.
+    """
+    read = pc.min(reports["time"]).as_py()
+    return min([*logged, *([] if read is None else [read])], default=None)
 
 
 def whole_night(
@@ -58,6 +70,7 @@ def whole_night(
         shedder=ran.shedder,
         placer=ran.placer,
         conf=ran.conf,
+        start=beside.start,
         end=course.end,
         logs=beside.logs,
         has_settings=bool(ran.conf),
