@@ -65,12 +65,14 @@ def alternating_load(night: Night) -> None:
     half_s = float(night.rng.uniform(420, 600))
 
     def plan() -> None:
+        begin = night.minute(1)
         ones, others = (night.first[night.ids[number]] for number in (1, 2))
 
         def shape(second: float, rate: Floats) -> Floats:
             rate = rate.copy()
-            is_ones = int(second / half_s) % 2 == 0
-            rate[ones if is_ones else others] *= 2.4
+            turn = int((second - begin) / half_s)
+            if second >= begin:
+                rate[ones if turn % 2 == 0 else others] *= 2.4
             return rate
 
         night.cluster.traffic.shapes.append(shape)
