@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from trimtab.diagnose.broker_loads import reported_usage
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.night import Finding, Night, Round
 
@@ -31,15 +32,29 @@ def cold_history(night: Night) -> list[Finding]:
 
 def _widest(night: Night, logged: Round) -> tuple[str, float, float] | None:
     """Return the broker whose score is farthest from its usage, if that is far."""
-    scores = [
-        (broker, state.usage, state.smoothed)
-        for broker, state in logged.brokers.items()
-        if state.usage is not None and state.smoothed is not None
-    ]
+    scores = _scores(night, logged)
     if not scores:
         return None
     widest = max(scores, key=lambda entry: abs(entry[1] - entry[2]))
     return widest if abs(widest[1] - widest[2]) > night.threshold else None
+
+
+def _scores(night: Night, logged: Round) -> list[tuple[str, float, float]]:
+    """Return each broker with its usage and its smoothed score, as far as both are known.
+
+    Where the round was not decided again the score is a printed one, and the usage that of the
+    broker's latest report before the round.
+    """
+    reported = reported_usage(night, logged.time) if logged.brokers else {}
+    usages = (
+        (broker, reported.get(broker) if state.usage is None else state.usage, state.smoothed)
+        for broker, state in logged.brokers.items()
+    )
+    return [
+        (broker, usage, smoothed)
+        for broker, usage, smoothed in usages
+        if usage is not None and smoothed is not None
+    ]
 
 
 def _finding(night: Night, run: Sequence[Round]) -> Finding:
@@ -56,9 +71,8 @@ def _finding(night: Night, run: Sequence[Round]) -> Finding:
         numbers={
             "rounds": [logged.number for logged in run],
             "brokers": {
-                name: {"usage": state.usage, "smoothed": state.smoothed}
-                for name, state in worst.brokers.items()
-                if state.usage is not None and state.smoothed is not None
+                name: {"usage": each, "smoothed": score}
+                for name, each, score in _scores(night, worst)
             },
         },
         values={

@@ -47,18 +47,20 @@ def heterogeneous_brokers(night: Night) -> list[Finding]:
         and event.numbers.get("offload_rate", 0.0) < 0
     ]
     rounds = {id(event): n for n, event in events_in_rounds(night, "too-little-to-shed")}
-    pairs = grouped(lines, lambda event: (event.broker or "", event.target or ""))
-    findings = [_dead_end(pair, same, rounds[id(same[0])]) for pair, same in pairs.items()]
+    by_broker = grouped(lines, lambda event: event.broker or "")
+    findings = [_dead_end(same, rounds[id(same[0])]) for same in by_broker.values()]
     return findings + (_unlike(night) or _dearer(night))
 
 
-def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding:
+def _dead_end(lines: list[Event], number: int) -> Finding:
+    """Return the finding of one hot broker, whoever it was paired with."""
+    partners = (event.target for event in lines if event.target)
     return Finding(
         "heterogeneous-brokers.dead-end",
         "high" if len(lines) >= _ROUNDS else "medium",
         lines[0].time,
         number,
-        brokers=pair,
+        brokers=tuple(dict.fromkeys((lines[0].broker or "", *partners))),
         evidence=tuple(lines[:SHOWN]),
         numbers={"rounds": len(lines)},
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.night import Finding, Move, Night
 from trimtab.diagnose.reports import BundleReports
 
@@ -27,19 +28,21 @@ def ping_pong(night: Night) -> list[Finding]:
 
     Quirks:
         Only the balancer's own moves count: a bundle that came home because its broker
-        was restarted has not been played with.
+        was restarted has not been played with, nor one whose unload failed.
     """
     by_bundle: dict[str, list[Move]] = {}
-    for move in night.moves():
+    failed = failed_orders(night)
+    moves = [move for move in night.moves() if move.id not in failed]
+    for move in moves:
         by_bundle.setdefault(move.bundle, []).append(move)
     horizon = timedelta(seconds=2 * night.grace_period_s)
     findings = []
-    for moves in by_bundle.values():
-        trip = _round_trip(moves, horizon)
+    for mine in by_bundle.values():
+        trip = _round_trip(mine, horizon)
         if trip:
             findings.append(_finding(trip))
     part = {id_ for finding in findings for id_ in finding.moves}
-    findings += _of_load(night, [move for move in night.moves() if move.id not in part])
+    findings += _of_load(night, [move for move in moves if move.id not in part])
     return sorted(findings, key=lambda finding: (finding.time, finding.bundles))
 
 
