@@ -25,8 +25,8 @@ def empty_bundle_moved(night: Night) -> list[Finding]:
 
     Quirks:
         The shedder's lines name no bundle, and its choice is carried out in their order: where
-        a round has a line of each chosen bundle's fate, the bundles are known.  Where not,
-        the choice alone is told.
+        a round has a line of each chosen bundle's fate, the bundles are known.  Where it has
+        none at all, the choice alone is told; where it has some, it is not known of which.
 
     Source:
         impl/UniformLoadShedder.java findBundlesForUnloading, 4.0.8 (#21214)
@@ -35,9 +35,10 @@ def empty_bundle_moved(night: Night) -> list[Finding]:
     for logged in night.rounds:
         chosen = [event for event in logged.events if event.kind in _CHOSEN]
         silent = [event for event in chosen if _traffic(event) == 0]
-        printed = _printed(logged, chosen)
+        fates = {e.bundle: e for e in logged.events if e.kind in _DONE and e.bundle}
+        printed = _printed(chosen, list(fates))
         empty = [move for move in logged.moves if move.bundle in printed or _is_empty(night, move)]
-        if silent and not empty:
+        if silent and not fates:
             findings.append(_of_choice(logged, silent, len(chosen)))
         if empty:
             findings.append(
@@ -70,13 +71,12 @@ def _traffic(event: Event) -> float | None:
     return event.numbers.get("rate", event.numbers.get("throughput"))
 
 
-def _printed(logged: Round, chosen: list[Event]) -> frozenset[str]:
-    """Return the bundles of a round for which the shedder printed no traffic."""
-    fates = {e.bundle: e for e in logged.events if e.kind in _DONE and e.bundle}
-    if len(fates) != len(chosen):
+def _printed(chosen: list[Event], bundles: list[str]) -> frozenset[str]:
+    """Return the bundles for which the shedder printed no traffic; none if some are not known."""
+    if len(bundles) != len(chosen):
         return frozenset()
-    pairs = zip(chosen, fates, strict=True)
-    return frozenset(bundle for event, bundle in pairs if bundle and _traffic(event) == 0)
+    pairs = zip(chosen, bundles, strict=True)
+    return frozenset(bundle for event, bundle in pairs if _traffic(event) == 0)
 
 
 def _of_choice(logged: Round, silent: list[Event], chosen: int) -> Finding:

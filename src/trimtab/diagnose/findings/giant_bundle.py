@@ -143,7 +143,7 @@ def _wherever(night: Night, stood: UsageAtSteps, heavy: Heavy) -> Finding | None
     }
     first = datetime.fromtimestamp(float(stood.times[places[0]]), UTC)
     return Finding(
-        f"giant-bundle.wherever{'' if heavy.topics > 1 else '.one-topic'}",
+        "giant-bundle.wherever" if heavy.topics > 1 else "giant-bundle.wherever.one-topic",
         "medium",
         first,
         round_at(night, first),
