@@ -22,7 +22,7 @@ from trimtab.diagnose.findings import FINDINGS, all_findings
 from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
-from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.reports import broker_reports, bundle_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
@@ -96,7 +96,7 @@ class Diagnose:
         logged = [
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
-        watched = [event for event in self.events if event.kind in OTHER_KINDS]
+        watched = [event for event in self.events if is_other(event)]
         watched.sort(key=lambda event: (event.time, event.file, event.line))
         names = {**self.night.names, broker: f"{broker}:8080"}
         taken = [event for event in self.events if event.kind == "ownership-acquired"]
@@ -123,6 +123,11 @@ class Diagnose:
         known = tuple((at(day, clock), None if who == "nobody" else who) for clock, who in told)
         self.night = replace(self.night, leaders=known, end=at(day, end))
         return f"{len(known)} entries"
+
+    def begins(self, *, day: str, at: str) -> str:
+        """Set when the recording begins."""
+        self.night = replace(self.night, start=datetime.fromisoformat(f"{day}T{at}+00:00"))
+        return f"{self.night.start}"
 
     def owners(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set who owned what: time, bundle, broker."""

@@ -26,7 +26,7 @@ from trimtab.diagnose.document import findings_document
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.replay.lookups import owners
 from trimtab.diagnose.replay.replay import replay
 from trimtab.diagnose.replay.result_tables import in_order, result_tables
@@ -169,7 +169,7 @@ def _beside(
     heavy = _heaviest(told)
     wanted = moved | {each.bundle for each in heavy}
     return Beside(
-        events=tuple(line for line in lines if line.kind in OTHER_KINDS),
+        events=tuple(line for line in lines if is_other(line)),
         reports=broker_reports(of_origin(basis.reports, "store")),
         bundles=bundle_reports(
             told.filter(pc.is_in(told["bundle"], pa.array(sorted(wanted), pa.string())))

@@ -272,7 +272,7 @@ def too_much_for_anybody(case: Case, draft: Draft) -> Iterator[Planted]:
         usage = np.array([by_name[broker] for broker in load.brokers])
         if np.isnan(usage).any() or usage.size < 2:
             continue
-        traffic, owner = load.bundle_traffic(), load.bundle_broker
+        traffic, owner = decided.traffic, load.bundle_broker
         carried = np.maximum((load.throughput_in + load.throughput_out)[owner], 1.0)
         takes = usage[owner] * np.minimum(
             1.0, (traffic.throughput_in + traffic.throughput_out) / carried
@@ -297,7 +297,7 @@ def above_every_budget(case: Case, draft: Draft) -> Iterator[Planted]:
         for i, broker in enumerate(load.brokers):
             if decision.reasons[i] not in {Reason.NO_BUNDLES, Reason.SOLE_BUNDLE}:
                 continue
-            traffic, is_rate = load.bundle_traffic(), decision.offload_is_rate
+            traffic, is_rate = decided.traffic, decision.offload_is_rate
             carried = (
                 traffic.rate_in + traffic.rate_out
                 if is_rate is not None and is_rate[i]

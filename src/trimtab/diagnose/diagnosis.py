@@ -43,7 +43,7 @@ from trimtab.diagnose.document import findings_document, iso_time, picture, repo
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import Event, Usage
-from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
@@ -160,8 +160,9 @@ def _beside(
     stored = tables.rows("ownership", mine) if moved else []
     lines = log_events(tables, own & mine) if moved else []
     heavy = heaviest(tables)
+    without_candidate = (ds.field("kind") == CONSIDERED) & (ds.field("count") == 0)
     return Beside(
-        events=tuple(log_events(tables, among("kind", OTHER_KINDS))),
+        events=tuple(log_events(tables, among("kind", OTHER_KINDS) | without_candidate)),
         reports=broker_reports(of_origin(basis.reports, "store")),
         bundles=reports_of(tables, moved | {each.bundle for each in heavy}),
         owners=owners(best_rows(stored, spans)),

@@ -45,6 +45,14 @@ OTHER_KINDS = frozenset(
     }
 )
 
+#: Printed at every placement; kept where no broker was left.
+CONSIDERED = "candidates-considered"
+
+
+def is_other(event: Event) -> bool:
+    """Return whether a line is one that findings ask for, or of a lookup without a candidate."""
+    return event.kind in OTHER_KINDS or (event.kind == CONSIDERED and event.count == 0)
+
 
 def other_events(night: Night, *kinds: str) -> list[Event]:
     """Return the watched lines of some kinds, in order of time."""

@@ -20,7 +20,7 @@ SHEDDER_LOGGERS = frozenset(
 _PLACING = frozenset({"placed-by-hash", "placed-on-stand-in"})
 
 #: What the manager says of a bundle that the shedder chose, and of no other.
-_OF_CHOSEN = frozenset({"unload", "no-broker-available", "same-destination"})
+OF_CHOSEN = frozenset({"unload", "no-broker-available", "same-destination"})
 
 #: What the manager and the placer say while the round's bundles are unloaded.
 UNLOADING = frozenset(
@@ -79,7 +79,7 @@ def _is_deciding(event: Event) -> bool:
 
 
 def _is_decision(event: Event) -> bool:
-    return _is_deciding(event) or event.kind in _OF_CHOSEN
+    return _is_deciding(event) or event.kind in OF_CHOSEN
 
 
 def _groups(log: Sequence[Event], silence: timedelta) -> list[list[Event]]:

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from trimtab.diagnose.night import Finding, Heavy, Night, Unfit, Usage
+from trimtab.diagnose.evidence import SHOWN
+from trimtab.diagnose.night import Event, Finding, Heavy, Night, Round, Unfit, Usage
 from trimtab.diagnose.other_events import grouped, round_at
+from trimtab.diagnose.rounds import OF_CHOSEN
 from trimtab.diagnose.usage_at_steps import UsageAtSteps, usage_at_steps
 from trimtab.pulsar.model import Floats
 
@@ -156,10 +158,10 @@ def _wherever(night: Night, stood: UsageAtSteps, heavy: Heavy) -> Finding | None
 
 def _too_large_to_move(night: Night) -> list[Finding]:
     """Return a finding for each broker of which no bundle fitted into what was to move."""
-    if not night.has_settings:
-        # Another share of the difference than the default may have been let go.
-        return []
     decisions = night.decisions
+    if not decisions.times or not night.has_settings:
+        # Another share of the difference than the default may have been let go.
+        return _none_fitted(night)
     stuck = grouped(decisions.too_large, lambda unfit: unfit.broker)
     return [
         Finding(
@@ -179,6 +181,48 @@ def _too_large_to_move(night: Night) -> list[Finding]:
         for broker, mine in stuck.items()
         if len(mine) >= _ROUNDS
     ]
+
+
+def _none_fitted(night: Night) -> list[Finding]:
+    """Return a finding for each broker of which AvgShedder found no bundle, by its lines alone."""
+    lines: dict[str, list[tuple[int, Event]]] = {}
+    for logged in night.rounds:
+        for event in _in_vain(logged):
+            if event.broker and _is_without_arrivals(night, logged, event.broker):
+                lines.setdefault(event.broker, []).append((logged.number, event))
+    return [
+        Finding(
+            "giant-bundle.none-fitted",
+            "medium",
+            mine[0][1].time,
+            mine[0][0],
+            brokers=(broker,),
+            evidence=tuple(event for _, event in mine[:SHOWN]),
+            numbers={"rounds": len(mine)},
+        )
+        for broker, mine in lines.items()
+        if len(mine) >= _ROUNDS
+    ]
+
+
+def _in_vain(logged: Round) -> list[Event]:
+    """Return the lines in which AvgShedder meant to shed a broker of which it chose no bundle."""
+    if any(event.kind == "avg-bundle-found" for event in logged.events):
+        return []  # it does not say of whom
+    sources = {event.broker for event in logged.events if event.kind in OF_CHOSEN}
+    attempts = [event for event in logged.events if event.kind == "avg-shed-attempt"]
+    return [event for event in attempts if event.broker not in sources]
+
+
+def _is_without_arrivals(night: Night, logged: Round, broker: str) -> bool:
+    """Return whether no bundle came to a broker within the grace period, which the log covers."""
+    since = logged.time - timedelta(seconds=night.grace_period_s)
+    begun = night.elected.get(logged.term, night.start)
+    if begun is None or (begun > since and logged.term not in night.elected):
+        return False
+    return not any(
+        move.target == broker and since <= move.time <= logged.time for move in night.moves()
+    )
 
 
 def _amount(unfit: Unfit, amount: float) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from trimtab.diagnose.evidence import of_lines
 from trimtab.diagnose.night import Event, Finding, Night
-from trimtab.diagnose.other_events import grouped, other_events
+from trimtab.diagnose.other_events import CONSIDERED, grouped, other_events
+from trimtab.diagnose.rounds import is_of_a_round
 from trimtab.pulsar.bundles import namespace
 
 #: Seconds for which a bundle must have been looked up in vain to be more than a moment.
@@ -26,7 +27,11 @@ def lookup_without_broker(night: Night) -> list[Finding]:
     Source:
         NamespaceService.java searchForCandidateBroker, 4.0.8 (#19416)
     """
-    lines = [e for e in other_events(night, "no-broker-for-lookup") if "/" in (e.bundle or "")]
+    lines = [
+        event
+        for event in other_events(night, "no-broker-for-lookup", CONSIDERED)
+        if "/" in (event.bundle or "") and not is_of_a_round(event)
+    ]
     by_namespace = grouped(lines, lambda event: namespace(event.bundle or ""))
     return [_finding(night, name, mine) for name, mine in by_namespace.items()]
 
