@@ -12,7 +12,7 @@ from tools.precision.draft import Draft
 from tools.precision.true_usage import mean_of, usage_at
 from tools.precision.truth import Planted
 from tools.precision.witness import Decided
-from trimtab.pulsar.model import Reason
+from trimtab.pulsar.model import Floats, Reason
 from trimtab.pulsar.settings import load_manager_settings
 from trimtab.trials.record.lines import shedder_lines
 
@@ -320,15 +320,21 @@ def dearer_brokers(case: Case, draft: Draft) -> Iterator[Planted]:
         rate, carried = load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
         for broker, *row in zip(load.brokers, cpu, rate, carried, strict=True):
             rows.setdefault(broker, []).append([float(value) for value in row])
-    medians = {broker: np.median(np.array(mine), axis=0) for broker, mine in rows.items()}
-    for broker, mine in medians.items():
-        for its in medians.values():
-            times, points = mine / np.maximum(its, 1e-9), 100.0 * (mine[0] - its[0])
-            is_alike = times[1:].min() >= 0.45 and times[1:].max() <= 1.15
-            if is_alike and times[0] >= 1.45 and points >= 13.0:
-                is_clear = times[1:].min() >= 0.55 and times[1:].max() <= 1.05
-                is_clear = is_clear and times[0] >= 1.6 and points >= 17.0
-                yield Planted("heterogeneous-brokers", brokers=(broker,), is_marginal=not is_clear)
+    medians = [np.median(np.array(mine), axis=0) for mine in rows.values()]
+    pairs = [(mine, its) for mine in medians for its in medians]
+    if any(_is_dearer(mine, its, 0.0) for mine, its in pairs):
+        is_clear = any(_is_dearer(mine, its, 1.0) for mine, its in pairs)
+        yield Planted("heterogeneous-brokers", brokers=tuple(rows), is_marginal=not is_clear)
+
+
+def _is_dearer(mine: Floats, its: Floats, margin: float) -> bool:
+    """Return whether a broker is hotter than another at about its traffic, by a margin or nearly.
+
+    Each has the share of its CPU that it uses, messages/s and bytes/s.
+    """
+    times, points = mine / np.maximum(its, 1e-9), 100.0 * (mine[0] - its[0])
+    is_alike = times[1:].min() >= 0.45 + 0.1 * margin and times[1:].max() <= 1.15 - 0.1 * margin
+    return bool(is_alike and times[0] >= 1.45 + 0.15 * margin and points >= 13.0 + 4.0 * margin)
 
 
 def memory_as_load(case: Case, draft: Draft) -> Iterator[Planted]:
