@@ -47,13 +47,13 @@ def is_sole_candidate(night: Night, lines: Iterable[Event]) -> bool:
     """Return whether one broker was considered while bundles are distributed evenly.
 
     `lines` are those of one selection.  Other filters leave a single broker too: it is what the
-    filter does, and not proved that nothing else did.
+    filter does, and not proved that nothing else did.  Where no setting is known, it is not said.
     """
     counts = [event.count for event in lines if event.kind == "candidates-considered"]
     default = "false" if release_order(night.release) >= release_order("5.0") else "true"
     is_even = night.conf.get("loadBalancerDistributeBundlesEvenlyEnabled", default) != "false"
     is_even = is_even or release_order(night.release) < release_order("2.11")
-    return is_even and counts[-1:] == [1]
+    return is_even and night.has_settings and counts[-1:] == [1]
 
 
 def _finding(night: Night, logged: Round, move: Move) -> Finding | None:
