@@ -287,7 +287,10 @@ def jitter_chasing(night: Night) -> Iterator[Truth]:
     In the last report before the unload the bundle carried half as much again as the median of
     the ten minutes before, and of ten minutes from two minutes after.
     """
-    if night.shedder not in {UNIFORM, OVERLOAD}:
+    is_unsmoothed = night.cluster.setting("loadBalancerHistoryResourcePercentage", 0.9) == 0
+    if night.shedder not in {UNIFORM, OVERLOAD} and not (
+        night.shedder == THRESHOLD and is_unsmoothed
+    ):
         return
     reported = Reported(night.cluster)
     for played in rounds_of(night):
