@@ -308,7 +308,10 @@ def jitter_chasing(night: Night) -> Iterator[Truth]:
                     (now, now),
                     (move.source, move.placed.broker if move.placed else move.source),
                     move.bundle,
-                    is_open=peak < 1.7 * usual or not is_whole or not night.has_store,
+                    # Without history ThresholdShedder may have waited for a report all the same.
+                    is_open=peak < 1.7 * usual
+                    or not (is_whole and night.has_store)
+                    or night.shedder == THRESHOLD,
                 )
 
 
