@@ -23,7 +23,7 @@ from trimtab.diagnose.findings import FINDINGS, all_findings
 from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
-from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.places import by_place
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_reports
@@ -105,7 +105,8 @@ class Diagnose:
         logged = [
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
-        watched = [event for event in self.events if event.kind in OTHER_KINDS]
+        watched = [event for event in self.events if is_other(event)]
+        watched.sort(key=lambda event: (event.time, event.file, event.line))
         names = {**self.night.names, broker: f"{broker}:8080"}
         taken = [event for event in self.events if event.kind == "ownership-acquired"]
         self.night = replace(
@@ -134,10 +135,15 @@ class Diagnose:
             {"line": i, "time": time, "written": time, "broker": broker} | node
             for i, (time, broker) in enumerate(known, 1)
         ]
-        watched = [event for event in self.events if event.kind in OTHER_KINDS]
+        watched = [event for event in self.events if is_other(event)]
         events = tuple(with_elections(watched, self.stored, self.night.names))
         self.night = replace(self.night, leaders=known, end=at(day, end), events=events)
         return f"{len(known)} entries"
+
+    def begins(self, *, day: str, at: str) -> str:
+        """Set when the recording begins."""
+        self.night = replace(self.night, begin=datetime.fromisoformat(f"{day}T{at}+00:00"))
+        return f"{self.night.begin}"
 
     def owners(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set who owned what: time, bundle, broker or nobody."""
@@ -197,7 +203,10 @@ class Diagnose:
         return f"{len(found)} bundles"
 
     def decided(self, lines: tuple[str, ...], *, day: str) -> str:
-        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason."""
+        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason.
+
+        A broker's lightest bundle that was too large stands behind: /bundle/MB/s/MB/s to move.
+        """
         table = pa.Table.from_pylist(
             [_decided(day, line) for line in lines], schema=DIAGNOSED["replayed_rounds"]
         )
@@ -335,11 +344,15 @@ def _report(day: str, line: str) -> dict[str, Any]:
 
 def _decided(day: str, line: str) -> dict[str, Any]:
     clock, number, average, *states = line.split()
-    brokers = []
+    brokers, too_large = [], []
     for state in states:
         broker, _, told = state.partition("=")
-        usage, score, throughput, reason = told.split("/")
+        usage, score, throughput, reason, *unfit = told.split("/", 4)
         known = {"usage": float(usage), "score": float(score), "reason": reason}
         brokers.append({"broker": broker, "throughput": float(throughput) * 1e6, **known})
+        for bundle, carried, offload in (text.rsplit("/", 2) for text in unfit):
+            numbers = {"carried": float(carried) * 1e6, "offload": float(offload) * 1e6}
+            too_large.append({"source": broker, "bundle": bundle, "is_rate": False, **numbers})
     row: dict[str, Any] = {"term": 1, "time": at(day, clock), "round": int(number) or None}
+    row |= {"too_large": too_large}
     return row | {"average": float(average), "is_smoothed": True, "brokers": brokers}

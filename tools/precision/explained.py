@@ -28,7 +28,7 @@ from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.replay import replay
 from trimtab.diagnose.replay.result_tables import in_order, result_tables
@@ -176,17 +176,19 @@ def _beside(
     taken = [e for e in lines if e.kind == "ownership-acquired" and e.bundle in moved]
     records = broker_reports(of_origin(basis.reports, "store"))
     longest_s = basis.ran.manager.report_interval_s_max
+    heavy = _heaviest(told)
+    wanted = moved | {each.bundle for each in heavy}
     return Beside(
-        events=tuple(line for line in lines if line.kind in OTHER_KINDS),
+        events=tuple(line for line in lines if is_other(line)),
         reports=records,
         answers=answers(basis.reports, records, lambda: _samples(tables), basis.names, longest_s),
         bundles=bundle_reports(
-            told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
+            told.filter(pc.is_in(told["bundle"], pa.array(sorted(wanted), pa.string())))
         ),
         owners=owners(best_rows(owned, spans)),
         released=releases(best_rows(owned, spans)),
         acquired=acquisitions(taken, basis.names),
-        heaviest=_heaviest(told),
+        heaviest=heavy,
         logs=frozenset(line.log_broker for line in lines),
     )
 

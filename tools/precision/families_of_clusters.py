@@ -212,6 +212,16 @@ def split_storm(case: Case, random: Random) -> None:
     case.plants["splits told"] = {}
 
 
+def repeated_split(case: Case, random: Random) -> None:
+    """A bundle that was split is chosen again before its owner has reported."""
+    case.plants["repeated split"] = {"after_s": float(random.uniform(3, 55))}
+
+
+def lookup_without_broker(case: Case, random: Random) -> None:
+    """No broker is a candidate for the bundles of a namespace that clients look up."""
+    case.plants["lookup without broker"] = {"times": int(random.integers(2, 40))}
+
+
 def unload_failed(case: Case, random: Random) -> None:
     """Unloads fail, or take too long."""
     random_placement(case, random)

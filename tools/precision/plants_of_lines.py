@@ -19,6 +19,7 @@ _MANAGER = f"{_IMPL}.ModularLoadManagerImpl"
 _SPLITTER = f"{_IMPL}.BundleSplitterTask"
 _SERVICE = "org.apache.pulsar.broker.service.BrokerService"
 _ADMIN = "org.apache.pulsar.client.admin.internal.BaseResource"
+_NAMESPACES = "org.apache.pulsar.broker.namespace.NamespaceService"
 _TASK = "org.apache.pulsar.broker.loadbalance.LoadSheddingTask"
 _HOST = f"{_IMPL}.LinuxBrokerHostUsageImpl"
 _MINUTE_MS = 60_000
@@ -100,6 +101,43 @@ def splits_told(draft: Draft) -> None:
     for times in by_namespace.values():
         if len(times) >= _STORM and max(times) - min(times) <= _HOUR_MS:
             draft.plant(Planted("split-storm", min(times), min(times)))
+
+
+def repeated_split(draft: Draft, *, after_s: float) -> None:
+    """Have the leader choose a bundle that it has split once more, by the same report."""
+    witness, random = draft.witness, draft.random
+    bundle = witness.bundles[int(random.integers(len(witness.bundles)))]
+    first = draft.ms(float(random.uniform(3, 8)) * 60.0)
+    due = (
+        f"The bundle {bundle} is considered to be unload. Topics: 12/1000, Sessions: (20+31)/1000, "
+        f"Message Rate: {random.uniform(30_000, 60_000)}/30000 (msgs/s), "
+        f"Message Throughput: {random.uniform(10, 90)}/100 (MB/s)"
+    )
+    leader, later = draft.leader(first), first + round(after_s * 1000.0)
+    for time_ms, logger, text in (
+        (first, _SPLITTER, due),
+        (first + 1, _MANAGER, f"Load-manager splitting bundle {bundle} and unloading false"),
+        (first + 90, _MANAGER, f"Successfully split namespace bundle {bundle}"),
+        (later, _SPLITTER, due),
+    ):
+        draft.say(leader, time_ms, log_line(SHEDDING, logger, text))
+    draft.plant(Planted("repeated-split", first, later, (), (bundle,)))
+
+
+def lookup_without_broker(draft: Draft, *, times: int) -> None:
+    """Have a broker say of one bundle after the other that nobody is there to take it."""
+    random = draft.random
+    broker = int(random.integers(len(draft.brokers)))
+    first = draft.ms(float(random.uniform(3, 8)) * 60.0)
+    names = [f"away/n/0x{i:x}0000000_0x{i + 1:x}0000000" for i in range(3)]
+    for i in range(times):
+        time_ms, name = first + 2_500 * i, names[i % 3]
+        for logger, text, level in (
+            (_MANAGER, f"0 brokers being considered for assignment of {name}", "INFO"),
+            (_NAMESPACES, f"No broker is available for {name}", "WARN"),
+        ):
+            draft.say(broker, time_ms, log_line("pulsar-2-3", logger, text, level))
+    draft.plant(Planted("lookup-without-broker", first, first, (), tuple(names)))
 
 
 def unload_failed(draft: Draft, *, how: str, share: float) -> None:
@@ -266,6 +304,8 @@ LINES: Mapping[str, Callable[..., None]] = {
     "came back": came_back,
     "split refused": split_refused,
     "splits told": splits_told,
+    "repeated split": repeated_split,
+    "lookup without broker": lookup_without_broker,
     "unload failed": unload_failed,
     "skipped bundles": skipped_bundles,
     "two leaders": two_leaders,

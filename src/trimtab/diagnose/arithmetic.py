@@ -107,12 +107,11 @@ def _compare_rounded(
 def _states(raw: Event | None, smoothed: Event | None, logged: Round) -> dict[str, BrokerState]:
     unsmoothed: Mapping[str, float] = raw.scores if raw else {}
     after: Mapping[str, float] = smoothed.scores if smoothed else {}
-    attempt = _last(logged, "shed-attempt")
-    printed = (
-        {attempt.broker: attempt.numbers["usage_percent"] / 100}
-        if attempt and attempt.broker
-        else {}
-    )
+    printed = {
+        event.broker: event.numbers["usage_percent"] / 100
+        for event in logged.events
+        if event.kind == "shed-attempt" and event.broker and "usage_percent" in event.numbers
+    }
     brokers = dict.fromkeys([*unsmoothed, *after, *printed])
     return {
         broker: BrokerState(

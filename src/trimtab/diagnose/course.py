@@ -23,7 +23,7 @@ from trimtab.pulsar.shed import shedder
 #: Kinds of lines that tell of leaders, besides those of the shedders' loggers.
 OF_LEADERS = UNLOADING | IDLE | {"elected-leader", "broker-starting"}
 #: Shedders that print what `compared` asks for.
-_COMPARED = ("ThresholdShedder", "UniformLoadShedder", "AvgShedder")
+_COMPARED = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder")
 #: Brokers that are named where very many have no report.
 _NAMED_MAX = 10
 

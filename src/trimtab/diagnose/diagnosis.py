@@ -46,7 +46,7 @@ from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import Event, Usage
-from trimtab.diagnose.other_events import OTHER_KINDS
+from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
@@ -175,8 +175,10 @@ def _beside(
     stored = tables.rows("ownership", mine) if moved else []
     lines = log_events(tables, own & mine) if moved else []
     records = broker_reports(of_origin(basis.reports, "store"))
+    heavy = heaviest(tables)
+    without_candidate = (ds.field("kind") == CONSIDERED) & (ds.field("count") == 0)
     return Beside(
-        events=tuple(log_events(tables, among("kind", OTHER_KINDS))),
+        events=tuple(log_events(tables, among("kind", OTHER_KINDS) | without_candidate)),
         reports=records,
         answers=answers(
             basis.reports,
@@ -185,11 +187,11 @@ def _beside(
             basis.names,
             basis.ran.manager.report_interval_s_max,
         ),
-        bundles=reports_of(tables, moved),
+        bundles=reports_of(tables, moved | {each.bundle for each in heavy}),
         owners=owners(best_rows(stored, spans)),
         released=releases(best_rows(stored, spans)),
         acquired=acquisitions(lines, basis.names),
-        heaviest=heaviest(tables),
+        heaviest=heavy,
         logs=logs,
     )
 

@@ -138,6 +138,19 @@ class Usage(NamedTuple):
     usage: float | None
 
 
+class Unfit(NamedTuple):
+    """The lightest bundle of a broker whose bundles all carry more than it was to lose."""
+
+    #: Position of the round.
+    at: int
+    broker: str
+    bundle: str
+    #: What the bundle carried, and what was to move: messages/s or bytes/s.
+    carried: float
+    offload: float
+    is_rate: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """All rounds that were decided again, silent ones included, as columns."""
@@ -158,6 +171,8 @@ class Decisions:
     scores: Floats = field(default_factory=lambda: np.empty(0))
     throughput: Floats = field(default_factory=lambda: np.empty(0))
     reasons: tuple[str, ...] = ()
+    #: In order of the rounds; few rounds have any.
+    too_large: tuple[Unfit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +212,7 @@ class Night:
     #: Change of load, fraction, and s after which a broker writes its record anew.
     report_threshold: float = 0.1
     report_interval_s_max: float = 900.0
-    #: Moved bundle → what brokers reported of it.
+    #: Bundle that was moved or is among the heaviest → what brokers reported of it.
     bundles: Mapping[str, BundleReports] = field(default_factory=dict)
     #: Moved bundle → its owners from when on, in order of time, as the store says.
     owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)

@@ -67,8 +67,8 @@ class BundleReports:
     """What was reported of one bundle, by whoever owned it."""
 
     times: tuple[datetime, ...]
-    #: (n,) who reported it.
-    owners: tuple[str, ...]
+    #: Who reported it.
+    brokers: tuple[str, ...]
     #: (n,) messages/s and bytes/s, in and out.
     rate: Floats
     throughput: Floats
@@ -146,11 +146,11 @@ def bundle_reports(reports: pa.Table) -> dict[str, BundleReports]:
     times = moments(stamps(reports["write_time"]))
     rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
     topics = pc.fill_null(reports["topics"], 0).to_numpy()
-    owners = words(reports["broker"])
+    brokers = words(reports["broker"])
     return {
         bundle: BundleReports(
             times=tuple(times[mine]),
-            owners=tuple(owners.part(mine.start, mine.stop)),
+            brokers=tuple(brokers.part(mine.start, mine.stop)),
             rate=rate[mine],
             throughput=throughput[mine],
             topics=topics[mine],

@@ -62,24 +62,28 @@ def _widest(night: Night, logged: Round) -> _Score | None:
 
 
 def _scores(night: Night, logged: Round) -> list[_Score]:
-    """Return the scores that are known: replayed or printed whole, else those of shed brokers."""
-    known = [
-        _Score(broker, state.usage, state.smoothed)
-        for broker, state in logged.brokers.items()
-        if state.usage is not None and state.smoothed is not None
-    ]
-    printed = [
-        event
+    """Return the scores that are known, each with the usage that the leader had of its broker.
+
+    Where the round was not decided again, the score is a printed one, of all brokers or of
+    those that were shed, and the usage what the broker had said by then.
+    """
+    printed = {
+        event.broker: event.numbers["usage_percent"] / 100
         for event in logged.events
         if event.kind == "shed-attempt" and "average_percent" in event.numbers
-    ]
-    if known or not printed:
-        return known
-    reported = reported_usage(night, logged.time)
+    }
+    scores = {broker: state.smoothed for broker, state in logged.brokers.items()}
+    if all(score is None for score in scores.values()):
+        scores = {broker: score for broker, score in printed.items() if broker is not None}
+    exact = {
+        broker: state.usage for broker, state in logged.brokers.items() if state.usage is not None
+    }
+    reported = {} if exact.keys() >= scores.keys() else reported_usage(night, logged.time)
+    usage = {**reported, **exact}
     return [
-        _Score(event.broker, reported[event.broker], event.numbers["usage_percent"] / 100)
-        for event in printed
-        if event.broker in reported
+        _Score(broker, usage[broker], score)
+        for broker, score in scores.items()
+        if score is not None and broker in usage
     ]
 
 

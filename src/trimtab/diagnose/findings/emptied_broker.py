@@ -16,7 +16,7 @@ def emptied_broker(night: Night) -> list[Finding]:
     Where what can be moved is less than what is asked for, all of it is taken, idle bundles
     too, and the hot broker becomes the coolest.  UniformLoadShedder asks for a thousand
     messages at least, which is all that a broker with little traffic has.  By the bundles of
-    its last report before the round; high.
+    its last report before the round; high.  A bundle whose unload failed was not taken.
 
     Source:
         impl/ThresholdShedder.java and impl/UniformLoadShedder.java findBundlesForUnloading,

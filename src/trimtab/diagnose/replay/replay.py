@@ -17,7 +17,7 @@ import numpy as np
 from trimtab.diagnose.replay.busy_leader import looks, unloading
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.replay.missed_writes import Gap, missed_writes, write_time
-from trimtab.diagnose.replay.round_columns import chosen, hits, states
+from trimtab.diagnose.replay.round_columns import chosen, hits, states, too_large
 from trimtab.diagnose.replay.store_columns import StoredAverages, StoredReports
 from trimtab.diagnose.store_source import is_logged
 from trimtab.pulsar.bundles import is_system_bundle, namespace
@@ -44,6 +44,9 @@ _PLACERS = frozenset({"LeastResourceUsageWithWeight", "LeastLongTermMessageRate"
 
 #: Shedders whose score is smoothed usage.
 _SMOOTHING = frozenset({"ThresholdShedder"})
+
+#: Shedders that move a bundle only if it fits into what is to move.
+_FITTING = frozenset({"UniformLoadShedder", "AvgShedder"})
 
 #: A recorder that polls sees a departure late, by up to this much.
 _LEAVING = timedelta(seconds=30)
@@ -296,6 +299,7 @@ def decided(
             "is_smoothed": leading.shedder in _SMOOTHING,
             "brokers": states(load, decision, weighted_usage(load, leading.weights)),
             "unloads": chosen(load, decision),
+            "too_large": too_large(load, decision) if leading.shedder in _FITTING else [],
             "hits_high": hits(memory.shedder, "hits_high"),
             "hits_low": hits(memory.shedder, "hits_low"),
         },
