@@ -65,6 +65,10 @@ regen: $(READY) ## rewrite the expected output of the tests; read the diff
 docs: $(READY) ## rewrite what docs/ and ARCHITECTURE.md have from the code
 	@$(RUN) tools.pages
 
+.PHONY: screens
+screens: $(READY) ## photograph the first screens of twenty nights with a planted cause
+	@$(RUN) tools.screens $(SEED)
+
 .PHONY: pictures
 pictures: $(READY) ## explain the real recordings and photograph their pages into docs/images
 	@$(RUN) tools.pictures

@@ -209,6 +209,8 @@ class FakeRequest(BaseHTTPRequestHandler):
         elif path in answers:
             found = answers[path]
             self._say(200, found if isinstance(found, str) else json.dumps(found))
+        elif path.startswith("/admin/v2/namespaces/") and path.endswith("/bundles"):
+            self._cut(path.split("/")[-3:-1])
         elif path.endswith("/ownedNamespaces"):
             self._owned(path.split("/")[-2])
         elif path.startswith("/lookup/v2/topic/"):
@@ -261,6 +263,15 @@ class FakeRequest(BaseHTTPRequestHandler):
             f'process_start_time_seconds{{cluster="fake"}} {self.broker.started_s:E}\n'
         )
 
+    def _cut(self, name: list[str]) -> None:
+        """Tell where a namespace is cut."""
+        bundles = [each for each in self.cluster.owners if each.split("/")[:2] == name]
+        bounds = sorted({at for each in bundles for at in each.rpartition("/")[2].split("_")})
+        if bounds:
+            self._say(200, json.dumps({"boundaries": bounds, "numBundles": len(bounds) - 1}))
+        else:
+            self._say(404, json.dumps({"reason": "Namespace does not exist"}))
+
     def _owned(self, name: str) -> None:
         if name != self.broker.id:
             self._say(307, "", f"http://{name}{self.path}")
@@ -305,7 +316,8 @@ def fake_pulsar(n_brokers: int = 3, n_bundles: int = 6, busy: int = 3) -> Iterat
         threading.Thread(target=serving, daemon=True).start()
     width = (1 << 32) // n_bundles
     for i in range(n_bundles):
-        name = f"t/n/0x{i * width:08x}_0x{(i + 1) * width - 1:08x}"
+        end = 0xFFFFFFFF if i == n_bundles - 1 else (i + 1) * width
+        name = f"t/n/0x{i * width:08x}_0x{end:08x}"
         cluster.owners[name] = cluster.brokers[0].id
     cluster.busy = set(list(cluster.owners)[:busy])
     clients = threading.Thread(target=cluster.run_clients, daemon=True)

@@ -88,6 +88,8 @@ class FaultyCluster:
     #: Bundle → unloads that began.
     begun: Counter[str] = field(default_factory=Counter)
     wrongs: list[str] = field(default_factory=list)
+    #: Bundle that is no more → those that have its range now.
+    replacements: dict[str, tuple[str, ...]] = field(default_factory=dict)
     dice: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,7 +119,15 @@ class FaultyCluster:
             if not self._fails("owner unreadable")
         }
         is_shedding = None if self._fails("shedding unreadable") else False
-        return View(self.time_s, brokers, owners, is_shedding, self.is_lock_ours, self.is_killed)
+        return View(
+            self.time_s,
+            brokers,
+            owners,
+            is_shedding,
+            self.is_lock_ours,
+            self.is_killed,
+            {} if self._fails("boundaries unreadable") else dict(self.replacements),
+        )
 
     def unload(self, asked: Asked) -> tuple[str, str]:
         if not self.is_lock_ours:
@@ -133,6 +143,8 @@ class FaultyCluster:
             return REFUSED, "409 Not allowed unload namespace bundle to inactive destination broker"
         if self._fails("refused"):
             return REFUSED, "401 Unauthorized"
+        if asked.bundle in self.replacements:
+            return REFUSED, "412 Invalid bundle range"
         if not self._begin(asked):
             return UNKNOWN, "500 Namespace bundle is being unloaded"
         if self._fails("answer lost"):
@@ -141,13 +153,19 @@ class FaultyCluster:
         return ACCEPTED, "204"
 
     def look_up(self, name: str) -> None:
-        if self.owners[name] is None and not self._fails("look-up lost"):
+        is_there = name not in self.replacements
+        if is_there and self.owners[name] is None and not self._fails("look-up lost"):
             self._assign(name)
 
     def pause(self) -> None:
         self._pass(_PAUSE_S)
         if self._fails("broker killed"):
             self._kill(self._any_machine())
+        if self._fails("bundle split"):
+            name = self._any_bundle()
+            self._drop(name, (f"{name}-low", f"{name}-high"))
+        if self._fails("namespace deleted"):
+            self._drop(self._any_bundle(), ())
         if self._fails("lock lost"):
             self.is_lock_ours = False
         if self._fails("kill switch"):
@@ -165,7 +183,7 @@ class FaultyCluster:
         if any(flight.bundle == asked.bundle for flight in self.flights):
             self.wrongs.append(f"{asked.bundle} was unloaded while it was being unloaded")
             return False
-        if self.owners[asked.bundle] is not None:
+        if self.owners[asked.bundle] is not None and asked.bundle not in self.replacements:
             self.begun[asked.bundle] += 1
             slow_s = self.dice.uniform(5, 40) if self._fails("unload slow") else 0.1
             self.flights.append(Flight(asked.bundle, asked.destination, self.time_s + slow_s))
@@ -192,7 +210,7 @@ class FaultyCluster:
 
     def _assign(self, name: str) -> None:
         """Answer a look-up: as was meant, once, or as placement likes."""
-        if any(each.bundle == name for each in self.flights):
+        if name in self.replacements or any(each.bundle == name for each in self.flights):
             return
         destination = self.meant.get(name)
         if destination is None or not self.machines[destination].is_registered(self.time_s):
@@ -211,6 +229,15 @@ class FaultyCluster:
                 if owner == name:
                     self.owners[bundle_name] = None
 
+    def _drop(self, name: str, halves: tuple[str, ...]) -> None:
+        """Let a bundle be no more, unless it is on its way: Pulsar refuses to split that."""
+        if not any(each.bundle == name for each in self.flights):
+            self.owners[name] = None
+            self.replacements[name] = halves
+
+    def _any_bundle(self) -> str:
+        return str(self.dice.choice(sorted(self.owners)))
+
     def _any_machine(self) -> str:
         alive = [name for name, each in self.machines.items() if self.time_s < each.killed_s]
         return str(self.dice.choice(alive))
@@ -221,6 +248,7 @@ class FaultyCluster:
 
     def _fails(self, kind: str) -> bool:
         rare = {"lock lost": 0.02, "kill switch": 0.02, "broker killed": 0.05, "usage jumps": 0.1}
+        rare |= {"bundle split": 0.2, "namespace deleted": 0.1}
         happens = bool(self.dice.random() < self.chance * rare.get(kind, 1.0))
         happens = happens or kind in self.certain
         self.faults[kind] += happens

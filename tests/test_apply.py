@@ -101,6 +101,31 @@ def test_each_bundle_is_moved_once_and_verified(desk: Desk) -> None:
     assert desk.cluster.unloads.total() == 5
 
 
+def test_a_bundle_that_is_no_more_is_skipped_and_the_next_is_moved(desk: Desk) -> None:
+    cluster = desk.cluster
+    plan = cluster.plan(3)
+    split, deleted, _ = (move.bundle for move in plan.moves)
+    low, high = split.rpartition("/")[2].split("_")
+    middle = f"0x{(int(low, 16) + int(high, 16)) // 2:08x}"
+    cluster.busy.discard(split)
+    owner = cluster.owners.pop(split)
+    halves = [f"t/n/{low}_{middle}", f"t/n/{middle}_{high}"]
+    cluster.owners |= dict.fromkeys(halves, owner)
+    gone = deleted.replace("t/n/", "t/old/")
+    moves = (plan.moves[0], replace(plan.moves[1], bundle=gone), plan.moves[2])
+    plan = replace(plan, moves=moves)
+
+    done = desk.run(plan)
+
+    assert done.is_done
+    assert states(done) == ["skipped", "skipped", "verified"]
+    assert [each.remark for each in done.moves[:2]] == [
+        f"{split} was split into {halves[0]} and {halves[1]}: plan again to move these",
+        f"{gone} is no more: its namespace was deleted",
+    ]
+    assert cluster.unloads == {plan.moves[2].bundle: 1}
+
+
 def test_a_rehearsal_leaves_no_trace(desk: Desk) -> None:
     plan = desk.cluster.plan(2)
     with reached(desk.where()) as there:

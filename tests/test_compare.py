@@ -20,6 +20,7 @@ from trimtab.cli import main
 from trimtab.files.fields import FieldError
 from trimtab.lab.outcomes import MEASURES
 from trimtab.report.comparison import render_comparison
+from trimtab.trials.compare.answer import answer
 from trimtab.trials.compare.compare import Contest, planned
 from trimtab.trials.compare.comparison import comparison, frontier
 from trimtab.trials.sweep.grid import USUAL
@@ -258,7 +259,8 @@ def test_what_was_compared_is_compared_again_without_spark(compared: Path) -> No
 
     assert before == {path.name: path.read_bytes() for path in compared.glob("c*")}
     assert {"comparison.html", "comparison.json"} == before.keys()
-    first, *lines = found.lines()
+    answered, first, *lines = found.lines()
+    assert answered.startswith("S01: ")
     assert "S01: median minutes to balance, unloads" == first
     assert 2 == len(lines)
 
@@ -285,12 +287,53 @@ def test_both_commands_run_what_is_missing(spark: SparkContext, tmp_path: Path) 
         json.loads(swept.output)
     )
     assert 0 == compared.exit_code
+    answered, head, _, page_line = compared.output.splitlines()
+    assert answered.startswith("mine: ")
     assert ["mine: median minutes to balance, unloads", f"Page: {output}/comparison.html"] == (
-        compared.output.splitlines()[::2]
+        [head, page_line]
     )
     page = (tmp_path / "out" / "comparison.html").read_text(encoding="utf-8")
     command = f"trimtab compare {tmp_path}/mine.toml --strategies none --seeds 3 --time-limit 600"
     assert f"<code>{command} -o {output}</code>" in page
+
+
+# ----------------------------------------------------------------------- answer
+
+
+def answered(ours: dict[str, float], theirs: dict[str, float], seeds: int = 8) -> str:
+    """Return who is best, the baseline having our numbers."""
+    before = [row("S05", THRESHOLD, seed, ours) for seed in range(seeds)]
+    after = [row("S05", AVG, seed, theirs) for seed in range(seeds)]
+    document = comparison([*before, *after], [THRESHOLD, AVG], {"S05": ""})
+    return answer(document["scenarios"][0]["strategies"], document["confidence"])
+
+
+def outcome(minutes: float, unloads: float) -> dict[str, float]:
+    return {"time_to_balance_min": minutes, "unloads": unloads}
+
+
+def test_the_answer_names_who_is_best_by_how_much_and_how_sure() -> None:
+    text = answered(outcome(20.0, 9.0), outcome(5.0, 4.0))
+
+    assert text.startswith("AvgShedder")
+    assert "after 5 min with 4 unloads (15 min sooner than the baseline, sure at 95%)" in text
+    assert text.endswith("none unloads less.")
+
+
+def test_where_nobody_is_best_in_both_the_answer_names_two() -> None:
+    text = answered(outcome(20.0, 2.0), outcome(5.0, 4.0))
+
+    assert "ThresholdShedder" in text.partition("; ")[2]
+    assert "unloads least, 2 times, and is balanced after 20 min." in text
+
+
+def test_the_answer_says_what_is_not_sure_or_not_known() -> None:
+    never = outcome(math.inf, 3.0)
+
+    assert "by too few seeds" in answered(outcome(20.0, 9.0), outcome(5.0, 4.0), seeds=1)
+    assert "the baseline never is" in answered(never, outcome(5.0, 4.0))
+    assert answered(never, never).startswith("No strategy balances in the time simulated")
+    assert answer([], 0.95) == "No run came to its end, so that nothing is known."
 
 
 # ------------------------------------------------------------------------- page

@@ -114,3 +114,31 @@ def test_a_log_alone_tells_the_settings_and_the_release() -> None:
     assert logged.warnings == ()
     for what in ("release", "shedder", "placer", "manager", "threshold_shedder"):
         assert getattr(logged, what) == getattr(deployed, what)
+
+
+@pytest.mark.parametrize("release", ["2.7.3", "2.9.2"])
+def test_a_release_before_2_10_is_named_and_2_10_decides_for_it(release: str) -> None:
+    ran = deployment({"pulsar": release}, [], [], ([], []))
+
+    assert ran.release == "2.10.0"
+    assert ran.release_basis == (
+        f"in place of {release}, which is what recording.toml says: 2.10.0 is the oldest release "
+        "whose classes were run"
+    )
+    assert ran.shedder == "OverloadShedder"
+    assert ran.warnings == ()
+
+
+def test_what_is_no_release_is_a_warning_and_another_is_assumed() -> None:
+    ran = deployment({"pulsar": "four"}, [], [], ([], []))
+
+    assert ran.release == "4.0.8"
+    assert ran.release_basis.startswith("assumed")
+    assert "'four' is not understood" in ran.warnings[0]
+
+
+def test_a_release_between_those_that_were_run_decides_as_itself() -> None:
+    ran = deployment({"pulsar": "2.11.4"}, [], ["2.11.4"], ([], []))
+
+    assert (ran.release, ran.release_basis) == ("2.11.4", "recording.toml")
+    assert ran.shedder == "ThresholdShedder"

@@ -75,7 +75,8 @@ class Bench:
 
         Brokers are named with `usage,measured,started`, each of which may be left out; one that
         is `gone` does not answer.  `owner` is that of the current move's bundle, `none` and `?`
-        for none and one that cannot be read; it is its source if it is not said.
+        for none and one that cannot be read; it is its source if it is not said.  `now` is what
+        has the range of that bundle, which is no more; `nothing` if its namespace is gone.
         """
         time_s = float(at)
         flags = {
@@ -86,6 +87,11 @@ class Bench:
         if self._memory.move < len(self._plan.moves) and owner != "?":
             move = self._plan.moves[self._memory.move]
             owners[move.bundle] = None if owner == "none" else owner or move.source
+        replacements: dict[str, tuple[str, ...]] = {}
+        if "now" in seen:
+            now = seen.pop("now")
+            halves = () if now == "nothing" else tuple(now.split(","))
+            replacements[self._plan.moves[self._memory.move].bundle] = halves
         view = View(
             time_s=time_s,
             brokers={
@@ -96,6 +102,7 @@ class Bench:
             is_shedding=flags["shedding"],
             is_lock_ours=bool(flags["lock"]),
             is_killed=bool(flags["kill"]),
+            replacements=replacements,
         )
         act = step(self._plan, view, self._memory)
         if isinstance(act, Record | Unload | LookUp):

@@ -18,12 +18,15 @@ from tests.datadriven import run
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.arithmetic import checked_against_print
 from trimtab.diagnose.decisions import decisions
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import FINDINGS, all_findings
 from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
-from trimtab.diagnose.other_events import OTHER_KINDS
-from trimtab.diagnose.reports import broker_reports, bundle_reports
+from trimtab.diagnose.other_events import is_other
+from trimtab.diagnose.places import by_place
+from trimtab.diagnose.replay.lookups import owners, releases
+from trimtab.diagnose.reports import broker_reports, bundle_reports, of_reports
 from trimtab.diagnose.rounds import rounds
 from trimtab.diagnose.terms import terms, ticks
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, verdicts
@@ -75,8 +78,14 @@ class Diagnose:
     """A night: `settings`, `log`, `usage`, `brokers`, then `find`, `verdicts`, `ticks`."""
 
     def __init__(self) -> None:
+        self.another()
+
+    def another(self) -> str:
+        """Begin another night, of which nothing is known."""
         self.night = Night((), (), 0.10, 0.10, 1800.0, 60.0)
         self.events: list[Event] = []
+        self.stored: list[dict[str, Any]] = []
+        return "nothing is known"
 
     def settings(self, **values: str) -> str:
         """Change what the night goes by."""
@@ -96,14 +105,14 @@ class Diagnose:
         logged = [
             checked_against_print(each) for each in rounds(self.events, self.night.interval_s)
         ]
-        watched = [event for event in self.events if event.kind in OTHER_KINDS]
+        watched = [event for event in self.events if is_other(event)]
         watched.sort(key=lambda event: (event.time, event.file, event.line))
         names = {**self.night.names, broker: f"{broker}:8080"}
         taken = [event for event in self.events if event.kind == "ownership-acquired"]
         self.night = replace(
             self.night,
             rounds=tuple(logged),
-            events=tuple(watched),
+            events=tuple(with_elections(watched, self.stored, names)),
             names=names,
             acquired=acquisitions(taken, names),
         )
@@ -121,15 +130,29 @@ class Diagnose:
         """Set who led, as the store says: time and broker, or nobody; and the night's end."""
         told = [line.split() for line in lines]
         known = tuple((at(day, clock), None if who == "nobody" else who) for clock, who in told)
-        self.night = replace(self.night, leaders=known, end=at(day, end))
+        node = {"version": 0, "file": "store/leader.jsonl"}
+        self.stored = [
+            {"line": i, "time": time, "written": time, "broker": broker} | node
+            for i, (time, broker) in enumerate(known, 1)
+        ]
+        watched = [event for event in self.events if is_other(event)]
+        events = tuple(with_elections(watched, self.stored, self.night.names))
+        self.night = replace(self.night, leaders=known, end=at(day, end), events=events)
         return f"{len(known)} entries"
 
+    def begins(self, *, day: str, at: str) -> str:
+        """Set when the recording begins."""
+        self.night = replace(self.night, begin=datetime.fromisoformat(f"{day}T{at}+00:00"))
+        return f"{self.night.begin}"
+
     def owners(self, lines: tuple[str, ...], *, day: str) -> str:
-        """Set who owned what: time, bundle, broker."""
-        found: dict[str, list[tuple[datetime, str]]] = {}
-        for clock, bundle, broker in (line.split() for line in lines):
-            found.setdefault(bundle, []).append((at(day, clock), broker))
-        self.night = replace(self.night, owners=found)
+        """Set who owned what: time, bundle, broker or nobody."""
+        rows = [
+            {"time": at(day, clock), "bundle": bundle, "broker": who if who != "nobody" else None}
+            for clock, bundle, who in (line.split() for line in lines)
+        ]
+        found = owners(rows)
+        self.night = replace(self.night, owners=found, released=releases(rows))
         return f"{len(found)} bundles"
 
     def drawn(self, *, round: str) -> str:
@@ -150,6 +173,14 @@ class Diagnose:
             self.night, reports=broker_reports(pa.Table.from_pylist(rows, _REPORTED))
         )
         return f"{len(rows)} reports"
+
+    def answers(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set what brokers said over REST, as `reports` has it."""
+        rows = [_report(day, line) for line in lines]
+        said = broker_reports(pa.Table.from_pylist(rows, _REPORTED))
+        mine = {broker: of_reports(reports) for broker, reports in said.items()}
+        self.night = replace(self.night, answers=mine)
+        return f"{len(rows)} answers"
 
     def bundles(self, lines: tuple[str, ...], *, day: str) -> str:
         """Set what was reported of bundles: time, broker, bundle, messages/s, bytes/s."""
@@ -172,7 +203,10 @@ class Diagnose:
         return f"{len(found)} bundles"
 
     def decided(self, lines: tuple[str, ...], *, day: str) -> str:
-        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason."""
+        """Set rounds decided again: time, round or 0, average, broker=usage/score/MB/s/reason.
+
+        A broker's lightest bundle that was too large stands behind: /bundle/MB/s/MB/s to move.
+        """
         table = pa.Table.from_pylist(
             [_decided(day, line) for line in lines], schema=DIAGNOSED["replayed_rounds"]
         )
@@ -228,6 +262,15 @@ class Diagnose:
             ]
         return "\n".join(told) or "nothing found"
 
+    def places(self, *, code: str) -> str:
+        """Return the findings of one kind as they are shown: one a place, with its rounds."""
+        found = [it for it in FINDINGS[code].rule(self.night)]
+        return "\n".join(
+            f"{it.severity}, round {it.round}: {it.text('title')}\n  {it.text('text')}"
+            + "".join(f"\n  - {part.severity}, round {part.round}" for part in it.parts)
+            for it, _ in by_place(self.night, found)
+        )
+
     def verdicts(self) -> str:
         """Name every move's verdict."""
         given = verdicts(self.night, all_findings(self.night))
@@ -252,7 +295,8 @@ class Diagnose:
 
     def _causes(self) -> list[Cause]:
         findings = all_findings(self.night)
-        return by_gravity(findings, verdicts(self.night, findings))
+        places = [finding for finding, _ in by_place(self.night, findings)]
+        return by_gravity(places, verdicts(self.night, findings))
 
     def recomputed(self) -> str:
         """Say of every round whether its printed numbers follow from each other."""
@@ -292,6 +336,7 @@ def _report(day: str, line: str) -> dict[str, Any]:
     row |= {f"{name}_in": float(told.pop(name, "0")) for name in ("rate", "throughput")}
     row["bundle_count"] = int(told.pop("bundles", "1"))
     row["started"] = at(day, told.pop("started")) if "started" in told else None
+    row["version"] = int(told.pop("version")) if "version" in told else None
     row["load_manager"] = told.pop("manager", None)
     assert not told, f"{sorted(told)}: {line}"
     return row
@@ -299,11 +344,15 @@ def _report(day: str, line: str) -> dict[str, Any]:
 
 def _decided(day: str, line: str) -> dict[str, Any]:
     clock, number, average, *states = line.split()
-    brokers = []
+    brokers, too_large = [], []
     for state in states:
         broker, _, told = state.partition("=")
-        usage, score, throughput, reason = told.split("/")
+        usage, score, throughput, reason, *unfit = told.split("/", 4)
         known = {"usage": float(usage), "score": float(score), "reason": reason}
         brokers.append({"broker": broker, "throughput": float(throughput) * 1e6, **known})
+        for bundle, carried, offload in (text.rsplit("/", 2) for text in unfit):
+            numbers = {"carried": float(carried) * 1e6, "offload": float(offload) * 1e6}
+            too_large.append({"source": broker, "bundle": bundle, "is_rate": False, **numbers})
     row: dict[str, Any] = {"term": 1, "time": at(day, clock), "round": int(number) or None}
+    row |= {"too_large": too_large}
     return row | {"average": float(average), "is_smoothed": True, "brokers": brokers}

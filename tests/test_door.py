@@ -111,6 +111,8 @@ def test_settings_are_checked_as_text_and_as_a_file(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_is_checked_and_a_recording_knows_its_release() -> None:
+    unknown = trimtab.lint("loadBalancerEnabled=true\n")
+    assert {it.code: it.releases for it in unknown}["even-distribution"] == "before 5.0.0"
     upgrade = trimtab.lint("loadBalancerEnabled=true\n", before="3.0.7", after="5.0.1")
 
     assert [it for it in upgrade if it.code.startswith("upgrade") or it.instead]
@@ -172,7 +174,10 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: trimtab.explain(RECORDINGS / "seed-001", prometheus="no address"),
         "prometheus: ",
     ),
-    "no release": (lambda: trimtab.lint("loadBalancerEnabled=true\n"), "Expected release with one"),
+    "no release": (
+        lambda: trimtab.lint("loadBalancerEnabled=true\n", release="four"),
+        "release 'four' is not understood",
+    ),
     "half an upgrade": (
         lambda: trimtab.lint("loadBalancerEnabled=true\n", before="3.0.7"),
         "before and after go together",

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from trimtab.diagnose.advice import headline
-from trimtab.diagnose.night import Draw, Move, Night, Recomputed, Round
+from trimtab.diagnose.gravity import by_gravity
+from trimtab.diagnose.night import Draw, Event, Finding, Move, Night, Recomputed, Round
 from trimtab.diagnose.verdicts import Verdict
 
 TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
@@ -46,6 +47,16 @@ def night(rounds: tuple[Round, ...] = (), **known: Any) -> Night:
             ("No move is known.", "No log of b1:8080 is in the recording."),
             id="another one's log",
         ),
+        pytest.param(
+            night(names=NAMES, leaders=LED, logs=frozenset(), unread=frozenset({"b1"})),
+            ("No move is known.", "No line of the log of b1:8080 could be read."),
+            id="the leader's log cannot be read",
+        ),
+        pytest.param(
+            night(logs=frozenset(), unread=frozenset({"b1"})),
+            ("No move is known.", "No line of a log could be read."),
+            id="a log cannot be read, and nobody says who led",
+        ),
     ],
 )
 def test_nothing_was_moved_only_where_the_leader_would_have_told(
@@ -81,3 +92,53 @@ def test_moves_are_counted_by_what_they_were_worth(useless: int, said: tuple[str
     }
 
     assert headline(told, given) == said
+
+
+def found(code: str, severity: str, *brokers: str, **values: Any) -> Finding:
+    return Finding(code, severity, TIME, 1, brokers=brokers, values=values)
+
+
+@pytest.mark.parametrize(
+    ("findings", "codes"),
+    [
+        pytest.param(
+            [
+                found("over-placement", "high", "b1"),
+                found("shedding-aborted", "high", log="b1"),
+            ],
+            ["shedding-aborted", "over-placement"],
+            id="a fault before what was moved badly",
+        ),
+        pytest.param(
+            [found("over-placement", "high", "b1"), found("emptied-broker", "medium", "b1")],
+            ["emptied-broker", "over-placement"],
+            id="a cause before what it explains",
+        ),
+        pytest.param(
+            [found("over-placement", "high", "b1"), found("emptied-broker", "low", "b1")],
+            ["over-placement", "emptied-broker"],
+            id="what is low explains nothing high",
+        ),
+        pytest.param(
+            [found("over-placement", "high", "b1"), found("emptied-broker", "medium", "b2")],
+            ["over-placement", "emptied-broker"],
+            id="another broker explains nothing",
+        ),
+    ],
+)
+def test_causes_stand_by_gravity_and_before_what_they_explain(
+    findings: list[Finding], codes: list[str]
+) -> None:
+    assert [cause.code for cause in by_gravity(findings, {})] == codes
+
+
+def test_chosen_bundles_are_not_called_nothing() -> None:
+    line = Event(TIME, "b1", "logs/b1.log", 1, "uniform-shed-rate", "")
+    logged = Round(1, 1, TIME, TIME, "b1", "UniformLoadShedder", (line,), (), {})
+    said = ("Bundles were chosen in 1 round, and no line says that one moved.", "")
+    assert headline(night((logged,), logs=frozenset({"b1"})), {}) == said
+
+
+def test_an_election_alone_is_no_idle_balancer() -> None:
+    told = night(elected={1: TIME}, logs=frozenset({"b1"}), end=TIME)
+    assert headline(told, {})[0] == "No round of the balancer is known."

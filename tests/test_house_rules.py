@@ -147,7 +147,8 @@ def test_every_wording_of_a_finding_is_used_by_its_rule() -> None:
         (code, name)
         for code, row in rows().items()
         for name, texts in row.items()
-        if isinstance(texts, dict) and name not in ("partly", "cure")
+        # Those of several are `places.py`'s, for any finding.
+        if isinstance(texts, dict) and name not in ("partly", "cure", "several")
     ]
 
     for code, variant in variants:
@@ -155,6 +156,18 @@ def test_every_wording_of_a_finding_is_used_by_its_rule() -> None:
         rule = (PACKAGE / "diagnose" / "findings" / f"{name}.py").read_text(encoding="utf-8")
         assert re.search(rf"""["'.]{variant}["'.]""", rule), f"{name}.py names no {variant!r}"
     looked_at([variant for _, variant in variants], 20)
+
+
+def test_every_finding_has_a_place_and_says_how_several_of_it_are_told() -> None:
+    from trimtab.diagnose import FINDINGS
+    from trimtab.diagnose.wording import rows
+
+    places = {"broker", "pair", "bundle", "namespace", "leader", "cluster"}
+    for code, row in rows().items():
+        assert row.get("place") in places, f"findings.toml: {code} has no place"
+        assert set(row.get("of", ())) <= set(FINDINGS), f"{code} comes of something unknown"
+        assert "several" not in row or row["several"]["title"], code
+    looked_at([row for row in rows().values() if "several" in row], 20)
 
 
 def test_every_finding_has_its_fixture_and_page() -> None:

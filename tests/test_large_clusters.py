@@ -11,7 +11,7 @@ import pytest
 
 from trimtab.diagnose.deployment import deployment
 from trimtab.diagnose.document import findings_document
-from trimtab.diagnose.findings.score_disagreement import score_disagreement
+from trimtab.diagnose.findings.score_disagreement import APART, score_disagreement
 from trimtab.diagnose.night import BrokerState, Draw, Move, Night, Recomputed, Round
 from trimtab.diagnose.verdicts import verdicts
 
@@ -63,6 +63,7 @@ def test_every_pair_that_is_ranked_differently_counts(brokers: int) -> None:
         (i, j)
         for i, j in combinations(range(brokers), 2)
         if (pairs[i][0] - pairs[j][0]) * (pairs[i][1] - pairs[j][1]) < 0
+        and min(abs(pairs[i][at] - pairs[j][at]) for at in (0, 1)) >= APART
     ]
     (finding,) = score_disagreement(told)
     assert finding.numbers["swapped_pairs"] == len(swapped)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
-from trimtab.explanation.conf_files import merged, read_conf
+from trimtab.explanation.conf_text import merged, read_conf
 from trimtab.explanation.lint import RULES, Conf, Finding, lint, lint_upgrade
 from trimtab.explanation.lint.readers import READERS
 from trimtab.explanation.lint.traps import TABLES

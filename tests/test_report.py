@@ -188,7 +188,7 @@ def test_clocks_stand_in_the_books_those_that_are_off_first() -> None:
 
 
 def test_the_cause_that_cost_most_comes_first() -> None:
-    causes = re.findall(r'<h3 id="h-cause-\d+">.*?<code>(.*?)</code>', page())
+    causes = re.findall(r'<h3 id="cause-[\w-]+">.*?<code>(.*?)</code>', page())
     # Three useless moves, then one each: 78.5 kB/s were moved for nothing against 19.1.
     assert causes == ["random-placement", "sole-candidate", "over-unloading"]
 

@@ -27,7 +27,14 @@ from trimtab.trials.reproduce.definition import (
     names,
     scenarios_of,
 )
-from trimtab.trials.reproduce.pipeline import REPRODUCTIONS, document, judged, picture, planned
+from trimtab.trials.reproduce.pipeline import (
+    REPRODUCTIONS,
+    document,
+    judged,
+    lines,
+    picture,
+    planned,
+)
 from trimtab.trials.trial import run, write_docs
 
 SEEDS = range(4)
@@ -296,3 +303,18 @@ def test_end_to_end(spark: SparkContext, tmp_path: Path, monkeypatch: pytest.Mon
     page = found.page.read_bytes()
     again = run(start, trial, tmp_path / "out")
     assert (page, [1]) == (again.page.read_bytes(), started)
+
+
+def test_several_experiments_open_with_which_come_out() -> None:
+    outcomes = {"a": "comes out", "b": "does not come out", "c": "comes out"}
+    experiments = [
+        {"name": name, "title": name.upper(), "verdict": {"outcome": outcome, "sentence": "x."}}
+        for name, outcome in outcomes.items()
+    ]
+
+    first, *others = lines({"experiments": experiments})
+
+    assert first == (
+        "Comes out as published: a, c; comes out under a condition: none; does not come out: b."
+    )
+    assert others == ["A: x.", "B: x.", "C: x."]

@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 from pages_in_chromium import Open, browser, open_page
 from report_nights import render
 from test_counterfactual import document
+from trimtab.explanation.replayed_changes import with_replayed
 from trimtab.report.what_if import render_what_if
 from trimtab.report.what_if_section import section_of
 
@@ -66,9 +67,12 @@ def test_whatever_a_recording_is_called_is_text() -> None:
 
 
 def test_the_report_advises_what_the_replay_does() -> None:
-    page = render({"recording": "night", "what_if": advised()}, {})
+    told = {"recording": "night", "what_if": advised(), "changes": [], "findings": []}
+    page = render(told | {"changes": with_replayed(told)}, {})
     assert 'id="what-if"' in page
-    assert "loadBalancerLoadSheddingStrategy=org.apache.pulsar.broker.loadbalance.impl.Avg" in page
+    assert "loadBalancerLoadSheddingStrategy = org.apache.pulsar.broker.loadbalance.impl.Avg" in (
+        page.replace("<wbr>", "")
+    )
     assert "the same in 10 of 10 rounds" in page
     assert 'id="what-if"' not in render({"recording": "night"}, {})
     assert section_of({}) is None
@@ -87,6 +91,39 @@ def test_where_nothing_can_be_advised_the_report_says_so(
     page = render({"recording": "night", "what_if": advised() | changed}, {})
     assert told in page
     assert "loadBalancerLoadSheddingStrategy=" not in page
+
+
+def change(*settings: str) -> dict[str, object]:
+    texts = dict.fromkeys(("title", "why", "effect", "evidence", "confidence"), "of the cause")
+    return {**texts, "against": ["over-placement"], "settings": list(settings)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity", "titles", "against"),
+    [
+        pytest.param([], "medium", 1, [], id="nothing else to change"),
+        pytest.param([], "high", 0, None, id="a high finding that it does not touch"),
+        pytest.param(
+            [change("loadBalancerLoadSheddingStrategy")],
+            "high",
+            1,
+            ["over-placement"],
+            id="figures for a change of the same setting",
+        ),
+        pytest.param(
+            [change("minUnloadMessage")], "medium", 2, ["over-placement"], id="behind a cause's"
+        ),
+    ],
+)
+def test_causes_and_replay_make_one_list(
+    changes: list[dict[str, object]], severity: str, titles: int, against: list[str] | None
+) -> None:
+    told = {"what_if": advised(), "changes": changes, "findings": [{"severity": severity}]}
+    listed = with_replayed(told)
+    assert len(listed) == titles
+    assert not listed or listed[0]["against"] == against
+    replayed = [each for each in listed if "replayed with 8 seeds" in each["confidence"]]
+    assert len(replayed) == (titles > 0)
 
 
 def test_findings_hold_it_as_their_schema_has_it() -> None:

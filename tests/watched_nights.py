@@ -20,7 +20,7 @@ from trimtab.ingest.entries import Entry
 from trimtab.ingest.load_reports import store_broker
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.ingest.store import store_leader, store_ownership
-from trimtab.live.watch.events import written
+from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory, learned
 from trimtab.live.watch.nouns import Action, Arrivals, Relearn, Row, Settings
 from trimtab.live.watch.step import step
@@ -127,9 +127,9 @@ def _at_once(seen: datetime, rows: Sequence[Row]) -> Iterator[tuple[datetime, Se
     """Say when a watch would have heard of what a recorder may have polled later."""
     averages = [row for row in rows if row[0] == "bundle_averages"]
     if averages:
-        yield from ((written(row), [(table, row)]) for table, row in averages)
+        yield from ((write_time(row), [(table, row)]) for table, row in averages)
     else:
-        yield written(rows[0][1]) if rows[0][1].get("written") else seen, rows
+        yield write_time(rows[0][1]) if rows[0][1].get("written") else seen, rows
 
 
 def _logs(folder: Path) -> Iterator[tuple[datetime, Sequence[Row]]]:

@@ -16,6 +16,7 @@ from trimtab.files import tables as schemas
 from trimtab.ingest.messages import MESSAGES
 from trimtab.live.control.limits import Limits
 from trimtab.pulsar.keys import KEYS, Key, Value
+from trimtab.pulsar.releases import RELEASE_LINES
 
 #: Help is printed for a page, not for whatever terminal the docs are made in.
 _HELP_WIDTH = 88
@@ -126,9 +127,9 @@ def limits() -> str:
 
 def defaults(key: Key) -> str:
     """Spell out a key's defaults, with the releases from which they hold."""
-    oldest = min(since for known in KEYS.values() for since in known.defaults)
+    oldest = RELEASE_LINES[0]
     return ", ".join(
-        shown(value) + ("" if since == oldest else f" from {since}")
+        shown(value) + ("" if since == key.since <= f"{oldest}.0" else f" from {since}")
         for since, value in key.defaults.items()
     )
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from tools.catalogue import code, table
 from trimtab.cli import main as command_line
 from trimtab.explanation.lint import (
+    ALWAYS,
     CLUSTER_RULES,
     CONF_RULES,
     RULES,
@@ -98,7 +99,7 @@ def _linked(found: re.Match[str]) -> str:
 
 
 def _releases(rule: Rule[Any]) -> str:
-    if rule.spans == (("2.10.0", ""),):
+    if rule.spans == ALWAYS:
         return "all"
     return ", ".join(
         f"{code(since)} to before {code(until)}" if until else f"{code(since)} on"

@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "docs" / "images"
@@ -45,16 +45,21 @@ VIEWS = (
 
 def main() -> None:
     """Explain the recordings, and photograph what comes out."""
-    found = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        sys.exit(f"pictures: none of {', '.join(_BROWSERS)} is on PATH")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(_ARGUMENTS))
+        browser = launched(playwright)
         for recording in RECORDINGS:
             page = explained(recording)
             for view in VIEWS:
                 photographed(browser, page, view, IMAGES / f"report-{recording}-{view.name}.png")
         browser.close()
+
+
+def launched(playwright: Playwright) -> Browser:
+    """Return the browser that is on this machine."""
+    path = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
+    if path is None:
+        sys.exit(f"pictures: none of {', '.join(_BROWSERS)} is on PATH")
+    return playwright.chromium.launch(executable_path=path, args=list(_ARGUMENTS))
 
 
 def explained(recording: str) -> Path:
@@ -65,8 +70,10 @@ def explained(recording: str) -> Path:
     return folder / "report.html"
 
 
-def photographed(browser: Browser, page: Path, view: View, picture: Path) -> None:
-    """Take one picture of a page, as it lies on the screen."""
+def photographed(
+    browser: Browser, page: Path, view: View, picture: Path, question: str = "() => null"
+) -> object:
+    """Take one picture of a page as it lies on the screen, and return the answer of a script."""
     tab = browser.new_page(
         viewport={"width": view.width, "height": view.height},
         color_scheme="dark" if view.theme == "dark" else "light",
@@ -77,8 +84,10 @@ def photographed(browser: Browser, page: Path, view: View, picture: Path) -> Non
     if view.start:
         tab.locator(f"#{view.start}").evaluate("(each) => each.scrollIntoView()")
     tab.screenshot(path=picture, animations="disabled")
+    answer = tab.evaluate(question)
     tab.close()
     print(f"→ {picture.relative_to(ROOT)}, {picture.stat().st_size >> 10} KiB")
+    return answer
 
 
 if __name__ == "__main__":

@@ -211,14 +211,15 @@ def lint(
     Args:
         conf: path of a broker.conf, of Helm values, of what a broker tells of its settings,
             or of a recording; or their text, which is whatever has a line break in it.
-        release: the Pulsar that it is for; by default what the recording says.
+        release: the Pulsar that it is for; by default what can be known of it, and where that
+            leaves several, what is found in any of them: `releases` of a finding says in which.
         before: with `after`, the release before an upgrade, which is then what is checked.
         after: the release that it is upgraded to.
         severity: leave out what is less bad than this: `error`, `warning` or `note`.
         ignore: codes of rules to leave out.
 
     Raises:
-        TrimtabError: it cannot be read, or no release is known.
+        TrimtabError: it cannot be read.
     """
     from trimtab.explanation.conf_files import Releases, look, look_at_text, refuse_unknown
     from trimtab.explanation.lint import Severity, chosen

@@ -18,8 +18,6 @@ from tools.nights.judge import Finding, Result, named, verdicts
 from tools.nights.night import Night
 from tools.nights.of_rounds import done, rounds_of
 
-_GRAVITY = {"high": 0, "medium": 1, "low": 2}
-
 
 def one(family: str, seed: int, keep: Path | None = None) -> Result:
     """Return what came of one night.
@@ -61,8 +59,7 @@ def _judged(night: Night, folder: Path) -> Result:
     moments |= {it["round"]: _ms(it["end"]) for it in document["round_list"]}
     findings = [_finding(it, night, moments) for it in document["findings"]]
     by_code, notes = verdicts(night.truths, findings, night.from_ms)
-    headline = " ".join(filter(None, document["headline"].values()))
-    gravest = min(document["findings"], key=lambda it: _GRAVITY[it["severity"]], default=None)
+    headline = " ".join(filter(None, (document["headline"][name] for name in ("text", "sting"))))
     said = re.search(r"(\d+|one|no|a) bundles? (?:was|were) moved", headline, re.IGNORECASE)
     code = FAMILIES[night.family].code
     return Result(
@@ -71,7 +68,7 @@ def _judged(night: Night, folder: Path) -> Result:
         code=code,
         verdicts=by_code,
         headline=headline,
-        gravest=gravest and gravest["code"],
+        gravest=document["headline"]["code"],
         is_named=code is not None and named(code, headline),
         moves=sum(len(done(it)) for it in rounds_of(night)),
         moves_said=_count(said[1]) if said else None,
@@ -89,7 +86,7 @@ def _finding(row: dict[str, Any], night: Night, moments: Mapping[str | int, int]
     begin = max(_ms(row["time"]), night.from_ms)
     rounds = row["numbers"].get("rounds", [])
     inside = [*row["unloads"], *(rounds if isinstance(rounds, list) else [])]
-    end = max([begin, *(moments[it] for it in inside if it in moments)])
+    end = max([begin, _ms(row["until"]), *(moments[it] for it in inside if it in moments)])
     names = {broker.name: broker.id for broker in night.cluster.brokers.values()}
     return Finding(
         code=row["code"],

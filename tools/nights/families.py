@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tools.nights import (
+    of_load,
     of_refusals,
     of_reports,
     of_rounds,
@@ -13,6 +14,7 @@ from tools.nights import (
     plants_ahead,
     plants_of_faults,
     plants_of_reports,
+    plants_of_size,
     plants_of_splits,
 )
 from tools.nights.night import (
@@ -113,6 +115,8 @@ _FAULTS = (
     plants_of_faults.wrong_manager,
     plants_of_splits.split_refused,
     plants_of_splits.split_storm,
+    plants_of_splits.repeated_split,
+    plants_of_splits.lookup_without_broker,
 )
 
 #: Name → family, in the order in which they are run.
@@ -128,11 +132,13 @@ FAMILIES: Mapping[str, Family] = {
         if (code := plant.__name__.replace("_", "-"))
     },
     "leader-change-by-store": Family("leader-change", plants_of_faults.leader_change_by_store),
-    "ahead-frozen-record": Family("frozen-record", plants_ahead.frozen_record),
-    "ahead-follower-goes-on": Family("two-leaders", plants_ahead.follower_goes_on),
-    "ahead-giant-by-budget": Family("giant-bundle", plants_ahead.giant_by_budget),
-    "ahead-excess-below-bundle": Family("giant-bundle", plants_ahead.excess_below_bundle),
-    "ahead-cascade-of-six": Family("split-storm", plants_ahead.cascade_of_six),
+    "frozen-record": Family("frozen-record", plants_ahead.frozen_record),
+    "follower-goes-on": Family("two-leaders", plants_ahead.follower_goes_on),
+    "giant-by-budget": Family("giant-bundle", plants_of_size.giant_by_budget),
+    "excess-below-bundle": Family("giant-bundle", plants_of_size.excess_below_bundle),
+    "alternating-load": Family("ping-pong", plants_of_size.alternating_load),
+    "cascade-of-six": Family("split-storm", plants_of_splits.cascade_of_six),
+    "splits-of-an-owner": Family("split-storm", plants_of_splits.splits_of_an_owner),
     "logs-random-placement": _kept("random-placement", plants.random_placement, LOGS),
     "logs-unload-failed": _kept("unload-failed", plants_of_faults.unload_failed, LOGS),
     "logs-sole-bundle": _kept("sole-bundle", plants.sole_bundle, LOGS),
@@ -165,6 +171,7 @@ _CONSEQUENCES: tuple[Callable[[Night], Iterator[Truth]], ...] = (
     of_rounds.over_placement,
     of_rounds.over_unloading,
     of_rounds.ping_pong,
+    of_load.ping_pong_of_load,
     of_rounds.cold_history,
     of_rounds.score_disagreement,
     of_rounds.sole_bundle,
@@ -197,6 +204,7 @@ _CONSEQUENCES: tuple[Callable[[Night], Iterator[Truth]], ...] = (
     of_reports.chatty_reports,
     of_reports.leader_change,
     of_reports.two_leaders,
+    of_reports.frozen_record,
     of_reports.no_acting_leader,
 )
 

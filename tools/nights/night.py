@@ -292,6 +292,8 @@ class Night:
     keeps_elections: bool = True
     #: Splits of a cascade that begins with one bundle: who is split, and into what.
     splits: int = 0
+    #: The lines of its splits are those of the owner, and not the leader's.
+    has_owners_splits: bool = False
     split_row: int = 0
     parents: list[str] = field(default_factory=list)
     halves: list[tuple[str, str]] = field(default_factory=list)

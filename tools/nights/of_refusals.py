@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +19,7 @@ _MINUTE_MS = 60_000
 
 
 def throughput_floor(night: Night) -> Iterator[Truth]:
-    """Yield each broker that was over the bar in three rounds, with less to lose than the floor.
+    """Yield each broker that was over the bar, with less to lose than the floor, in three rounds.
 
     ThresholdShedder prints nothing of it, so its rounds must be decided again; AvgShedder does.
     Where less than nothing is to be moved brokers differ in strength, which has a page of its own.
@@ -32,6 +32,8 @@ def throughput_floor(night: Night) -> Iterator[Truth]:
                 rounds[played.load.brokers[i]].append(played)
                 if played.decision and played.decision.offload[i] <= 0:
                     negative.add(played.load.brokers[i])
+    # The page takes a printed line from the first on; AvgShedder prints each.
+    least = 1 if night.shedder == AVG else 3
     is_known = {
         THRESHOLD: night.is_replayable,
         AVG: night.form != REPORTS,
@@ -42,7 +44,7 @@ def throughput_floor(night: Night) -> Iterator[Truth]:
             "throughput-floor",
             (mine[0].time_ms, mine[-1].time_ms),
             broker,
-            is_open=len(mine) < 3 or not is_known or night.form == LOGS or broker in negative,
+            is_open=len(mine) < least or not is_known or night.form == LOGS or broker in negative,
         )
 
 
@@ -235,8 +237,9 @@ def vanished_bundle(night: Night) -> Iterator[Truth]:
 def heterogeneous_brokers(night: Night) -> Iterator[Truth]:
     """Yield brokers of different strength under strategies that go by traffic.
 
-    Median CPU that differs by half under UniformLoadShedder or LeastLongTermMessageRate, or
-    AvgShedder's line that less than nothing is to be moved.
+    A median of used CPU that is half as much again, and 15 points, at no more than a tenth more
+    traffic and not less than half, under UniformLoadShedder; or AvgShedder's line that less than
+    nothing is to be moved.  Brokers have equally many cores here, which is the page's other case.
     """
     lines = [
         line
@@ -246,25 +249,36 @@ def heterogeneous_brokers(night: Night) -> Iterator[Truth]:
     if lines and night.form != REPORTS:
         names = {b for b in night.ids for line in lines if b in line.text}
         yield at("heterogeneous-brokers", (lines[0].time_ms, lines[-1].time_ms), names)
-    if night.shedder != UNIFORM and night.placer != "LeastLongTermMessageRate":
+    if night.shedder != UNIFORM:
         return
     reported = Reported(night.cluster)
-    medians = {}
+    medians = []
     for broker in night.ids:
         writes = reported.of(broker, night.from_ms, night.to_ms)
-        cpu = [float(w.report.percent()[0]) for w in writes if w.report is not None]
-        if cpu:
-            medians[broker] = float(np.median(cpu))
-    if len(medians) > 1:
-        low, high = min(medians.values()), max(medians.values())
-        if high - low > 0.45 * low:
-            is_strong = bool(night.strength) and high > 1.6 * low and night.has_reports
-            yield at(
-                "heterogeneous-brokers",
-                (night.from_ms, night.to_ms),
-                medians,
-                is_open=not is_strong,
-            )
+        rows = [[w.report.percent()[0], *w.report.totals] for w in writes if w.report is not None]
+        if rows:
+            cpu, in_rate, out_rate, inward, outward = np.median(rows, axis=0).tolist()
+            medians.append((cpu, in_rate + out_rate, inward + outward))
+    if any(_is_dearer(one, other, 0.0) for one in medians for other in medians):
+        certain = any(_is_dearer(one, other, 0.1) for one in medians for other in medians)
+        yield at(
+            "heterogeneous-brokers",
+            (night.from_ms, night.to_ms),
+            night.ids,
+            is_open=not (certain and night.has_store),
+        )
+
+
+def _is_dearer(one: Sequence[float], other: Sequence[float], margin: float) -> bool:
+    """Return whether a broker is hotter than another and carries about the same, or less.
+
+    Each has its CPU, messages and bytes; without a margin what is near counts as well.
+    """
+    least, points = (1.45, 13.0) if margin == 0 else (1.5 + margin, 17.0)
+    times = [mine / max(its, 1e-9) for mine, its in zip(one[1:], other[1:], strict=True)]
+    bounds = (0.45, 1.15) if margin == 0 else (0.5 + margin / 2, 1.1 - margin / 2)
+    is_alike = bounds[0] <= min(times) and max(times) <= bounds[1]
+    return one[0] >= least * other[0] and one[0] - other[0] >= points and is_alike
 
 
 def jitter_chasing(night: Night) -> Iterator[Truth]:
@@ -273,7 +287,10 @@ def jitter_chasing(night: Night) -> Iterator[Truth]:
     In the last report before the unload the bundle carried half as much again as the median of
     the ten minutes before, and of ten minutes from two minutes after.
     """
-    if night.shedder not in {UNIFORM, OVERLOAD}:
+    is_unsmoothed = night.cluster.setting("loadBalancerHistoryResourcePercentage", 0.9) == 0
+    if night.shedder not in {UNIFORM, OVERLOAD} and not (
+        night.shedder == THRESHOLD and is_unsmoothed
+    ):
         return
     reported = Reported(night.cluster)
     for played in rounds_of(night):
@@ -291,7 +308,10 @@ def jitter_chasing(night: Night) -> Iterator[Truth]:
                     (now, now),
                     (move.source, move.placed.broker if move.placed else move.source),
                     move.bundle,
-                    is_open=peak < 1.7 * usual or not is_whole or not night.has_store,
+                    # Without history ThresholdShedder may have waited for a report all the same.
+                    is_open=peak < 1.7 * usual
+                    or not (is_whole and night.has_store)
+                    or night.shedder == THRESHOLD,
                 )
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from tools.nights.night import AVG, LOGS, UNIFORM, Night
+from tools.nights.night import LOGS, Night
 from tools.nights.plants import of_broker, steps, threshold_pair
 from tools.nights.plants_of_faults import busy
-from tools.nights.plants_of_splits import split_storm
-from tools.nights.truth import at
 
 
 def frozen_record(night: Night) -> None:
@@ -25,8 +21,6 @@ def frozen_record(night: Night) -> None:
     def plan() -> None:
         frozen, since = night.ids[1], night.minute(5)
         night.cluster.mute = lambda broker, second: broker == frozen and second > since
-        span = (night.ms(5), night.to_ms)
-        night.truths.append(at("frozen-record", span, frozen))
 
     night.plans.append(plan)
     steps(night, [(8.0, 1.9)], of_broker(night, 1))
@@ -54,72 +48,6 @@ def follower_goes_on(night: Night) -> None:
             )
 
         cluster.when(night.minute(minute), follow)
-        span = (night.ms(minute), night.to_ms)
-        night.truths.append(at("two-leaders", span, old.leader))
 
     night.plans.append(plan)
     steps(night, [(14.0, 1.8)], of_broker(night, 0))
-
-
-def giant_by_budget(night: Night) -> None:
-    """Plant brokers of few bundles, each larger than what is to go: a round plans and moves none.
-
-    A bundle is a giant by AvgShedder's or UniformLoadShedder's budget below every bundle.
-    """
-    night.pair(AVG if night.seed % 2 else UNIFORM)
-    night.brokers = int(night.rng.integers(4, 7))
-    night.bundles_each = 2
-    night.namespaces = 1
-    night.spread = 0.05
-    night.level = 26.0
-    night.minutes = 36
-    night.bytes_each = float(night.rng.uniform(60e6, 200e6))
-    night.setting(
-        maxUnloadPercentage=0.2,
-        loadBalancerAvgShedderHitCountLowThreshold=3,
-        minUnloadMessage=500,
-    )
-    steps(night, [(5.0, 2.2)], of_broker(night, 1))
-
-    def plan() -> None:
-        broker = night.ids[1]
-        names = [night.cluster.traffic.names[i] for i in night.first[broker]]
-        span = (night.ms(6), night.to_ms)
-        night.truths.append(at("giant-bundle", span, broker, names))
-
-    night.plans.append(plan)
-
-
-def cascade_of_six(night: Night) -> None:
-    """Plant a cascade of six splits: children split again within minutes, six are a storm."""
-    split_storm(night)
-    night.splits = int(night.rng.integers(6, 8))
-
-
-def excess_below_bundle(night: Night) -> None:
-    """Plant a bundle that is no giant by its share, but larger than its broker's excess.
-
-    Giant-bundle is the largest bundle against what must move: wherever it goes it is too much.
-    """
-    threshold_pair(night)
-    night.brokers = int(night.rng.integers(3, 5))
-    night.bundles_each = 6
-    night.spread = 0.05
-    night.minutes = 40
-    night.level = 26.0
-    night.setting(
-        loadBalancerHistoryResourcePercentage=0.0, loadBalancerSheddingGracePeriodMinutes=2
-    )
-
-    def plan() -> None:
-        traffic = night.cluster.traffic
-        mine = night.first[night.ids[1]]
-        grown = np.ones(len(traffic.names))
-        grown[mine[0]] = 8.0
-        begin = night.minute(5)
-        traffic.shapes.append(lambda second, rate: rate * grown if second >= begin else rate)
-        span = (night.ms(5), night.to_ms)
-        name = traffic.names[mine[0]]
-        night.truths.append(at("giant-bundle", span, night.ids, name))
-
-    night.plans.append(plan)

@@ -33,6 +33,8 @@ class Case:
     #: Names of what is planted once it is recorded, and their parameters.
     plants: dict[str, Table] = field(default_factory=dict)
     noise_per_hour: float = 300.0
+    #: How often brokers are asked over REST; 0: never.
+    rest_s: float = 0.0
 
     @property
     def name(self) -> str:

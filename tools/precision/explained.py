@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from trimtab.diagnose.answers import answers
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
-from trimtab.diagnose.course import OF_LEADERS, Basis, course
+from trimtab.diagnose.course import OF_LEADERS, Basis, beginning, course
 from trimtab.diagnose.deployment import (
     Deployment,
     broker_ids,
@@ -23,17 +24,19 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions, log_lines
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.other_events import OTHER_KINDS
-from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.other_events import is_other
+from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.replay import replay
 from trimtab.diagnose.replay.result_tables import in_order, result_tables
 from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.reports import broker_reports, bundle_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
+from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import (
     ZOOKEEPER,
     Span,
@@ -41,7 +44,6 @@ from trimtab.diagnose.store_source import (
     best_table,
     covered,
 )
-from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
@@ -107,6 +109,7 @@ def explained(folder: Path, cluster: str) -> Explained:
         reports=reports,
         ran=ran,
         usages=usages(reports, lambda: _samples(tables), names, ran.threshold_shedder.weights),
+        begin=beginning(meta, events, reports),
     )
     led = course(basis)
     beside = _beside(tables, basis, led.moved(), spans, lines)
@@ -115,6 +118,11 @@ def explained(folder: Path, cluster: str) -> Explained:
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
+    of = None if beside.logs else standing(basis, led)
+    shown = None
+    if of is not None:
+        shown = snapshot(of, _replayed((folder, cluster), [of.tenure], spans), basis)
+    document |= with_snapshot(document["headline"], shown)
     return Explained(night, document)
 
 
@@ -166,15 +174,21 @@ def _beside(
     told = told.filter(pc.equal(told["origin"], "store"))
     owned = [row for row in tables.rows("ownership") if row["bundle"] in moved]
     taken = [e for e in lines if e.kind == "ownership-acquired" and e.bundle in moved]
+    records = broker_reports(of_origin(basis.reports, "store"))
+    longest_s = basis.ran.manager.report_interval_s_max
+    heavy = _heaviest(told)
+    wanted = moved | {each.bundle for each in heavy}
     return Beside(
-        events=tuple(line for line in lines if line.kind in OTHER_KINDS),
-        reports=broker_reports(of_origin(basis.reports, "store")),
+        events=tuple(line for line in lines if is_other(line)),
+        reports=records,
+        answers=answers(basis.reports, records, lambda: _samples(tables), basis.names, longest_s),
         bundles=bundle_reports(
-            told.filter(pc.is_in(told["bundle"], pa.array(sorted(moved), pa.string())))
+            told.filter(pc.is_in(told["bundle"], pa.array(sorted(wanted), pa.string())))
         ),
         owners=owners(best_rows(owned, spans)),
+        released=releases(best_rows(owned, spans)),
         acquired=acquisitions(taken, basis.names),
-        heaviest=_heaviest(told),
+        heaviest=heavy,
         logs=frozenset(line.log_broker for line in lines),
     )
 

@@ -137,6 +137,26 @@ def ping_pong(case: Case, draft: Draft) -> Iterator[Planted]:
                 break
 
 
+def ping_pong_of_load(case: Case, draft: Draft) -> Iterator[Planted]:
+    """Tell of moves that followed traffic which comes and goes by itself.
+
+    Whether a bundle was moved in a high turn of it, or just after one, is left open.
+    """
+    del case
+    up_to_s = draft.run.world.duration_s
+    turning = {
+        int(bundle)
+        for change in draft.run.world.changes
+        if change.period_s > 0 and change.from_s + 1.5 * change.period_s <= up_to_s
+        for bundle in change.bundles
+    }
+    moved = [(n, unload) for n, unload in draft.witness.unloads if unload.bundle in turning]
+    if len({number for number, _ in moved}) > 1:
+        times = [unload.time_ms for _, unload in moved]
+        names = tuple(draft.witness.bundles[unload.bundle] for _, unload in moved)
+        yield Planted("ping-pong", min(times), max(times), (), names, is_marginal=True)
+
+
 def lost_destination(case: Case, draft: Draft) -> Iterator[Planted]:
     """Tell of bundles that a third broker took."""
     del case
@@ -273,6 +293,7 @@ MOVES = (
     over_placement,
     over_unloading,
     ping_pong,
+    ping_pong_of_load,
     lost_destination,
     same_broker,
     even_distribution_override,

@@ -12,7 +12,7 @@ from tools.precision.draft import Draft
 from tools.precision.true_usage import mean_of, usage_at
 from tools.precision.truth import Planted
 from tools.precision.witness import Decided
-from trimtab.pulsar.model import Reason
+from trimtab.pulsar.model import Floats, Reason
 from trimtab.pulsar.settings import load_manager_settings
 from trimtab.trials.record.lines import shedder_lines
 
@@ -22,6 +22,8 @@ _ROUNDS = 10
 _MINUTE_MS = 60_000
 #: Positions in RESOURCES.
 _MEMORIES = (1, 2)
+#: How far each of two scores must tell two brokers apart to rank them.
+_APART = 0.01
 
 
 def cold_history(case: Case, draft: Draft) -> Iterator[Planted]:
@@ -62,9 +64,13 @@ def score_disagreement(case: Case, draft: Draft) -> Iterator[Planted]:
         if len(pairs) < 2:
             continue
         ours, theirs = np.array(pairs).T
-        turned = np.subtract.outer(ours, ours) * np.subtract.outer(theirs, theirs) < 0
-        if turned.any() or np.abs(ours - theirs).max() > 0.10:
-            yield Planted("score-disagreement", selected.time_ms, selected.time_ms)
+        apart, other = np.subtract.outer(ours, ours), np.subtract.outer(theirs, theirs)
+        turned = np.where(apart * other < 0, np.minimum(abs(apart), abs(other)), 0.0).max()
+        is_far = np.abs(ours - theirs).max() > 0.10
+        if is_far or turned >= _APART / 2:
+            is_marginal = not is_far and turned < 2 * _APART
+            at = (selected.time_ms, selected.time_ms)
+            yield Planted("score-disagreement", *at, is_marginal=is_marginal)
 
 
 def sole_bundle(case: Case, draft: Draft) -> Iterator[Planted]:
@@ -262,6 +268,81 @@ def giant_bundle(case: Case, draft: Draft) -> Iterator[Planted]:
             yield Planted("giant-bundle", bundles=(bundles.names[i],), is_marginal=not is_clear)
 
 
+def too_much_for_anybody(case: Case, draft: Draft) -> Iterator[Planted]:
+    """Tell of bundles that lifted whoever had them over the bar, and would lift anybody else."""
+    del case
+    times: dict[str, list[bool]] = {}
+    for decided in draft.witness.rounds:
+        load = decided.shed.load
+        by_name = dict(zip(draft.brokers, usage_at(draft, decided.time_ms).tolist(), strict=True))
+        usage = np.array([by_name[broker] for broker in load.brokers])
+        if np.isnan(usage).any() or usage.size < 2:
+            continue
+        traffic, owner = decided.traffic, load.bundle_broker
+        carried = np.maximum((load.throughput_in + load.throughput_out)[owner], 1.0)
+        takes = usage[owner] * np.minimum(
+            1.0, (traffic.throughput_in + traffic.throughput_out) / carried
+        )
+        coolest, second = np.sort(usage)[:2]
+        others = np.where(usage[owner] == coolest, second, coolest)
+        above = np.minimum(usage[owner], others + takes) - usage.mean() - _THRESHOLD
+        for i in np.flatnonzero(above > -_OPEN).tolist():
+            times.setdefault(load.bundles[i], []).append(bool(above[i] > _OPEN))
+    for name, clear in times.items():
+        if len(clear) >= 8:
+            yield Planted("giant-bundle", bundles=(name,), is_marginal=sum(clear) < 12)
+
+
+def above_every_budget(case: Case, draft: Draft) -> Iterator[Planted]:
+    """Tell of brokers whose bundles were all larger than what a round would move."""
+    if case.shedder not in {"AvgShedder", "UniformLoadShedder"}:
+        return
+    rounds: dict[str, int] = {}
+    for decided in draft.witness.rounds:
+        load, decision = decided.shed.load, decided.shed.decision
+        for i, broker in enumerate(load.brokers):
+            if decision.reasons[i] not in {Reason.NO_BUNDLES, Reason.SOLE_BUNDLE}:
+                continue
+            traffic, is_rate = decided.traffic, decision.offload_is_rate
+            carried = (
+                traffic.rate_in + traffic.rate_out
+                if is_rate is not None and is_rate[i]
+                else traffic.throughput_in + traffic.throughput_out
+            )[load.bundle_broker == i]
+            if carried.size and 0 < decision.offload[i] < carried.min():
+                rounds[broker] = rounds.get(broker, 0) + 1
+    for broker, count in rounds.items():
+        yield Planted("giant-bundle", brokers=(broker,), is_marginal=count < 4)
+
+
+def dearer_brokers(case: Case, draft: Draft) -> Iterator[Planted]:
+    """Tell of brokers that about the same traffic heats more, where nobody looks at usage."""
+    if case.shedder != "UniformLoadShedder":
+        return
+    rows: dict[str, list[list[float]]] = {}
+    for decided in draft.witness.rounds:
+        load = decided.shed.load
+        cpu = load.resource_usage[:, 0] / load.resource_limit[:, 0]
+        rate, carried = load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
+        for broker, *row in zip(load.brokers, cpu, rate, carried, strict=True):
+            rows.setdefault(broker, []).append([float(value) for value in row])
+    medians = [np.median(np.array(mine), axis=0) for mine in rows.values()]
+    pairs = [(mine, its) for mine in medians for its in medians]
+    if any(_is_dearer(mine, its, 0.0) for mine, its in pairs):
+        is_clear = any(_is_dearer(mine, its, 1.0) for mine, its in pairs)
+        yield Planted("heterogeneous-brokers", brokers=tuple(rows), is_marginal=not is_clear)
+
+
+def _is_dearer(mine: Floats, its: Floats, margin: float) -> bool:
+    """Return whether a broker is hotter than another at about its traffic, by a margin or nearly.
+
+    Each has the share of its CPU that it uses, messages/s and bytes/s.
+    """
+    times, points = mine / np.maximum(its, 1e-9), 100.0 * (mine[0] - its[0])
+    is_alike = times[1:].min() >= 0.45 + 0.1 * margin and times[1:].max() <= 1.15 - 0.1 * margin
+    return bool(is_alike and times[0] >= 1.45 + 0.15 * margin and points >= 13.0 + 4.0 * margin)
+
+
 def memory_as_load(case: Case, draft: Draft) -> Iterator[Planted]:
     """Tell of brokers that were to be relieved while memory was their busiest resource."""
     weight = case.scenario["settings"].get("loadBalancerDirectMemoryResourceWeight", 0)
@@ -282,6 +363,9 @@ def memory_as_load(case: Case, draft: Draft) -> Iterator[Planted]:
 STATES = (
     memory_as_load,
     giant_bundle,
+    too_much_for_anybody,
+    above_every_budget,
+    dearer_brokers,
     stale_report,
     grace_starvation,
     cold_cpu,

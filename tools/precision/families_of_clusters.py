@@ -161,7 +161,17 @@ def two_leaders(case: Case, random: Random) -> None:
     case.scenario["run"]["minutes"] = int(random.integers(30, 46))
     case.happens("leader", float(random.uniform(3, 5)))
     hot(case, random, float(random.uniform(14, 18)), float(random.uniform(2.0, 2.4)))
-    case.plants["two leaders"] = {}
+    case.plants["two leaders"] = {"is_told": bool(random.random() < 0.4)}
+
+
+def frozen_record(case: Case, random: Random) -> None:
+    """A broker stops writing its record, and its load goes on."""
+    case.scenario["run"]["minutes"] = int(random.integers(32, 46))
+    case.set(loadBalancerReportUpdateMaxIntervalMinutes=int(random.integers(3, 8)))
+    case.rest_s = float(random.choice([15, 30, 60]))
+    since = float(random.uniform(4, 8))
+    broker = hot(case, random, since + float(random.uniform(1, 3)), float(random.uniform(1.7, 2.2)))
+    case.plants["frozen record"] = {"broker": broker, "since_min": since}
 
 
 def no_acting_leader(case: Case, random: Random) -> None:
@@ -200,6 +210,16 @@ def split_storm(case: Case, random: Random) -> None:
     case.happens("split", 2.0, heaviest=count, every_min=every)
     case.scenario["run"]["minutes"] = 28
     case.plants["splits told"] = {}
+
+
+def repeated_split(case: Case, random: Random) -> None:
+    """A bundle that was split is chosen again before its owner has reported."""
+    case.plants["repeated split"] = {"after_s": float(random.uniform(3, 55))}
+
+
+def lookup_without_broker(case: Case, random: Random) -> None:
+    """No broker is a candidate for the bundles of a namespace that clients look up."""
+    case.plants["lookup without broker"] = {"times": int(random.integers(2, 40))}
 
 
 def unload_failed(case: Case, random: Random) -> None:

@@ -29,7 +29,7 @@ def ingested(recording: Recording, tables: Path) -> None:
     rows = {name: [schema.empty_table()] for name, schema in INGESTED.items()}
     meta = pa.Table.from_pylist(meta_rows(recording), INGESTED["recording"])
     rows["recording"].append(meta)
-    for name, part in _parsed(recording):
+    for name, part in parsed(recording):
         rows[name].append(part)
     whole = {name: pa.concat_tables(parts) for name, parts in rows.items()}
     rejects = whole["rejects"].to_pylist()
@@ -38,7 +38,8 @@ def ingested(recording: Recording, tables: Path) -> None:
     write_rows(tables, recording.cluster, f"{recording.name}-00001", whole)
 
 
-def _parsed(recording: Recording) -> Iterator[TableRows]:
+def parsed(recording: Recording) -> Iterator[TableRows]:
+    """Yield the rows of a recording's lines, table by table."""
     for source, files in recording.files.items():
         if source == "recording":
             continue

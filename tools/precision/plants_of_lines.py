@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tools.precision.draft import Draft
+from tools.precision.draft import Draft, when
 from tools.precision.truth import Planted
 from trimtab.lab.simulate.world import Kind
 from trimtab.pulsar.bundles import namespace
@@ -19,6 +19,7 @@ _MANAGER = f"{_IMPL}.ModularLoadManagerImpl"
 _SPLITTER = f"{_IMPL}.BundleSplitterTask"
 _SERVICE = "org.apache.pulsar.broker.service.BrokerService"
 _ADMIN = "org.apache.pulsar.client.admin.internal.BaseResource"
+_NAMESPACES = "org.apache.pulsar.broker.namespace.NamespaceService"
 _TASK = "org.apache.pulsar.broker.loadbalance.LoadSheddingTask"
 _HOST = f"{_IMPL}.LinuxBrokerHostUsageImpl"
 _MINUTE_MS = 60_000
@@ -102,6 +103,43 @@ def splits_told(draft: Draft) -> None:
             draft.plant(Planted("split-storm", min(times), min(times)))
 
 
+def repeated_split(draft: Draft, *, after_s: float) -> None:
+    """Have the leader choose a bundle that it has split once more, by the same report."""
+    witness, random = draft.witness, draft.random
+    bundle = witness.bundles[int(random.integers(len(witness.bundles)))]
+    first = draft.ms(float(random.uniform(3, 8)) * 60.0)
+    due = (
+        f"The bundle {bundle} is considered to be unload. Topics: 12/1000, Sessions: (20+31)/1000, "
+        f"Message Rate: {random.uniform(30_000, 60_000)}/30000 (msgs/s), "
+        f"Message Throughput: {random.uniform(10, 90)}/100 (MB/s)"
+    )
+    leader, later = draft.leader(first), first + round(after_s * 1000.0)
+    for time_ms, logger, text in (
+        (first, _SPLITTER, due),
+        (first + 1, _MANAGER, f"Load-manager splitting bundle {bundle} and unloading false"),
+        (first + 90, _MANAGER, f"Successfully split namespace bundle {bundle}"),
+        (later, _SPLITTER, due),
+    ):
+        draft.say(leader, time_ms, log_line(SHEDDING, logger, text))
+    draft.plant(Planted("repeated-split", first, later, (), (bundle,)))
+
+
+def lookup_without_broker(draft: Draft, *, times: int) -> None:
+    """Have a broker say of one bundle after the other that nobody is there to take it."""
+    random = draft.random
+    broker = int(random.integers(len(draft.brokers)))
+    first = draft.ms(float(random.uniform(3, 8)) * 60.0)
+    names = [f"away/n/0x{i:x}0000000_0x{i + 1:x}0000000" for i in range(3)]
+    for i in range(times):
+        time_ms, name = first + 2_500 * i, names[i % 3]
+        for logger, text, level in (
+            (_MANAGER, f"0 brokers being considered for assignment of {name}", "INFO"),
+            (_NAMESPACES, f"No broker is available for {name}", "WARN"),
+        ):
+            draft.say(broker, time_ms, log_line("pulsar-2-3", logger, text, level))
+    draft.plant(Planted("lookup-without-broker", first, first, (), tuple(names)))
+
+
 def unload_failed(draft: Draft, *, how: str, share: float) -> None:
     """Have unloads that the leader made fail, or run out of time, as it is told of them."""
     witness, random = draft.witness, draft.random
@@ -161,8 +199,11 @@ def skipped_bundles(draft: Draft, *, share: float) -> None:
         draft.plant(Planted("skipped-bundles", decided.time_ms, time_ms, (source,), (name,)))
 
 
-def two_leaders(draft: Draft) -> None:
-    """Have the old leader's task go on: it makes rounds after another has been elected."""
+def two_leaders(draft: Draft, *, is_told: bool) -> None:
+    """Have the old leader's task go on: it makes rounds after another has been elected.
+
+    Where it is told the old one says that it follows, and nothing was kept of the election.
+    """
     # What a leader remembers cannot be followed where two take turns.
     draft.leave_open(BY_MEMORY)
     witness = draft.witness
@@ -172,6 +213,7 @@ def two_leaders(draft: Draft) -> None:
         for number in sorted({number for number, _ in witness.unloads})
         if witness.rounds[number].time_ms > elected_ms + 10_000
     ]
+    spans = []
     for number in later[:2]:
         start = witness.rounds[number].time_ms
         mine = [unload for i, unload in witness.unloads if i == number]
@@ -184,7 +226,30 @@ def two_leaders(draft: Draft) -> None:
         pairs = list(zip(draft.logs[folder], is_round, strict=True))
         draft.logs[folder] = [line for line, is_moved in pairs if not is_moved]
         draft.logs[draft.folder(old)] += [line for line, is_moved in pairs if is_moved]
-        draft.plant(Planted("two-leaders", start, end, (draft.brokers[old],)))
+        spans.append((start, end))
+    if spans:
+        since, until = spans[0][0], spans[-1][1]
+        draft.plant(Planted("two-leaders", since, until, (draft.brokers[old],)))
+    if is_told:
+        _follows(draft, old, elected_ms)
+
+
+def _follows(draft: Draft, old: int, elected_ms: int) -> None:
+    """Have a broker say that it follows, and nothing be kept of elections from then on."""
+    draft.leave_open(["leader-change", "no-acting-leader"])
+    name = draft.brokers[old]
+    text = f"This broker {name} is a follower. No leader has been elected yet"
+    line = log_line("metadata-store-10-1", "org.apache.pulsar.broker.PulsarService", text)
+    draft.say(old, elected_ms - 20, line)
+
+    def kept(time_ms: int, line: str) -> str | None:
+        is_of_election = "elected leader" in line or "Acquired leadership" in line
+        return None if time_ms >= elected_ms - 5_000 and is_of_election else line
+
+    for broker in range(len(draft.brokers)):
+        draft.rewrite(broker, kept)
+    rows = draft.rows("store/leader.jsonl")
+    rows[:] = [row for row in rows if row["time"] < when(elected_ms - 5_000)]
 
 
 def shedding_aborted(draft: Draft, *, since_min: float, until_min: float) -> None:
@@ -239,6 +304,8 @@ LINES: Mapping[str, Callable[..., None]] = {
     "came back": came_back,
     "split refused": split_refused,
     "splits told": splits_told,
+    "repeated split": repeated_split,
+    "lookup without broker": lookup_without_broker,
     "unload failed": unload_failed,
     "skipped bundles": skipped_bundles,
     "two leaders": two_leaders,

@@ -6,9 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tools.precision.draft import Draft, when
+from tools.precision.plants_of_lines import BY_MEMORY
 from tools.precision.truth import Planted
 from trimtab.trials.record.lines import log_line, log_lines
 
+#: Causes that are found in what brokers wrote to the store of themselves and of their bundles.
+BY_REPORTS = (
+    "over-placement",
+    "over-unloading",
+    "giant-bundle",
+    "vanished-bundle",
+    "empty-bundle-moved",
+    "no-headroom",
+    "emptied-broker",
+)
 _REPORTS = "store/brokers.jsonl"
 _LOADBALANCE = "org.apache.pulsar.broker.loadbalance"
 _ELECTION = "org.apache.pulsar.metadata.coordination.impl.LeaderElectionImpl"
@@ -43,6 +54,17 @@ def no_acting_leader(draft: Draft, *, since_min: float, until_min: float) -> Non
     text = "Leadership released for /loadbalance/leader"
     draft.say(leader, since, log_line("metadata-store-10-1", _ELECTION, text, "WARN"))
     draft.plant(Planted("no-acting-leader", since, draft.ms(until_min * 60.0)))
+
+
+def frozen_record(draft: Draft, *, broker: int, since_min: float) -> None:
+    """Have a broker's record stand still: what it writes from a time on is not in the store."""
+    # What the leader goes by cannot be worked out of the files any more.
+    draft.leave_open(BY_MEMORY)
+    draft.leave_open(BY_REPORTS)
+    name, since = draft.brokers[broker], draft.ms(since_min * 60.0)
+    rows = draft.rows(_REPORTS)
+    rows[:] = [row for row in rows if row["broker"] != name or row["mtime"] <= since]
+    draft.plant(Planted("frozen-record", None, None, (name,)))
 
 
 def vanished_bundle(draft: Draft, *, before_min: float) -> None:
@@ -126,6 +148,7 @@ def _again(draft: Draft, row: dict[str, Any], time_ms: int, is_high: bool) -> di
 STORES: Mapping[str, Callable[..., None]] = {
     "wrong manager": wrong_manager,
     "no acting leader": no_acting_leader,
+    "frozen record": frozen_record,
     "vanished bundle": vanished_bundle,
     "chatty reports": chatty_reports,
 }

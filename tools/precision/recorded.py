@@ -48,7 +48,7 @@ def written(case: Case, root: Path) -> tuple[Planted, ...]:
         cluster="corpus",
         noise_per_hour=case.noise_per_hour,
         metrics_s=0.0,
-        rest_s=0.0,
+        rest_s=case.rest_s,
         reported=case.reported,
         witnesses=(witness,),
     )
@@ -83,6 +83,7 @@ def judged(case: Case, folder: Path) -> Judged:
             frozenset(finding["brokers"]),
             frozenset(finding["bundles"]) | {moved[unload] for unload in finding["unloads"]},
             finding["title"],
+            _ms(finding["until"]),
         )
         for finding in told.document["findings"]
     )

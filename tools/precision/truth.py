@@ -41,7 +41,7 @@ class Planted:
         """Return whether a finding is about this."""
         return (
             finding.code == self.code
-            and (self.since_ms is None or finding.time_ms >= self.since_ms - _SLACK_MS)
+            and (self.since_ms is None or finding.last_ms >= self.since_ms - _SLACK_MS)
             and (self.until_ms is None or finding.time_ms <= self.until_ms + _SLACK_MS)
             and (not self.brokers or bool(finding.brokers & set(self.brokers)))
             and (not self.bundles or bool(finding.bundles & set(self.bundles)))
@@ -59,3 +59,10 @@ class Named:
     #: Those that it names, and those of the unloads that it names.
     bundles: frozenset[str]
     title: str
+    #: When it was so last; None: it was so once.
+    until_ms: int | None = None
+
+    @property
+    def last_ms(self) -> int:
+        """Return when it was so last."""
+        return self.time_ms if self.until_ms is None else self.until_ms

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trimtab.pulsar.leader.view import LeaderView
+from trimtab.pulsar.model import BundleTraffic
 from trimtab.trials.record.lines import Shed
 from trimtab.trials.record.listener import Selection, Unloading, Write
 
@@ -16,6 +17,8 @@ class Decided:
 
     time_ms: int
     shed: Shed
+    #: What each bundle carried, as the leader had it then.
+    traffic: BundleTraffic
 
 
 @dataclass(slots=True)
@@ -51,8 +54,8 @@ class Witness:
         """Let averages be stored."""
 
     def decided(self, time_ms: int, shed: Shed) -> None:
-        """Note a round."""
-        self.rounds.append(Decided(time_ms, shed))
+        """Note a round, with its bundles' averages before they change."""
+        self.rounds.append(Decided(time_ms, shed, shed.load.bundle_traffic()))
 
     def selected(self, selection: Selection) -> None:
         """Note a selection of a round."""

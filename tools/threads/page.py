@@ -45,11 +45,11 @@ def _measured(assessments: Sequence[Assessment]) -> Iterator[str]:
     yield from _counts(assessments)
     heads = ("thread", "provable", "trimtab says", "as posted", "with the answer")
     yield table(heads, map(_row, assessments))
-    yield "## What the others would need"
-    yield ""
-    for each in assessments:
-        yield from _needs(each)
-    yield ""
+    if needs := [line for each in assessments for line in _needs(each)]:
+        yield "## What the others would need"
+        yield ""
+        yield from needs
+        yield ""
     yield "## Thread by thread"
     yield ""
     for each in assessments:

@@ -20,7 +20,12 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
 
 @click.command()
 @click.argument("broker_conf", nargs=-1, required=True, type=click.Path(allow_dash=True))
-@click.option("--release", metavar="RELEASE", default="", help="The Pulsar that it is for.")
+@click.option(
+    "--release",
+    metavar="RELEASE",
+    default="",
+    help="The Pulsar that it is for; by default what can be known of it.",
+)
 @click.option("--from", "before", metavar="RELEASE", default="", help="Upgrade: the Pulsar before.")
 @click.option("--to", "after", metavar="RELEASE", default="", help="Upgrade: the Pulsar after.")
 @click.option(
@@ -55,19 +60,21 @@ def lint(
     BROKER_CONF is a broker.conf, Helm values, what a broker tells of its settings (JSON), a
     recording, whose brokers are compared with each other as well, or - for the standard
     input.  With --from and --to it is an upgrade that is checked: which defaults flip,
-    which keys go or come, and what to write to keep what you have.  docs/lint.md lists the
-    rules.
+    which keys go or come, and what to write to keep what you have.  Without a release all are
+    looked at that it may be, and what only some have says which.  docs/lint.md lists the rules.
 
     Exits with 1 when anything is found, and with 2 when something cannot be read.
 
     \b
     Examples:
+      trimtab lint broker.conf
       trimtab lint broker.conf --release 4.0.8 --explain
       trimtab lint recordings/threshold
       trimtab lint broker.conf --from 3.0.7 --to 5.0.1
       trimtab lint broker.conf --release 4.0.8 --format sarif > lint.sarif
     """
-    from trimtab.explanation.conf_files import LintError, Releases, look, refuse_unknown
+    from trimtab.explanation.conf_files import Releases, look, refuse_unknown
+    from trimtab.explanation.conf_text import LintError
     from trimtab.explanation.lint import Severity, chosen
     from trimtab.explanation.lint.conf import shown
 
@@ -87,15 +94,21 @@ def lint(
 
 
 def _tell(findings: Sequence[Finding], looked: LintResult, before: str, is_explained: bool) -> None:
-    """Print findings for people, and a line that sums them up."""
+    """Print from what the release is known, findings for people, and a line that sums them up."""
     from trimtab.explanation.lint.conf import shown
-    from trimtab.explanation.lint.text import counts_text, finding_lines
+    from trimtab.explanation.lint.text import counts_text, finding_lines, released
 
+    (first, *others) = looked.files
+    files = f"{len(looked.files)} files" if others else shown(first, 200)
+    if looked.basis:
+        click.echo(released(files, looked.release, looked.others, looked.basis))
+    for running in looked.running:
+        click.echo(f"{files}: {shown(running, 400)}")
     for line in finding_lines(findings, _paint, explains=is_explained):
         click.echo(line)
     release = f"from {before} to {looked.release}" if before else f"release {looked.release}"
-    (first, *others) = looked.files
-    files = f"{len(looked.files)} files" if others else shown(first, 200)
+    if looked.others:
+        release = f"any release of {looked.others}"
     hint = "" if is_explained or not findings else "; --explain says why"
     click.echo(f"{files}, {release}: {counts_text(findings)}{hint}")
 
@@ -116,5 +129,12 @@ def _laid_out(
 
     if output_format == "sarif":
         return sarif(findings, RULES, __version__)
-    releases = {"from": before, "to": looked.release} if before else {"release": looked.release}
+    releases: dict[str, object] = {"from": before, "to": looked.release}
+    if not before:
+        releases = {
+            "release": looked.release,
+            "release_basis": looked.basis or "as told",
+            "releases": looked.others,
+            "running": list(looked.running),
+        }
     return document(findings, looked.files, releases)

@@ -2,21 +2,53 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from trimtab.diagnose.cure import NOTHING_TO_SET, Change
+from trimtab.diagnose.cure import NOTHING, Change
 from trimtab.diagnose.failed_orders import failed_orders
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.gravity import Cause
 from trimtab.diagnose.night import Finding, Move, Night, Round
-from trimtab.diagnose.undecidable import is_leader_known, leaders_without_log
+from trimtab.diagnose.undecidable import (
+    absent_log,
+    is_leader_known,
+    leaders_without_log,
+    possible_leaders,
+)
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
 from trimtab.diagnose.wording import many, worded, wording
 
 _CHANGES_MAX = 5
+#: Keys of broker.conf, as texts name them; and those by which the strategies are chosen.
+_KEY = re.compile(r"\b[a-z]+[A-Z]\w+")
+_STRATEGIES = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
+#: Levers that change everything a balancer does.
+_GENERIC = frozenset(
+    {
+        *_STRATEGIES,
+        "loadBalancerHistoryResourcePercentage",
+        "loadBalancerAverageResourceUsageDifferenceThresholdPercentage",
+    }
+)
+#: Causes in the headline.
+_CAUSES_MAX = 3
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
+_NO_ROUND = "It is shorter than the time from one round to the next."
+#: Lines that say that bundles were to go, and of themselves not that they went.
+_CHOICES = frozenset(
+    {
+        "uniform-shed-rate",
+        "uniform-shed-throughput",
+        "avg-bundle-found",
+        "no-broker-available",
+        "same-destination",
+        "transfer-decided",
+    }
+)
 #: How moves are counted, in this order.
 _WORTHS = ("useless", "doubtful", "lucky", "good", "not decidable")
 
@@ -24,10 +56,9 @@ _WORTHS = ("useless", "doubtful", "lucky", "good", "not decidable")
 def headline(
     night: Night, verdicts: Mapping[str, Verdict], causes: Sequence[Cause] = ()
 ) -> tuple[str, str]:
-    """Return what happened, and what is behind it.
+    """Return the gravest cause with what comes of it, and what was moved; both as sentences.
 
-    A fault by which the balancer does not work comes first, before what was moved; any other
-    gravest cause is named behind it, unless the useless moves have named it.
+    Where nothing of weight was found, what was moved comes first.
 
     Args:
         night: what happened.
@@ -35,19 +66,35 @@ def headline(
         causes: the causes, gravest first.
     """
     did, worth = _moved(night, verdicts)
-    gravest = causes[0] if causes else None
-    if gravest is None or gravest.severity == "low":
+    if not causes:
         return did, worth
-    if gravest.is_fault:
-        return _named(gravest), " ".join(filter(None, (did, worth)))
-    is_named = gravest.code in {v.code for v in verdicts.values() if v.is_useless}
-    return did, " ".join(filter(None, (worth, "" if is_named else _named(gravest))))
+    if all(cause.severity == "low" for cause in causes):
+        small = (f"Of little weight: {_named(cause)}" for cause in causes[:_CAUSES_MAX])
+        return did, " ".join(filter(None, (worth, *small)))
+    return _named(causes[0]), " ".join(filter(None, (*_beside(causes), did, worth)))
+
+
+def _beside(causes: Sequence[Cause]) -> Iterator[str]:
+    """Yield what is told beside the gravest cause: what comes of it, and what is next to it.
+
+    Args:
+        causes: gravest first, one at least.
+    """
+    first, *others = causes
+    brought = [cause for cause in others if first.explains(cause)]
+    for cause in brought[:1]:
+        yield f"It led to this: {_named(cause)}"
+    more = _CAUSES_MAX - 1 - len(brought[:1])
+    apart = [cause for cause in others if cause not in brought]
+    context = [cause for cause in apart[more:] if FINDINGS[cause.code].is_context]
+    for cause in (*apart[:more], *context):
+        yield f"Also: {_named(cause)}"
 
 
 def _named(cause: Cause) -> str:
-    """Return the title of a cause's gravest finding as a sentence, with how many there are."""
+    """Return the title of a cause's gravest finding as a sentence, with how many places more."""
     others = len(cause.findings) - 1
-    more = f" (and {many(others, 'finding')} more of `{cause.code}`)" if others else ""
+    more = f", and {many(others, 'place')} more" if others else ""
     return f"{cause.findings[0].text('title')}{more}."
 
 
@@ -112,13 +159,30 @@ def _reasons(
 
 def _nothing(night: Night) -> tuple[str, str]:
     """Return the two sentences where nothing was moved: only the leader logs moves."""
+    choices = sum(any(event.kind in _CHOICES for event in each.events) for each in night.rounds)
+    if choices:
+        text = f"Bundles were chosen in {many(choices, 'round')}, and no line says that one moved."
+        return text, ""
     if night.logs is None:
         return "The balancer moved nothing.", ""
     if who := leaders_without_log(night):
-        return "No move is known.", f"No log of {who} is in the recording."
+        why = absent_log(night, who)
+        return "No move is known.", f"{why[0].upper()}{why[1:]}."
     if not is_leader_known(night):
         return "No move is known.", _NO_LEADER
+    if who := possible_leaders(night):
+        return "No move is known.", f"{who} may have led: no log of it and no election is there."
+    if not night.rounds and not night.decisions.times and _is_short(night):
+        return "No round of the balancer is known.", _NO_ROUND
     return "The balancer moved nothing.", ""
+
+
+def _is_short(night: Night) -> bool:
+    """Return whether a recording ends before a round would have been due."""
+    begun = min(night.elected.values(), default=night.end)
+    if night.end is None or begun is None:
+        return False
+    return (night.end - begun).total_seconds() < night.interval_s
 
 
 def changes(
@@ -126,7 +190,8 @@ def changes(
 ) -> list[Change]:
     """Return at most five changes, those against the gravest causes first.
 
-    Where a cause is of high severity, nothing is proposed against causes of lower severity.
+    What comes of a cause against which there is a change needs none of its own.  Beside a cause
+    of high severity no strategy, history or margin is proposed that is not against such a one.
 
     Args:
         night: what happened.
@@ -137,9 +202,31 @@ def changes(
     by_code: defaultdict[str, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_code[finding.code].append(finding)
-    gravest = [cause for cause in causes if cause.severity == causes[0].severity]
-    proposals = [change for cause in gravest for change in _against(night, by_code, places, cause)]
-    return proposals[:_CHANGES_MAX]
+    levers: dict[str, Change] = {}
+    cured: set[str] = set()
+    grave = [cause for cause in causes if cause.severity == "high"]
+    for cause in causes:
+        if cause.code in cured:
+            continue
+        is_apart = bool(grave) and not any(it is cause or cause.explains(it) for it in grave)
+        for change in _against(night, by_code, places, cause):
+            if is_apart and _GENERIC.intersection(change.settings):
+                continue
+            against = [cause.code, *(it.code for it in causes if cause.explains(it))]
+            lever = _lever(change)
+            before = levers.get(lever, change)
+            levers[lever] = replace(
+                before, against=tuple(dict.fromkeys((*before.against, *against)))
+            )
+            cured.update(against)
+    return list(levers.values())[:_CHANGES_MAX]
+
+
+def _lever(change: Change) -> str:
+    """Return what a change is done by: two that go by the same are one."""
+    if _STRATEGIES[0] in change.settings:
+        return _STRATEGIES[0]
+    return change.settings[0] if len(change.settings) == 1 else change.title
 
 
 def _against(
@@ -149,17 +236,18 @@ def _against(
     cure = FINDINGS[cause.code].cure
     finding = cause.findings[0]
     advice = finding.text("advice")
-    if cure is not None:
-        if (proposal := cure(night, findings)) is not None:
-            yield _change(f"{cause.code}.{proposal.variant}", proposal.values, places)
-    elif cause.severity != "low" and not advice.startswith(NOTHING_TO_SET):
+    proposal = cure(night, findings) if cure is not None else None
+    if proposal is not None:
+        yield _change(f"{cause.code}.{proposal.variant}", proposal.values, places)
+    elif cause.severity != "low" or not advice.startswith(NOTHING):
         line = finding.evidence[0] if finding.evidence else None
         yield Change(
             title=advice,
-            why=f"{finding.text('title')}.",
-            effect=f"It is against `{cause.code}`: {many(len(cause.findings), 'finding')}.",
+            why=_named(cause),
+            effect="",
             evidence=f"{line.file}:{line.line}" if line else "",
-            confidence="follows from the cause; what it brings was not counted",
+            confidence="follows from the cause; not counted",
+            settings=_settings(advice),
         )
 
 
@@ -168,4 +256,13 @@ def _change(name: str, values: Mapping[str, Any], places: Mapping[str, str]) -> 
     known = {"setting": texts.get("setting", ""), **values}
     title, why, effect = (worded(texts, each, known) for each in ("title", "why", "effect"))
     place = places.get(known["setting"], "not set: the default")
-    return Change(title, why, effect, texts.get("evidence", place), texts["confidence"])
+    settings = _settings(f"{known['setting']} {title}")
+    evidence = texts.get("evidence", place)
+    return Change(title, why, effect, evidence, texts["confidence"], settings=settings)
+
+
+def _settings(text: str) -> tuple[str, ...]:
+    """Return the keys of broker.conf that a text names; AvgShedder stands for both strategies."""
+    if "AvgShedder" in text:
+        return _STRATEGIES
+    return tuple(dict.fromkeys(_KEY.findall(text)))

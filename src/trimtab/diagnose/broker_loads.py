@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Generic, TypeVar
 
@@ -56,6 +56,13 @@ def reported_usage(night: Night, time: datetime) -> dict[str, float]:
     return _timeline(_Same(night.usages)).at(time)
 
 
+def named_brokers(rounds: Iterable[Round]) -> frozenset[str]:
+    """Return the brokers that the lines of some rounds name."""
+    brokers = {event.broker for logged in rounds for event in logged.events}
+    brokers |= {broker for r in rounds for m in r.moves for broker in (m.source, m.target)}
+    return frozenset(broker for broker in brokers if broker)
+
+
 class _Timeline:
     """Usages, looked up by time: a large night is asked for a thousand moments."""
 
@@ -104,6 +111,34 @@ def _timeline(which: _Same[Sequence[Usage]]) -> _Timeline:
     return _Timeline(which.value)
 
 
+def is_all_reported(night: Night, logged: Round) -> bool:
+    """Return whether every broker that a round names reports at all.
+
+    Without, an average over the others is that of another cluster.
+    """
+    return named_brokers([logged]) <= _reporting(_Same(night.usages))
+
+
+@lru_cache(maxsize=1)
+def _reporting(which: _Same[Sequence[Usage]]) -> frozenset[str]:
+    return frozenset(usage.broker for usage in which.value)
+
+
+def _is_steady(night: Night, time: datetime, usage: Mapping[str, float]) -> bool:
+    """Return whether the same brokers were above and below the average an interval before.
+
+    What the leader had is older than what brokers say when they are asked: where the two may
+    differ, nothing is known of what it had.
+    """
+    before = reported_usage(night, time - timedelta(seconds=night.interval_s))
+    if not before:
+        return True
+    averages = [sum(values.values()) / len(values) for values in (before, usage)]
+    return before.keys() == usage.keys() and all(
+        (before[broker] > averages[0]) == (usage[broker] > averages[1]) for broker in usage
+    )
+
+
 # Whoever looks at a round's moves asks for each of them.
 @lru_cache(maxsize=1)
 def _loads_in_reports(which: _Same[Round]) -> BrokerLoads | None:
@@ -117,14 +152,14 @@ def broker_loads(night: Night, logged: Round, move: Move | None = None) -> Broke
     """Return how loaded the brokers were in a round.
 
     What the leader itself had is taken first: the usage in its reports, replayed or
-    printed; then any report before the round; then the placer's scores; then the
-    shedder's smoothed ones.
+    printed; then any report before the round, of those that never reach the leader only
+    where load was steady; then the placer's scores; then the shedder's smoothed ones.
     """
     replayed = _loads_in_reports(_Same(logged))
     if replayed is not None:
         return replayed
-    reported = reported_usage(night, logged.time)
-    if len(reported) > 1:
+    reported = reported_usage(night, logged.time) if is_all_reported(night, logged) else {}
+    if len(reported) > 1 and (night.reports or _is_steady(night, logged.time, reported)):
         return BrokerLoads(reported, "usage in the latest reports", True)
     if move is not None and move.draw is not None and len(move.draw.scores) > 1:
         return BrokerLoads(move.draw.scores, "the placer's own scores", False)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +36,15 @@ _OF_BUNDLES = (
     *("time", "written", "broker", "bundle", "topics"),
     *("rate_in", "rate_out", "throughput_in", "throughput_out"),
 )
+
+
+class Silent(NamedTuple):
+    """Logs that are there and tell of nothing, by the names of their folders."""
+
+    #: Their lines were read, and none is one that is known.
+    quiet: frozenset[str]
+    #: None of their lines could be read.
+    unread: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +124,25 @@ def log_spans(tables: ClusterTables) -> tuple[dict[str, tuple[datetime, datetime
     spans = by_log.aggregate([("time_min", "min"), ("time_max", "max")]).to_pydict()
     rows = list(zip(spans["file"], spans["time_min_min"], spans["time_max_max"], strict=True))
     return {file: (start, end) for file, start, end in rows}, frozenset(spans["log_broker"])
+
+
+def logs_without_events(files: Iterable[Mapping[str, Any]]) -> Silent:
+    """Return whose logs have no line that is known, and whose have none that could be read.
+
+    Args:
+        files: rows of `files`.
+    """
+    logs = [row for row in files if row["source"] == "log" and not row["rows"]]
+    quiet = frozenset(_folder(row["file"]) for row in logs if row["other"])
+    rejected = frozenset(_folder(row["file"]) for row in logs if row["rejected"])
+    return Silent(quiet, rejected - quiet)
+
+
+def _folder(file: str) -> str:
+    """Return whose log a file is: the folder's name under logs/, else its own."""
+    *folders, name = file.split("/")
+    below = folders[folders.index("logs") + 1 :] if "logs" in folders else folders
+    return below[0] if below else name.partition(".")[0]
 
 
 def clocks_of(tables: ClusterTables, names: Mapping[str, str], reports: pa.Table) -> Clocks:

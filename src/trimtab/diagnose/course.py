@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from trimtab.diagnose.broker_loads import named_brokers
 from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Event, Round, Undecidable, Usage
 from trimtab.diagnose.replay.tenures import Tenure, tenures
@@ -22,7 +23,9 @@ from trimtab.pulsar.shed import shedder
 #: Kinds of lines that tell of leaders, besides those of the shedders' loggers.
 OF_LEADERS = UNLOADING | IDLE | {"elected-leader", "broker-starting"}
 #: Shedders that print what `compared` asks for.
-_COMPARED = ("ThresholdShedder", "UniformLoadShedder", "AvgShedder")
+_COMPARED = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder")
+#: Brokers that are named where very many have no report.
+_NAMED_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Basis:
     reports: pa.Table
     ran: Deployment
     usages: tuple[Usage, ...]
+    #: When the recording begins, as far as that is known.
+    begin: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +74,42 @@ def course(basis: Basis) -> Course:
     ran, events = basis.ran, basis.events
     times = [event.time for event in events] + [usage.time for usage in basis.usages]
     end = max(times, default=datetime.fromtimestamp(0, UTC))
-    all_terms = terms(rounds(events, ran.manager.shedding_interval_s), events, end)
-    open_question = _not_covered(ran, basis.reports)
+    logged = rounds(events, ran.manager.shedding_interval_s)
+    all_terms = terms(logged, events, end)
+    open_question = _not_covered(ran, basis.reports, named_brokers(logged))
     replays = tenures(all_terms, ran, basis.names, basis.ahead) if open_question is None else []
     return Course(end, all_terms, open_question, replays)
 
 
-def _not_covered(ran: Deployment, reports: pa.Table) -> Undecidable | None:
-    """Return why no round can be recomputed; None if they can."""
+def _not_covered(ran: Deployment, reports: pa.Table, named: frozenset[str]) -> Undecidable | None:
+    """Return why no round can be recomputed; None if they can.
+
+    The `named` are the brokers that the lines of the rounds name: each counts in the average.
+    """
     what, line = "recomputation of the rounds", release_line(ran.release)
     if ran.shedder not in _COMPARED or shedder(ran.shedder, ran.release) is None:
         why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"
         return Undecidable(what, why, f"one of: {', '.join(_COMPARED)}")
-    if not pc.any(pc.is_valid(of_origin(reports, "store")["cpu_usage"])).as_py():
+    stored = of_origin(reports, "store")
+    stored = stored.filter(pc.is_valid(stored["cpu_usage"]))
+    if not len(stored):
         why = "what the leader was told is not in the recording"
         return Undecidable(what, why, "store/zookeeper/ or store/brokers.jsonl")
+    if silent := sorted(named - set(pc.unique(stored["broker"]).to_pylist())):
+        few = ", ".join(silent[:_NAMED_MAX])
+        why = f"of {len(silent)} broker(s) in the leader's lines the store has no report: {few}"
+        return Undecidable(what, why, "store/zookeeper/ or store/brokers.jsonl of all brokers")
     return None
+
+
+def beginning(
+    meta: Mapping[str, str], events: Sequence[Event], reports: pa.Table
+) -> datetime | None:
+    """Return when a recording begins: as its settings say, else with what was recorded first."""
+    try:
+        begin = datetime.fromisoformat(meta.get("from", ""))
+    except ValueError:
+        times = [event.time for event in events if event.logger is not None]
+        earliest = pc.min(reports["time"]).as_py()
+        return min([*times, *([earliest] if earliest else [])], default=None)
+    return begin if begin.tzinfo is not None else begin.replace(tzinfo=UTC)

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from trimtab.diagnose.night import Finding, Night
 
-#: How the advice of a finding begins where no setting would have helped.
-NOTHING_TO_SET = "Nothing to set"
+#: How the advice of a finding begins where nothing is to be changed.
+NOTHING = ("Nothing to set", "None,")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,10 @@ class Change:
     evidence: str
     #: How far the effect can be trusted.
     confidence: str
+    #: Codes of the causes that it is against.
+    against: tuple[str, ...] = ()
+    #: Keys of broker.conf that it is about.
+    settings: tuple[str, ...] = ()
 
 
 class Proposal(NamedTuple):

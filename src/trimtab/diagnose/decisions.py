@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from trimtab.diagnose.columns import lists, words
-from trimtab.diagnose.night import Decisions
+from trimtab.diagnose.night import Decisions, Unfit
 from trimtab.pulsar.model import Floats
 
 
@@ -36,4 +36,9 @@ def decisions(table: pa.Table) -> Decisions:
         scores=column("score"),
         throughput=column("throughput"),
         reasons=names("reason"),
+        too_large=tuple(
+            Unfit(i, *row.values())
+            for i, rows in enumerate(table["too_large"].to_pylist())
+            for row in rows or ()
+        ),
     )

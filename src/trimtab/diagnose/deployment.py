@@ -11,7 +11,7 @@ from typing import Any
 from trimtab.diagnose.night import Event
 from trimtab.pulsar.confs import dumped_entries
 from trimtab.pulsar.keys import KEYS
-from trimtab.pulsar.releases import RELEASE_LINES, release_line
+from trimtab.pulsar.releases import RELEASE_LINES, release_order
 from trimtab.pulsar.settings import (
     LeastResourceUsageWithWeightSettings,
     LoadManagerSettings,
@@ -26,6 +26,8 @@ from trimtab.pulsar.settings import (
 
 #: Taken where nothing tells the release.
 _RELEASE_ASSUMED = "4.0.8"
+#: Decides for those before it, which nobody has run.
+_OLDEST = f"{RELEASE_LINES[0]}.0"
 _MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 #: First release that has it.
 _FIRST = "2.11.0"
@@ -74,13 +76,15 @@ def deployment(
             the settings, which may have been changed since or not be there.
     """
     warnings: list[str] = []
-    release, basis = _release(meta, releases, warnings)
+    recorded, basis = _release(meta, releases, warnings)
+    release, basis = _deciding(recorded, basis)
     conf, places = _conf(settings, warnings)
     for key, similar in unknown_keys(conf):
         meant = f"; did you mean {similar}?" if similar else ""
         warnings.append(f"{places[key]}: {key} is not a key of the load balancer{meant}")
     conf = _without_bad_values(conf, places, release, warnings)
-    manager = load_manager_settings(conf, release)
+    # Defaults are those of the release that ran.
+    manager = load_manager_settings(conf, recorded)
     shedder, placer = (
         Counter(names).most_common(1)[0][0] if names else configured
         for names, configured in zip(
@@ -159,6 +163,7 @@ def broker_ids(meta: Mapping[str, str]) -> dict[str, str]:
 def _release(
     meta: Mapping[str, str], releases: Iterable[str], warnings: list[str]
 ) -> tuple[str, str]:
+    """Return the release that the recording tells, and where; the assumed one if it tells none."""
     recording_release = meta.get("pulsar")
     commonest = Counter(releases).most_common(1)
     for release, basis in (
@@ -168,12 +173,23 @@ def _release(
         if release is None:
             continue
         try:
-            release_line(release)
+            release_order(release)
         except ValueError as error:
             warnings.append(f"{basis}: {error}")
             continue
         return release, basis
     return _RELEASE_ASSUMED, f"assumed; releases known: {', '.join(RELEASE_LINES)}"
+
+
+def _deciding(release: str, basis: str) -> tuple[str, str]:
+    """Return the release that decides for one, and how that is known."""
+    if release_order(release) >= release_order(_OLDEST):
+        return release, basis
+    return (
+        _OLDEST,
+        f"in place of {release}, which is what {basis} says: {_OLDEST} is the oldest release "
+        "whose classes were run",
+    )
 
 
 def _conf(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyspark import SparkContext
 
+from trimtab.diagnose.answers import answers
 from trimtab.diagnose.clock_skew import Clocks
 from trimtab.diagnose.clocks import (
     backward_warnings,
@@ -27,10 +28,11 @@ from trimtab.diagnose.cluster_tables import (
     heaviest,
     log_events,
     log_spans,
+    logs_without_events,
     releases_of,
     reports_of,
 )
-from trimtab.diagnose.course import OF_LEADERS, Basis, course
+from trimtab.diagnose.course import OF_LEADERS, Basis, Course, beginning, course
 from trimtab.diagnose.deployment import (
     Deployment,
     broker_ids,
@@ -40,20 +42,22 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
 )
 from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
 from trimtab.diagnose.night import Event, Usage
-from trimtab.diagnose.other_events import OTHER_KINDS
-from trimtab.diagnose.replay.lookups import owners
+from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
+from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
+from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
-from trimtab.diagnose.terms import with_elections
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.whole_night import Beside, whole_night
+from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
 from trimtab.spark.session import second_thread
@@ -68,6 +72,10 @@ _REPORTED = (
     "throughput_in",
     "throughput_out",
     *(f"{resource}_{which}" for resource in RESOURCES for which in ("usage", "limit")),
+)
+_DAY_UNKNOWN = (
+    f"the day is not known: the lines have a time and no date, and {ASSUMED_DAY} stands for it in "
+    "findings.json and the tables; `from` in recording.toml would say it"
 )
 
 
@@ -108,27 +116,37 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         reports=reports,
         ran=ran,
         usages=_usages(cluster_tables, reports, names, ran),
+        begin=beginning(meta, events, reports),
     )
     led = course(basis)
     # A replay is one task that nothing else waits for: whatever does not need it is done beside.
     with second_thread(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        beside = _beside(cluster_tables, basis, led.moved(), spans, logs)
+        silent = logs_without_events(cluster_tables.rows("files"))
+        beside = replace(
+            _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
+            unread=silent.unread,
+        )
         reported = reported_series(basis.usages)
         replayed = playing.result()
         writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", replayed)
         night = whole_night(basis, led, beside, replayed)
         causes = all_findings(night)
         writing.result()
+        shown = None if logs else _standing(spark, (tables, cluster), basis, led, spans)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
     )
+    assumed = meta.get(ASSUMED)
+    document["warnings"][:0] = [_DAY_UNKNOWN] if assumed else []
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
+    document |= with_snapshot(document["headline"], shown)
     recording = meta.get("name", meta.get("cluster", "recording"))
-    when = {"from": meta.get("from") or _first(basis), "to": meta.get("to", iso_time(led.end))}
+    first, last = _stretch(basis, led.end, spans_of_logs.values())
+    when = {"from": meta.get("from") or first, "to": meta.get("to", last)}
     return Diagnosis(
-        findings={"recording": recording} | when | document,
+        findings={"recording": recording} | when | {ASSUMED: assumed} | document,
         picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
     )
 
@@ -156,15 +174,40 @@ def _beside(
     own = ds.field("kind") == "ownership-acquired"
     stored = tables.rows("ownership", mine) if moved else []
     lines = log_events(tables, own & mine) if moved else []
+    records = broker_reports(of_origin(basis.reports, "store"))
+    heavy = heaviest(tables)
+    without_candidate = (ds.field("kind") == CONSIDERED) & (ds.field("count") == 0)
     return Beside(
-        events=tuple(log_events(tables, among("kind", OTHER_KINDS))),
-        reports=broker_reports(of_origin(basis.reports, "store")),
-        bundles=reports_of(tables, moved),
+        events=tuple(log_events(tables, among("kind", OTHER_KINDS) | without_candidate)),
+        reports=records,
+        answers=answers(
+            basis.reports,
+            records,
+            lambda: tables.rows("metrics", among("name", METRICS)),
+            basis.names,
+            basis.ran.manager.report_interval_s_max,
+        ),
+        bundles=reports_of(tables, moved | {each.bundle for each in heavy}),
         owners=owners(best_rows(stored, spans)),
+        released=releases(best_rows(stored, spans)),
         acquired=acquisitions(lines, basis.names),
-        heaviest=heaviest(tables),
+        heaviest=heavy,
         logs=logs,
     )
+
+
+def _standing(
+    spark: SparkContext,
+    place: tuple[Path, str],
+    basis: Basis,
+    led: Course,
+    spans: Sequence[Span],
+) -> dict[str, Any] | None:
+    """Return how the cluster stands at the end; None where that cannot be decided."""
+    of = standing(basis, led)
+    if of is None:
+        return None
+    return snapshot(of, recompute(spark, place, [of.tenure], spans), basis)
 
 
 def _reports(tables: ClusterTables) -> pa.Table:
@@ -198,6 +241,12 @@ def _usages(
     return usages(reports, samples, names, ran.threshold_shedder.weights)
 
 
-def _first(basis: Basis) -> str | None:
-    times = [e.time for e in basis.events] + [u.time for u in basis.usages]
-    return iso_time(min(times)) if times else None
+def _stretch(
+    basis: Basis, end: datetime, logs: Iterable[tuple[datetime, datetime]]
+) -> tuple[str | None, str | None]:
+    """Return from when to when rounds or reports are known, else any line; None for neither."""
+    times = [event.time for event in basis.events] + [usage.time for usage in basis.usages]
+    if times:
+        return iso_time(min(times)), iso_time(end)
+    times = [time for log in logs for time in log]
+    return (iso_time(min(times)), iso_time(max(times))) if times else (None, None)

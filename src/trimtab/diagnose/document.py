@@ -26,6 +26,7 @@ from trimtab.diagnose.night import (
     Undecidable,
     Usage,
 )
+from trimtab.diagnose.places import by_place
 from trimtab.diagnose.verdicts import Verdict
 from trimtab.files.version import __version__
 
@@ -45,8 +46,10 @@ def findings_document(
     ran: Deployment,
 ) -> dict[str, Any]:
     """Return findings.json but for the accounting, which the caller adds."""
-    causes = by_gravity(findings, verdict_of)
+    places = by_place(night, findings)
+    causes = by_gravity([finding for finding, _ in places], verdict_of)
     text, sting = headline(night, verdict_of, causes)
+    ids = {i: f"f{number}" for number, (_, same) in enumerate(places, 1) for i in same}
     brokers = dict.fromkeys(usage.broker for usage in night.usages)
     brokers |= dict.fromkeys(b for logged in night.rounds for b in logged.brokers)
     brokers |= dict.fromkeys(
@@ -58,17 +61,17 @@ def findings_document(
         "release_basis": ran.release_basis,
         "brokers": sorted(brokers),
         "strategies": {"shedding": ran.shedder, "placement": ran.placer},
-        "headline": {"text": text, "sting": sting},
+        "headline": {"text": text, "sting": sting, "code": causes[0].code if causes else None},
         "changes": [asdict(change) for change in changes(night, findings, ran.places, causes)],
         "warnings": list(ran.warnings),
         "rounds": len(night.rounds),
         "round_list": [_round(logged) for logged in night.rounds],
         "unloads": [
-            _unload(logged, i, verdict_of[logged.moves[i].id])
+            _unload(logged, i, verdict_of[logged.moves[i].id], ids)
             for logged in night.rounds
             for i in range(len(logged.moves))
         ],
-        "findings": [_finding(i, finding) for i, finding in enumerate(findings)],
+        "findings": [_finding(f"f{i}", finding) for i, (finding, _) in enumerate(places, 1)],
         "undecidable": [asdict(question) for question in open_questions],
     }
     plain: dict[str, Any] = _plain(document)
@@ -175,7 +178,7 @@ def _round(logged: Round) -> dict[str, Any]:
     }
 
 
-def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
+def _unload(logged: Round, i: int, verdict: Verdict, ids: Mapping[int, str]) -> dict[str, Any]:
     move = logged.moves[i]
     # In a large cluster without most brokers' scores.
     numbers = _fewer(move.recomputed.numbers, (move.target, move.source))
@@ -189,7 +192,7 @@ def _unload(logged: Round, i: int, verdict: Verdict) -> dict[str, Any]:
         "better": (
             {"target": verdict.better[0], "why": verdict.better[1]} if verdict.better else None
         ),
-        "findings": [f"f{i + 1}" for i in verdict.findings],
+        "findings": list(dict.fromkeys(ids[i] for i in verdict.findings)),
     }
 
 
@@ -204,10 +207,11 @@ def _fewer(numbers: Mapping[str, Any], concerned: Sequence[str | None]) -> dict[
     return few
 
 
-def _finding(i: int, finding: Finding) -> dict[str, Any]:
+def _finding(name: str, finding: Finding) -> dict[str, Any]:
     return {
-        "id": f"f{i + 1}",
+        "id": name,
         **_fields(finding, "code", "severity", "time"),
+        "until": finding.parts[-1].time if finding.parts else finding.time,
         "round": finding.round or None,
         **{name: finding.text(name) for name in ("title", "text")},
         **_fields(finding, "brokers", "bundles"),
@@ -216,6 +220,19 @@ def _finding(i: int, finding: Finding) -> dict[str, Any]:
         "numbers": _fewer(finding.numbers, finding.brokers),
         **{name: finding.text(name) for name in ("better", "advice")},
         "page": f"docs/findings/{finding.code}.md",
+        "rounds": [_part(part) for part in finding.parts],
+    }
+
+
+def _part(part: Finding) -> dict[str, Any]:
+    """Return one of the rounds that a finding has inside."""
+    return {
+        **_fields(part, "time", "severity"),
+        "round": part.round or None,
+        "text": part.text("text"),
+        **_fields(part, "brokers", "bundles"),
+        "unloads": list(part.moves),
+        "numbers": _fewer(part.numbers, part.brokers),
     }
 
 

@@ -21,7 +21,7 @@ class Need(Enum):
 
     LEADER_LOGS, OTHER_LOGS, SETTINGS, OWNERS, TAKERS, BUNDLE_REPORTS = range(6)
     BROKER_REPORTS, USAGE, ROUNDS_DECIDED_AGAIN, ELECTIONS = range(6, 10)
-    USAGE_IN_THE_ROUND, PLACER_SCORES = range(10, 12)
+    USAGE_IN_THE_ROUND, PLACER_SCORES, ANSWERS = range(10, 13)
 
 
 class Words(NamedTuple):
@@ -62,6 +62,8 @@ class FindingEntry:
     cure: Cure | None
     #: Of high severity it is a fault by which the balancer does not work, and named first.
     is_fault: bool
+    #: The headline tells of it in any case.
+    is_context: bool
 
     @property
     def code(self) -> str:
@@ -87,4 +89,5 @@ def entry(rule: Callable[[Night], list[Finding]], cure: Cure | None) -> FindingE
         doubtful=row.get("doubtful"),
         cure=cure,
         is_fault=row.get("fault", False),
+        is_context=row.get("context", False),
     )

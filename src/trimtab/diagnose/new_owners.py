@@ -14,8 +14,9 @@ _TAKEN = timedelta(minutes=5)
 def new_owners(night: Night) -> dict[str, str]:
     """Return the broker that took each moved bundle first after its unload.
 
-    The brokers' own logs are asked first.  The store is asked second, and there the source is
-    passed over: whoever polls it may still see the bundle where it was.
+    The brokers' own logs are asked first; where the log of the destination is absent, nobody
+    knows whether it took the bundle before another.  The store is asked second, and there the
+    source is passed over: whoever polls it may still see the bundle where it was.
 
     Returns:
         Move's id → broker; absent where neither tells within five minutes, and before the
@@ -36,8 +37,9 @@ def new_owners(night: Night) -> dict[str, str]:
 
 
 def _taker(night: Night, move: Move, until: datetime) -> str | None:
+    is_logged = move.target is None or night.has_log(move.target)
     for time, broker in night.acquired.get(move.bundle, ()):
-        if move.time <= time < until:
+        if move.time <= time < until and (is_logged or broker == move.target):
             return broker
     for time, broker in night.owners.get(move.bundle, ()):
         if move.time <= time < until and broker != move.source:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from trimtab.diagnose.reports import BrokerReports, BundleReports
+from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
 from trimtab.diagnose.wording import worded, wording
 from trimtab.pulsar.model import Floats, Ints
 
@@ -138,6 +138,19 @@ class Usage(NamedTuple):
     usage: float | None
 
 
+class Unfit(NamedTuple):
+    """The lightest bundle of a broker whose bundles all carry more than it was to lose."""
+
+    #: Position of the round.
+    at: int
+    broker: str
+    bundle: str
+    #: What the bundle carried, and what was to move: messages/s or bytes/s.
+    carried: float
+    offload: float
+    is_rate: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """All rounds that were decided again, silent ones included, as columns."""
@@ -158,6 +171,8 @@ class Decisions:
     scores: Floats = field(default_factory=lambda: np.empty(0))
     throughput: Floats = field(default_factory=lambda: np.empty(0))
     reasons: tuple[str, ...] = ()
+    #: In order of the rounds; few rounds have any.
+    too_large: tuple[Unfit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,10 +207,17 @@ class Night:
     events: tuple[Event, ...] = ()
     #: Broker → what it reported to the store.
     reports: Mapping[str, BrokerReports] = field(default_factory=dict)
-    #: Moved bundle → what brokers reported of it.
+    #: Broker → what it said of itself beside the store, where it was asked.
+    answers: Mapping[str, Answers] = field(default_factory=dict)
+    #: Change of load, fraction, and s after which a broker writes its record anew.
+    report_threshold: float = 0.1
+    report_interval_s_max: float = 900.0
+    #: Bundle that was moved or is among the heaviest → what brokers reported of it.
     bundles: Mapping[str, BundleReports] = field(default_factory=dict)
     #: Moved bundle → its owners from when on, in order of time, as the store says.
     owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
+    #: Moved bundle → when it lost its owner, in order of time, as the store says.
+    released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
     #: Moved bundle → who acquired it when, in order of time, as the brokers' logs say.
     acquired: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
     #: Who led from when on, None for nobody; as the store says.
@@ -210,16 +232,24 @@ class Night:
     placer: str = "LeastResourceUsageWithWeight"
     #: Settings as written.
     conf: Mapping[str, str] = field(default_factory=dict)
+    #: When the recording begins; what is known from before is what stood then.
+    begin: datetime | None = None
     #: When the recording ends; None where nothing was recorded.
     end: datetime | None = None
-    #: Names of the brokers' logs that are there; None where nobody looked.
+    #: Names of the brokers' logs that are there and can be read; None where nobody looked.
     logs: frozenset[str] | None = None
+    #: Names of the logs of which no line could be read.
+    unread: frozenset[str] = frozenset()
     #: Some setting is there, so that what is not set has its default.
     has_settings: bool = True
 
     def broker(self, log: str) -> str:
         """Return the broker whose log lies in a folder, or the folder's name."""
         return self.names.get(log, log)
+
+    def has_log(self, broker: str) -> bool:
+        """Return whether a broker's log is there; so is every one where nobody looked."""
+        return self.logs is None or broker in map(self.broker, self.logs)
 
     def moves(self) -> list[Move]:
         """Return the moves of all rounds, in their order."""
@@ -242,6 +272,10 @@ class Finding:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     #: What its texts name besides its numbers, its brokers and its bundle.
     values: Mapping[str, Any] = field(default_factory=dict)
+    #: Its rounds, where it has several inside, in order of time; see `places.py`.
+    parts: tuple[Finding, ...] = ()
+    #: Its text then, which tells of the worst of them.
+    story: str = ""
 
     @property
     def code(self) -> str:
@@ -250,6 +284,8 @@ class Finding:
 
     def text(self, name: str) -> str:
         """Return one of its texts: `title`, `text`, `better` or `advice`."""
+        if name == "text" and self.story:
+            return self.story
         bundle = next(iter(self.bundles), "")
         namespace, _, range_ = bundle.rpartition("/")
         concerned = {

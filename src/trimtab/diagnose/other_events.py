@@ -11,33 +11,48 @@ from trimtab.diagnose.night import Event, Night
 Item = TypeVar("Item")
 Key = TypeVar("Key", bound=Hashable)
 
-#: Their kinds.  None is printed at every report or every lookup: these are read to the driver.
+#: Their kinds.  None is printed at every report or at a lookup that is answered: these are read
+#: to the driver.
 OTHER_KINDS = frozenset(
     {
         "access-split",
         "active-brokers-unknown",
         "admin-call-failed",
+        "admin-split",
+        "admin-split-failed",
         "admin-unload-failed",
         "bundle-unload-timed-out",
         "bundle-unloaded",
         "channel-leader-found",
         "elected-leader",
+        "follower",
         "leadership-acquired",
         "leadership-released",
         "load-manager-not-created",
         "nic-speed-unknown",
+        "no-broker-for-lookup",
         "no-channel-owner",
         "ownership-not-acquired",
         "report-not-written",
         "shedding-error",
         "split",
+        "split-completed",
         "split-done",
+        "split-due",
         "split-failed",
         "split-refused",
         "state-not-handled",
         "unload-failed",
     }
 )
+
+#: Printed at every placement; kept where no broker was left.
+CONSIDERED = "candidates-considered"
+
+
+def is_other(event: Event) -> bool:
+    """Return whether a line is one that findings ask for, or of a lookup without a candidate."""
+    return event.kind in OTHER_KINDS or (event.kind == CONSIDERED and event.count == 0)
 
 
 def other_events(night: Night, *kinds: str) -> list[Event]:

@@ -64,6 +64,27 @@ def _threshold_shedder(event: Event, logged: Round, replayed: Row, threshold: fl
     )
 
 
+def _overload_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
+    del logged, threshold
+    state = state_of(replayed, event.broker)
+    if state is None or state["offload"] is None:
+        return f"{event.broker} was shed, recomputed it is not over the threshold"
+    numbers = {
+        "usage_percent": state["score"] * 100,
+        "usage": state["score"],
+        "offload_mbyte_s": state["offload"] / _MIB,
+    }
+    return _first_difference(
+        event, {name: value for name, value in numbers.items() if name in event.numbers}
+    )
+
+
+def _shed_attempt(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
+    """Return how an attempt differs, by the shedder whose line it is."""
+    compare = _overload_shedder if event.logger == "OverloadShedder" else _threshold_shedder
+    return compare(event, logged, replayed, threshold)
+
+
 def _avg_shedder(event: Event, logged: Round, replayed: Row, threshold: float) -> str | None:
     del logged, threshold
     hot, cold = state_of(replayed, event.broker), state_of(replayed, event.target)
@@ -123,7 +144,7 @@ def _uniform_load_shedder(
 
 
 _COMPARE: Mapping[str, Callable[[Event, Round, Row, float], str | None]] = {
-    "shed-attempt": _threshold_shedder,
+    "shed-attempt": _shed_attempt,
     "avg-shed-attempt": _avg_shedder,
     "brokers-ranked": _ranking,
     "hit-counts": _hit_counts,

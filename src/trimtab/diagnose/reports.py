@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from trimtab.diagnose.columns import beside, moments, stamps, words, write_times
 from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
 
+#: What the host measures, as positions in RESOURCES; the JVM tells of its memory.
+OF_HOST = (0, 3, 4)
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerReports:
@@ -28,6 +31,8 @@ class BrokerReports:
     rate: Floats
     throughput: Floats
     bundles: Ints
+    #: (n,) of the record in the store, -1 where it is not known; a gap is a missed write.
+    versions: Ints
     #: Simple names of its load manager's class.
     managers: frozenset[str]
 
@@ -44,10 +49,26 @@ class BrokerReports:
 
 
 @dataclass(frozen=True, slots=True)
+class Answers:
+    """What one broker said of its load beside the store, in order of time."""
+
+    #: (n,) when it was asked.
+    times: tuple[datetime, ...]
+    #: (n,) the busiest of CPU, network in and network out, fraction.
+    usage: Floats
+    #: (n,) the busiest of all resources, heap included, fraction; NaN where it is not said.
+    busiest: Floats
+    #: (n,) bytes/s in and out; NaN where it is not said.
+    throughput: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class BundleReports:
     """What was reported of one bundle, by whoever owned it."""
 
     times: tuple[datetime, ...]
+    #: Who reported it.
+    brokers: tuple[str, ...]
     #: (n,) messages/s and bytes/s, in and out.
     rate: Floats
     throughput: Floats
@@ -57,6 +78,13 @@ class BundleReports:
         """Return the position of the latest report at a time; None before the first."""
         i = bisect_right(self.times, time) - 1
         return None if i < 0 else i
+
+
+def of_reports(reports: BrokerReports) -> Answers:
+    """Return what a broker's reports say of its load."""
+    shares = reports.shares()
+    host = shares[:, OF_HOST].max(axis=1)
+    return Answers(reports.times, host, shares.max(axis=1), reports.throughput)
 
 
 def of_origin(reports: pa.Table, origin: str) -> pa.Table:
@@ -90,6 +118,7 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
     usage, limit = usage_and_limit(reports, np.nan)
     rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
     bundles = pc.fill_null(reports["bundle_count"], 0).to_numpy().astype(np.int64)
+    versions = pc.fill_null(reports["version"], -1).to_numpy().astype(np.int64)
     managers = words(reports["load_manager"])
     return {
         broker: BrokerReports(
@@ -99,6 +128,7 @@ def broker_reports(reports: pa.Table) -> dict[str, BrokerReports]:
             rate=rate[mine],
             throughput=throughput[mine],
             bundles=bundles[mine],
+            versions=versions[mine],
             managers=frozenset(name for name in managers.part(mine.start, mine.stop) if name),
         )
         for broker, mine in _runs(reports["broker"])
@@ -116,9 +146,11 @@ def bundle_reports(reports: pa.Table) -> dict[str, BundleReports]:
     times = moments(stamps(reports["write_time"]))
     rate, throughput = _both_ways(reports, "rate"), _both_ways(reports, "throughput")
     topics = pc.fill_null(reports["topics"], 0).to_numpy()
+    brokers = words(reports["broker"])
     return {
         bundle: BundleReports(
             times=tuple(times[mine]),
+            brokers=tuple(brokers.part(mine.start, mine.stop)),
             rate=rate[mine],
             throughput=throughput[mine],
             topics=topics[mine],

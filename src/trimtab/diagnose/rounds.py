@@ -19,6 +19,9 @@ SHEDDER_LOGGERS = frozenset(
 #: AvgShedder is a placer too: with these lines it places.
 _PLACING = frozenset({"placed-by-hash", "placed-on-stand-in"})
 
+#: What the manager says of a bundle that the shedder chose, and of no other.
+OF_CHOSEN = frozenset({"unload", "no-broker-available", "same-destination"})
+
 #: What the manager and the placer say while the round's bundles are unloaded.
 UNLOADING = frozenset(
     {
@@ -76,7 +79,7 @@ def _is_deciding(event: Event) -> bool:
 
 
 def _is_decision(event: Event) -> bool:
-    return _is_deciding(event) or event.kind in {"unload", "no-broker-available"}
+    return _is_deciding(event) or event.kind in OF_CHOSEN
 
 
 def _groups(log: Sequence[Event], silence: timedelta) -> list[list[Event]]:

@@ -2,37 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from trimtab.diagnose.night import Event, Round
 
 #: The task ran and asked no shedder.
 IDLE = frozenset({"only-one-broker"})
-
-#: The store's time and the log's line of one election are this close.
-_SAME_ELECTION = timedelta(seconds=30)
-
-
-def with_elections(
-    events: Sequence[Event], leaders: Iterable[Mapping[str, Any]], names: Mapping[str, str]
-) -> list[Event]:
-    """Return events with the elections added that the metadata store has and no log."""
-    logs = {broker: log for log, broker in names.items()}
-    logged = [event for event in events if event.kind == "elected-leader"]
-    added = []
-    for row in leaders:
-        log = logs.get(row["broker"] or "")
-        time = row["written"] or row["time"]
-        if log is None or any(
-            event.log_broker == log and abs(event.time - time) < _SAME_ELECTION for event in logged
-        ):
-            continue
-        text = f"{row['broker']} is the leader, says the metadata store"
-        added.append(Event(time, log, row["file"], row["line"], "elected-leader", text))
-    return sorted([*events, *added], key=lambda event: (event.time, event.file, event.line))
 
 
 @dataclass(frozen=True, slots=True)

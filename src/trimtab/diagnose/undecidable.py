@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 
+from trimtab.diagnose.answers import stands_still
 from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.findings import FINDINGS
@@ -11,6 +13,7 @@ from trimtab.diagnose.night import Night, Round, Undecidable
 
 #: Brokers whose names are told where very many have no log.
 _NAMED_MAX = 10
+_NEVER = datetime.max.replace(tzinfo=UTC)
 _REPORTS = "store/zookeeper/ or store/brokers.jsonl"
 #: Need → what is said where its source is absent, and what would have been its source.
 _SOURCES = {
@@ -29,6 +32,10 @@ _SOURCES = {
         f"{_REPORTS}, load-reports.jsonl or metrics/",
     ),
     Need.ROUNDS_DECIDED_AGAIN: ("no round was decided again", _REPORTS),
+    Need.ANSWERS: (
+        "what brokers said beside the store is not in the recording",
+        "load-reports.jsonl or metrics/",
+    ),
     Need.ELECTIONS: (
         "no election is in the recording",
         "store/leader.jsonl, or the logs of all brokers",
@@ -56,6 +63,29 @@ def leaders_without_log(night: Night) -> str:
         return ""
     absent = ", ".join(sorted(_led(night) - _logged(night)))
     return absent or ("" if night.logs else "the leader")
+
+
+def absent_log(night: Night, who: str) -> str:
+    """Return what is true of leaders' logs that are not there, or cannot be read."""
+    unread = {night.names.get(log, log) for log in night.unread}
+    if unread & set(who.split(", ")):
+        return f"no line of the log of {who} could be read"
+    if unread and not _led(night):
+        return "no line of a log could be read"
+    return f"no log of {who} is in the recording"
+
+
+def possible_leaders(night: Night) -> str:
+    """Return the brokers without a log of which nobody knows that they never led, as text."""
+    known = {*night.names.values(), *night.reports, *(usage.broker for usage in night.usages)}
+    times = [usage.time for usage in night.usages[:1]] + [it.time for it in night.rounds[:1]]
+    interval = timedelta(seconds=night.interval_s)
+    is_told = bool(night.leaders) and night.leaders[0][0] - min(times, default=_NEVER) <= interval
+    if night.logs is None or is_told or len(night.logs) >= len(known):
+        return ""
+    absent = sorted(known - _logged(night))
+    more = f" and {len(absent) - _NAMED_MAX} more" if len(absent) > _NAMED_MAX else ""
+    return ", ".join(absent[:_NAMED_MAX]) + more
 
 
 def is_leader_known(night: Night) -> bool:
@@ -105,7 +135,7 @@ def _of_logs(night: Night) -> list[Undecidable]:
         questions.append(
             Undecidable(
                 ", ".join(entry.code for entry in _needing(Need.LEADER_LOGS)),
-                f"the log of {who} is not in the recording, so its rounds are not known",
+                f"{absent_log(night, who)}, so the rounds are not known",
                 "logs/ of every broker that led",
             )
         )
@@ -146,6 +176,8 @@ def _of_sources(night: Night) -> list[Undecidable]:
         Need.BROKER_REPORTS: not night.reports,
         Need.USAGE: not night.usages,
         Need.ROUNDS_DECIDED_AGAIN: not night.decisions.times,
+        Need.ANSWERS: not night.answers
+        and stands_still(night.reports, night.report_interval_s_max),
         Need.ELECTIONS: not night.leaders and not elections,
     }
     return [

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.decisions import decisions
+from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.full_rounds import full_rounds
 from trimtab.diagnose.night import Event, Heavy, Night
-from trimtab.diagnose.reports import BrokerReports, BundleReports
+from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
 
 #: Bundles of which the mean traffic is kept.
 HEAVIEST = 20
@@ -24,11 +26,14 @@ class Beside:
 
     events: tuple[Event, ...]
     reports: Mapping[str, BrokerReports]
+    answers: Mapping[str, Answers]
     bundles: Mapping[str, BundleReports]
     owners: Mapping[str, Sequence[tuple[datetime, str]]]
     acquired: Mapping[str, Sequence[tuple[datetime, str]]]
     heaviest: tuple[Heavy, ...]
     logs: frozenset[str]
+    unread: frozenset[str] = frozenset()
+    released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
 
 
 def whole_night(
@@ -45,20 +50,40 @@ def whole_night(
         interval_s=ran.manager.shedding_interval_s,
         elected={t.number: t.elected for t in course.terms if t.elected is not None},
         history_share=ran.threshold_shedder.history_share,
-        events=beside.events,
+        events=tuple(with_elections(beside.events, basis.leaders, basis.names)),
         reports=beside.reports,
+        answers=beside.answers,
+        report_threshold=ran.manager.report_threshold,
+        report_interval_s_max=ran.manager.report_interval_s_max,
         bundles=beside.bundles,
         owners=beside.owners,
         acquired=beside.acquired,
+        released=beside.released,
         leaders=tuple((row["written"] or row["time"], row["broker"]) for row in basis.leaders),
         names=basis.names,
         heaviest=beside.heaviest,
-        decisions=decisions(replayed["replayed_rounds"]),
+        decisions=decisions(_certain(basis, course, beside, replayed["replayed_rounds"])),
         release=ran.release,
         shedder=ran.shedder,
         placer=ran.placer,
         conf=ran.conf,
+        begin=basis.begin,
         end=course.end,
         logs=beside.logs,
+        unread=beside.unread,
         has_settings=bool(ran.conf),
     )
+
+
+def _certain(basis: Basis, course: Course, beside: Beside, replayed: pa.Table) -> pa.Table:
+    """Return the rounds decided again without those of which no log would tell.
+
+    A leader without a log may have moved bundles in any round; so may any leader in rounds
+    from before the recording, which are replayed for what it remembers.
+    """
+    logged = [term.number for term in course.terms if term.log_broker in beside.logs]
+    is_told = pc.is_in(replayed["term"], pa.array(logged, replayed["term"].type))
+    if basis.begin is not None:
+        begin = pa.scalar(basis.begin, replayed["time"].type)
+        is_told = pc.and_(is_told, pc.greater_equal(replayed["time"], begin))
+    return replayed.filter(pc.or_(is_told, pc.greater(pc.fill_null(replayed["round"], 0), 0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.resources import files
 from string import Formatter
@@ -74,3 +75,8 @@ def points(fraction: float) -> str:
 def many(count: int, one: str, more: str | None = None) -> str:
     """Return a count with its noun: `1 move`, `3 moves`, `2 bundles were`."""
     return f"{count} {one if count == 1 else more or one + 's'}"
+
+
+def clock(time: datetime) -> str:
+    """Return the time of day as text, in UTC: 06:37:22."""
+    return f"{time.astimezone(UTC):%H:%M:%S}"

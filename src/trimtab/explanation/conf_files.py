@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
-import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from trimtab.explanation.lint import RULES, Conf, Finding, Written, lint, lint_upgrade
-from trimtab.files.errors import TrimtabError
+from trimtab.explanation.conf_text import BYTES_MAX, LintError, merged, read_conf
+from trimtab.explanation.lint import (
+    OLDEST,
+    RELEASES,
+    RULES,
+    Candidates,
+    Conf,
+    Finding,
+    Written,
+    candidates,
+    found_in,
+    lint,
+    lint_upgrade,
+)
+from trimtab.explanation.software import Software, image_release, software
 from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording
-from trimtab.pulsar.confs import (
-    PREFIX,
-    ConfError,
-    conf_entry,
-    dumped_entries,
-    helm_entries,
-    is_dump,
-    runtime_entries,
-)
-from trimtab.pulsar.keys import KEYS
-from trimtab.pulsar.releases import release_line
+from trimtab.pulsar.releases import release_order
 
 #: What the standard input is called in findings.
 STANDARD_INPUT = "stdin"
@@ -34,8 +35,6 @@ STANDARD_INPUT = "stdin"
 TEXT = "text"
 
 _GZIP = b"\x1f\x8b"
-#: A conf is some 100 kB; what is larger by far is something else.
-_BYTES_MAX = 2 * 1024 * 1024
 #: Confs of other programs, which lie beside a broker.conf in Pulsar's own folder.
 _OF_OTHERS = {
     "bookkeeper",
@@ -47,22 +46,13 @@ _OF_OTHERS = {
     "websocket",
     "zookeeper",
 }
-#: Helm values have settings of several programs.
-_HELM = re.compile(r"^ *(?:configData|data):\s*(?:#.*)?$", re.MULTILINE)
-#: As brokers tell optional values, and lists: Optional[0.01], [a, b].
-_OPTIONAL = re.compile(r"Optional\[(.*)\]", re.DOTALL)
-_LIST = re.compile(r"\[(.*)\]", re.DOTALL)
-
-
-class LintError(TrimtabError):
-    """What was given cannot be looked at; the message says which, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Releases:
     """What release is looked at: one, or a change from one to another."""
 
-    #: Empty if a recording is to tell it.
+    #: Empty if it is to be looked for.
     release: str = ""
     before: str = ""
     after: str = ""
@@ -79,7 +69,7 @@ class Releases:
             raise LintError("--release does not go with --from and --to")
         for name in filter(None, (self.release, self.before, self.after)):
             try:
-                release_line(name)
+                release_order(name)
             except ValueError as error:
                 raise LintError(str(error)) from None
 
@@ -93,28 +83,54 @@ class LintResult:
     files: tuple[str, ...]
     #: Of what was looked at, or of what it is to become; the first, if there are several.
     release: str
+    #: From what the release is known, in words; empty if it was given.
+    basis: str
+    #: The releases that it may be, in words; empty if it is known.
+    others: str = ""
+    #: Classes that the settings leave open, and that logs show to run.
+    running: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The settings of one path."""
+
+    #: What each broker's file says and what it tells itself, whichever there is.
+    pairs: tuple[tuple[Conf | None, Conf | None], ...]
+    #: Empty if it is not known.
+    release: str = ""
+    #: From what it is known; empty if it was given.
+    basis: str = ""
+    #: What is in the files by the evidence of logs.
+    classes: tuple[Written, ...] = ()
+
+    def confs(self, release: str) -> list[Conf]:
+        """Return what each broker goes by in a release."""
+        return [merged(written, runtime, release) for written, runtime in self.pairs]
+
+    def parts(self) -> list[Conf]:
+        """Return all that is written and told, by itself."""
+        return [conf for pair in self.pairs for conf in pair if conf is not None]
 
 
 def look(paths: Sequence[str], releases: Releases) -> LintResult:
     """Return what lint finds in files, in recordings, or in the standard input (`-`).
 
     Raises:
-        LintError: something cannot be read, or no release is told.
+        LintError: something cannot be read.
     """
     releases.check()
-    release = releases.before or releases.release
-    return _looked((_confs(path, release) for path in paths), releases)
+    return _looked((_settings(path) for path in paths), releases)
 
 
 def look_at_text(text: str, releases: Releases) -> LintResult:
     """Return what lint finds in the text of a broker.conf, of Helm values or of a broker's answer.
 
     Raises:
-        LintError: it holds no setting, or no release is told.
+        LintError: it holds no setting.
     """
     releases.check()
-    conf = read_conf(TEXT, text.encode("utf-8", "replace"))
-    return _looked([([conf], releases.before or releases.release)], releases)
+    return _looked([_of_text(TEXT, text.encode("utf-8", "replace"))], releases)
 
 
 def refuse_unknown(codes: Iterable[str]) -> None:
@@ -128,218 +144,185 @@ def refuse_unknown(codes: Iterable[str]) -> None:
             raise LintError(f"--ignore: found {code!r}, expected a rule of docs/lint.md")
 
 
-def _looked(confs_of_paths: Iterable[tuple[list[Conf], str]], releases: Releases) -> LintResult:
-    """Return what lint finds in the confs of each path, with the release that they are of."""
-    findings: list[Finding] = []
-    files: list[str] = []
-    target_release = ""
-    for confs, release in confs_of_paths:
-        if not release:
-            raise LintError(
-                f"{confs[0].source}: which release of Pulsar is it for? Expected --release with "
-                "one such as 4.0.8, or a recording whose recording.toml says pulsar"
-            )
-        target_release = target_release or releases.after or release
-        files += [conf.source for conf in confs]
-        if releases.before:
-            findings += lint_upgrade(confs, releases.before, releases.after)
-        else:
-            findings += lint([replace(conf, release=release) for conf in confs])
-    return LintResult(tuple(findings), tuple(dict.fromkeys(files)), target_release)
+def _looked(settings_of_paths: Iterable[_Settings], releases: Releases) -> LintResult:
+    """Return what lint finds in the settings of each path, with the release that they are of."""
+    results = [
+        replace(_looked_at(settings, releases), running=_running(settings))
+        for settings in settings_of_paths
+    ]
+    return replace(
+        results[0],
+        running=tuple(dict.fromkeys(it for result in results for it in result.running)),
+        findings=tuple(it for result in results for it in result.findings),
+        files=tuple(dict.fromkeys(it for result in results for it in result.files)),
+    )
 
 
-def _confs(path: str, release: str) -> tuple[list[Conf], str]:
-    """Return the conf of a path, or those of a recording, and the release that they are of."""
+def _looked_at(settings: _Settings, releases: Releases) -> LintResult:
+    release = releases.release or settings.release
+    if releases.before:
+        confs = settings.confs(releases.before)
+        upgraded = lint_upgrade(confs, releases.before, releases.after)
+        return LintResult(upgraded, _sources(confs), releases.after, "")
+    if release:
+        confs = settings.confs(release)
+        basis = "" if releases.release else settings.basis
+        return LintResult(lint(confs), _sources(confs), release, basis + _age(release, basis))
+    which = candidates(settings.parts(), RELEASES)
+    by_release = {each: lint(settings.confs(each)) for each in which.releases}
+    sources = _sources(settings.confs(which.newest))
+    return LintResult(
+        found_in(by_release), sources, which.newest, which.basis, others=_range(which)
+    )
+
+
+def _running(settings: _Settings) -> tuple[str, ...]:
+    """Return the classes that only logs show, as sentences."""
+    return tuple(
+        f"{it.value.rpartition('.')[2]} runs, as {it.source}:{it.line} shows; {it.key} is not set"
+        for it in settings.classes
+        if any(it in conf.written.values() for conf in settings.parts())
+    )
+
+
+def _range(which: Candidates) -> str:
+    """Return the releases that it may be as words."""
+    first, last = which.releases[0], RELEASES.index(which.newest)
+    if which.newest == RELEASES[-1]:
+        return f"{first} on"
+    return f"{first} to before {RELEASES[last + 1]}"
+
+
+def _age(release: str, basis: str) -> str:
+    """Return what there is to say of releases that are older than those that were read."""
+    if release_order(release) >= release_order(OLDEST):
+        return ""
+    return (
+        f"{'; ' if basis else ''}it is older than {OLDEST}, the first whose settings were read, "
+        "and is looked at as that, but for the shedder that is not set"
+    )
+
+
+def _sources(confs: Iterable[Conf]) -> tuple[str, ...]:
+    return tuple(conf.source for conf in confs)
+
+
+# ------------------------------------------------------------- where they stand
+
+
+def _settings(path: str) -> _Settings:
+    """Return the settings of a path: one conf, or those of a recording's brokers."""
     if path == "-":
-        return [read_conf(STANDARD_INPUT, sys.stdin.buffer.read(_BYTES_MAX + 1))], release
+        return _of_text(STANDARD_INPUT, sys.stdin.buffer.read(BYTES_MAX + 1))
     if os.path.isdir(path) or path.endswith(ARCHIVES):
-        return _recorded(Path(path), release)
-    return [_read_file(path, Path(path))], release
+        return _recorded(Path(path))
+    return _of_text(path, _content(path, Path(path)))
 
 
-def _recorded(path: Path, release: str) -> tuple[list[Conf], str]:
-    """Return the confs of a recording, one for each broker, and its release."""
+def _of_text(source: str, content: bytes) -> _Settings:
+    conf = read_conf(source, content)
+    image = image_release(source, content.decode("utf-8-sig", "replace"))
+    return _Settings(((conf, None),), image.release, _told(image))
+
+
+def _recorded(path: Path) -> _Settings:
+    """Return the settings of a recording's brokers, and its release."""
     try:
         with open_recording(path) as recording:
-            release = release or recording.meta.get("pulsar", "")
+            release = recording.meta.get("pulsar", "")
+            ran = software(str(path), recording.files)
             written = _by_broker(path, recording.files.get("conf", ()))
-            shared = _by_broker(path, recording.files.get("helm-values", ()))
-            runtime = _by_broker(path, recording.files.get("runtime-config", ()))
+            values = list(_each(path, recording.files.get("helm-values", ())))
+            runtime = {**ran.dumps, **_by_broker(path, recording.files.get("runtime-config", ()))}
     except RecordingError as error:
         raise LintError(str(error)) from None
     except OSError as error:
         raise LintError(f"{path}: {error.strerror or error}") from None
-    # Helm values are every broker's; without any broker they stand for themselves.
-    brokers = {*written, *runtime} or set(shared)
-    everyones = next(iter(shared.values()), None)
-    if everyones is not None:
-        written = {broker: written.get(broker, everyones) for broker in brokers}
-    if not written and not runtime:
-        raise LintError(f"{path}: found no settings, expected conf/*.conf or runtime-config/*.json")
     if release:
         Releases(release).check()
-    confs = [
-        merged(written.get(broker), runtime.get(broker), release)
-        for broker in sorted({*written, *runtime})
+    image, helm = _helm(values)
+    pairs = [
+        (_completed(file, ran), _completed(told, Software(network_limits=ran.network_limits)))
+        for file, told in _pairs(written, helm, runtime)
     ]
-    return confs, release
+    if not pairs:
+        raise LintError(f"{path}: found no settings, expected conf/*.conf or runtime-config/*.json")
+    software_told = ran if ran.release else image
+    return _Settings(
+        tuple(pairs),
+        release or software_told.release,
+        "" if release else _told(software_told),
+        ran.classes,
+    )
+
+
+def _told(ran: Software) -> str:
+    return f"{ran.place} says {ran.release}" if ran.release else ""
+
+
+def _helm(values: Sequence[tuple[Conf, bytes]]) -> tuple[Software, Conf | None]:
+    """Return the image that Helm values name, and their settings; later files win, as for Helm."""
+    image, together = Software(), None
+    for conf, content in values:
+        named = image_release(conf.source, content.decode("utf-8", "replace"))
+        image = named if named.release else image
+        together = conf if together is None else _overlaid(together, conf)
+    return image, together
+
+
+def _pairs(
+    written: dict[str, Conf], helm: Conf | None, runtime: dict[str, Conf]
+) -> Iterator[tuple[Conf | None, Conf | None]]:
+    """Yield what each broker's file says and what it tells itself.
+
+    Quirks:
+        A single file that is of no broker which tells anything is every broker's.
+    """
+    everyones = helm
+    if len(written) == 1 and runtime and written.keys().isdisjoint(runtime):
+        [everyones] = (_overlaid(file, helm) for file in written.values())
+        written = {}
+    for broker in sorted({*written, *runtime}):
+        own = _overlaid(written[broker], helm) if broker in written else everyones
+        yield own, runtime.get(broker)
+    if not written and not runtime and everyones is not None:
+        yield everyones, None
+
+
+def _overlaid(file: Conf, values: Conf | None) -> Conf:
+    """Return a file into which values are written when the broker starts, if there are any."""
+    if values is None:
+        return file
+    return replace(file, written={**file.written, **values.written})
+
+
+def _completed(file: Conf | None, ran: Software) -> Conf | None:
+    """Return what a file says, and where it leaves a class open, the one that logged."""
+    if file is None:
+        return None
+    running = {it.key: it for it in ran.classes if not file.is_written(it.key)}
+    return replace(file, written={**file.written, **running}, network_limits=ran.network_limits)
 
 
 def _by_broker(path: Path, files: Iterable[RecordedFile]) -> dict[str, Conf]:
-    return {
-        file.log_broker: _read_file(f"{path}/{file.name}", file.path)
-        for file in files
-        if file.log_broker not in _OF_OTHERS
-    }
+    own = [file for file in files if file.log_broker not in _OF_OTHERS]
+    return {file.log_broker: conf for file, (conf, _) in zip(own, _each(path, own), strict=True)}
 
 
-def _read_file(source: str, path: Path) -> Conf:
+def _each(path: Path, files: Iterable[RecordedFile]) -> Iterator[tuple[Conf, bytes]]:
+    for file in files:
+        content = _content(f"{path}/{file.name}", file.path)
+        yield read_conf(f"{path}/{file.name}", content), content
+
+
+def _content(source: str, path: Path) -> bytes:
+    """Return a file, unpacked; no more of it than shows that it is no conf."""
     try:
         with path.open("rb") as opened:
-            content = opened.read(_BYTES_MAX + 1)
+            content = opened.read(BYTES_MAX + 1)
         if content.startswith(_GZIP):
             with gzip.open(path, "rb") as unpacked:
-                content = unpacked.read(_BYTES_MAX + 1)
+                content = unpacked.read(BYTES_MAX + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise LintError(f"{source}: {getattr(error, 'strerror', None) or error}") from None
-    return read_conf(source, content)
-
-
-def read_conf(source: str, content: bytes) -> Conf:
-    """Return the conf in a broker.conf, in Helm values, or in a broker's answer about its settings.
-
-    Args:
-        source: what the file is called in findings.
-        content: the whole file.
-
-    Returns:
-        What is written where, of no release yet.
-
-    Raises:
-        LintError: it is too large, it is not JSON although it begins so, or not a line of it
-            is a setting.
-    """
-    if len(content) > _BYTES_MAX:
-        raise LintError(f"{source}: found more than {_BYTES_MAX:,} bytes, expected a broker.conf")
-    text = content.decode("utf-8-sig", "replace")
-    if (whole := _document(source, text)) is not None:
-        return whole
-    written: dict[str, Written] = {}
-    repeated: list[tuple[Written, Written]] = []
-    unreadable: list[tuple[int, str]] = []
-    equals: set[str] = set()
-    is_yaml = False
-    for number, line in _logical_lines(text):
-        try:
-            entry = conf_entry(line)
-        except ConfError as error:
-            unreadable.append((number, str(error)))
-            continue
-        if entry is None:
-            continue
-        key = entry.key.removeprefix(PREFIX)
-        is_yaml = is_yaml or entry.is_yaml
-        here = Written(key, entry.value, source, number)
-        if key in equals and not entry.is_yaml:
-            repeated.append((written[key], here))
-        if not entry.is_yaml:
-            equals.add(key)
-        written[key] = here
-    if unreadable and not written:
-        raise LintError(
-            f"{source}: found no setting in {number:,} lines, expected key=value, one to a line"
-        )
-    # Helm values hold lists, templates and whole texts as well, which are nobody's slips.
-    slips = () if is_yaml else tuple(unreadable)
-    return Conf(source, "", written, tuple(repeated), unreadable=slips)
-
-
-def _document(source: str, text: str) -> Conf | None:
-    """Return the conf of a text that is one document; None if it is a setting a line."""
-    if text.lstrip().startswith("{"):
-        return _runtime_conf(source, text)
-    if is_dump(text):
-        return _conf_of(source, dumped_entries(text), is_runtime=True)
-    if _HELM.search(text):
-        return _conf_of(source, helm_entries(text), is_runtime=False)
-    return None
-
-
-def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a text as Java cuts them, where one that ends in a backslash goes on.
-
-    Yields:
-        The number of the first line, from 1, and the line as a whole.
-    """
-    whole, first = "", 0
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    for number, line in enumerate(lines, start=1):
-        is_comment = not whole and line.lstrip().startswith(("#", "!"))
-        whole, first = (whole + line.lstrip(), first) if whole else (line, number)
-        if not is_comment and (len(line) - len(line.rstrip("\\"))) % 2:
-            whole = whole[:-1]
-            continue
-        yield first, whole
-        whole = ""
-    if whole:
-        yield first, whole
-
-
-def _runtime_conf(source: str, text: str) -> Conf:
-    """Return the conf in a broker's answer about its settings."""
-    try:
-        settings = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise LintError(f"{source}: not JSON: {error}") from None
-    if not isinstance(settings, dict) or not settings:
-        raise LintError(f"{source}: found an empty object, expected one of settings")
-    return _conf_of(source, runtime_entries(settings, text), is_runtime=True)
-
-
-def _conf_of(source: str, entries: Iterable[tuple[str, str, int]], *, is_runtime: bool) -> Conf:
-    """Return the conf of the entries of a whole document."""
-    written = {
-        key: Written(key, _plain(value) if is_runtime else value, source, line)
-        for key, value, line in entries
-    }
-    return Conf(source, "", written, is_runtime=is_runtime)
-
-
-def _plain(value: str) -> str:
-    """Return a value as a file has it: without what Java puts around it."""
-    if value in ("Optional.empty", "null"):
-        return ""
-    if optional := _OPTIONAL.fullmatch(value):
-        return optional[1]
-    if items := _LIST.fullmatch(value):
-        return ",".join(it.strip().strip('"') for it in items[1].split(","))
-    return value
-
-
-def merged(written: Conf | None, runtime: Conf | None, release: str) -> Conf:
-    """Return a conf of what a broker says that holds, with the places where its file has it.
-
-    Args:
-        written: what its file says, if there is one.
-        runtime: what it tells itself, if it was asked.
-        release: of both; empty if it is not known, and then the file is all that counts.
-    """
-    if written is None or runtime is None:
-        (conf,) = [it for it in (written, runtime) if it is not None]
-        return replace(conf, release=release)
-    if not release:
-        return written
-    file, truth = replace(written, release=release), replace(runtime, release=release)
-    holds = dict(file.written)
-    overruled = []
-    for key in _common(truth):
-        if file.value(key) != truth.value(key):
-            holds[key] = truth.written[key]
-            if file.is_written(key):
-                overruled.append((file.written[key], truth.written[key]))
-    return replace(file, written=holds, overruled=tuple(overruled))
-
-
-def _common(runtime: Conf) -> Iterator[str]:
-    """Return the keys that the broker names and we know, in the order of the settings page."""
-    return (key for key in KEYS if key in runtime.written)
+    return content

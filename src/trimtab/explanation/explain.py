@@ -12,6 +12,7 @@ from pyspark import SparkContext
 
 from trimtab.diagnose import VERDICT_WORDS, diagnose
 from trimtab.explanation.findings import Explained, explained
+from trimtab.explanation.replayed_changes import with_replayed
 from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
 from trimtab.files.whole_files import write_whole
@@ -71,6 +72,8 @@ def explain(
     document["warnings"] = [*_unread(accounting), *document["warnings"]]
     if more is not None:
         document |= more(tables, document)
+        if "what_if" in document:
+            document["changes"] = with_replayed(document)
     report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))

@@ -33,7 +33,9 @@ class Finding:
     id: str
     code: str
     severity: Severity
+    #: When it was so first, and last.
     time: datetime
+    until: datetime
     #: The last round that had begun by then; None before the first.
     round: int | None
     #: In one line.
@@ -83,13 +85,17 @@ class Unload:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A setting that is worth changing."""
+    """What is worth changing; the first is against the gravest cause."""
 
     title: str
     why: str
     effect: str
     evidence: str
     confidence: str
+    #: Codes of the findings that it is against.
+    against: tuple[str, ...]
+    #: Keys of broker.conf that it is about.
+    settings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +143,12 @@ class Explained:
         return next(iter(self.by_gravity()), None)
 
     def by_gravity(self) -> list[Finding]:
-        """Return the findings from the gravest on, those of one severity in order of time."""
-        return sorted(self.findings, key=lambda each: _GRAVEST_FIRST.index(each.severity))
+        """Return the findings from the gravest on: the headline's, then by severity and time."""
+        first = self.document["headline"]["code"]
+        return sorted(
+            self.findings,
+            key=lambda each: (each.code != first, _GRAVEST_FIRST.index(each.severity)),
+        )
 
     def show(self, height: int = 800) -> None:
         """Show the whole report: in a notebook below the cell, elsewhere in the browser.
@@ -170,13 +180,18 @@ def explained(document: Mapping[str, Any], report: Path, tables: Tables) -> Expl
             for each in document["findings"]
         ),
         unloads=tuple(map(_unload, document["unloads"])),
-        changes=tuple(Change(**each) for each in document["changes"]),
+        changes=tuple(_change(each) for each in document["changes"]),
         undecidable=tuple(_entry(Undecidable, each) for each in document["undecidable"]),
         warnings=tuple(document["warnings"]),
         tables=tables,
         report=report,
         document=document,
     )
+
+
+def _change(entry: Mapping[str, Any]) -> Change:
+    lists = {name: tuple(entry[name]) for name in ("against", "settings")}
+    return Change(**{**entry, **lists})
 
 
 def _unload(entry: Mapping[str, Any]) -> Unload:
@@ -198,6 +213,8 @@ def _entry(kind: type[_Entry], entry: Mapping[str, Any], **others: object) -> _E
         for field in fields(kind)
     }
     values["time"] = None if time is None else datetime.fromisoformat(time)
+    if "until" in values:
+        values["until"] = datetime.fromisoformat(entry["until"])
     if "evidence" in values:
         values["evidence"] = tuple(Evidence(**each) for each in entry["evidence"])
     return kind(**{**values, **others})

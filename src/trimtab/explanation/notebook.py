@@ -11,6 +11,8 @@ from datetime import datetime
 from html import escape
 from pathlib import Path
 
+from trimtab.files.assumed_day import day_number
+
 #: Findings in a summary; the page has all of them.
 _ROWS_MAX = 10
 
@@ -26,7 +28,7 @@ def summary(headline: str, rows: Sequence[tuple[str, datetime, str]], report: Pa
     lines = [f"<p><strong>{escape(headline)}</strong></p>"]
     if rows:
         cells = "".join(
-            f"<tr><td>{escape(severity)}</td><td>{time:%Y-%m-%d %H:%M:%S}</td>"
+            f"<tr><td>{escape(severity)}</td><td>{_when(time)}</td>"
             f'<td style="text-align: left">{escape(title)}</td></tr>\n'
             for severity, time, title in rows[:_ROWS_MAX]
         )
@@ -72,3 +74,8 @@ def _is_notebook() -> bool:
     """Return whether a kernel runs this, which draws what a terminal cannot."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
+
+
+def _when(time: datetime) -> str:
+    number = day_number(time)
+    return f"{time:%Y-%m-%d %H:%M:%S}" if number is None else f"day {number}, {time:%H:%M:%S}"

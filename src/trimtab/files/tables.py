@@ -35,6 +35,17 @@ _TYPES: Mapping[str, pa.DataType] = {
             }
         )
     ),
+    "unfit bundles": pa.list_(
+        pa.struct(
+            {
+                "source": pa.string(),
+                "bundle": pa.string(),
+                "carried": pa.float64(),
+                "offload": pa.float64(),
+                "is_rate": pa.bool_(),
+            }
+        )
+    ),
     "chosen bundles": pa.list_(
         pa.struct(
             {

@@ -52,7 +52,9 @@ class Earlier:
 
 def read_as(recording: Recording) -> str:
     """Return a digest of all that decides what a line means but the line itself."""
-    circumstances = (recording.zone, recording.day, recording.meta.get("store_root", ""))
+    days = [(file.name, file.day) for file in recording.files.get("log", ()) if file.day]
+    root = recording.meta.get("store_root", "")
+    circumstances = (recording.zone, recording.day, root, *days)
     whole = "\n".join([digest(), pa.__version__, *map(str, circumstances)])
     return hashlib.sha256(whole.encode()).hexdigest()[:32]
 

@@ -77,14 +77,19 @@ _PIECE = re.compile(
     r"\s*(?:- +)?(?:"
     rf"\[?(?P<level>{_LEVELS})\b\]?:?"
     r"|\[(?P<thread>[^\]]*)\]"
-    r"|(?P<logger>[A-Za-z_$][\w$]*(?:\.[\w$]+)*(?:\([^()]*\))?(?:[:@]\d+)?)(?=\s+-(?:\s|$)|:\s|\s+\[)"
+    r"|(?P<logger>[A-Za-z_$][\w$]*(?:[.#][\w$]+)*(?: ?\([^()]*\))?(?:[:@]\d+)?)"
+    r"(?=\s+-(?:\s|$)|:\s|\s+\[)"
     r")",
     re.ASCII,
+)
+#: A logger in brackets of its own behind the thread's: `[main] [o.a.p.b.PulsarService] - Closed`.
+_LOGGER_IN_BRACKETS = re.compile(
+    r"\s*\[(?P<logger>(?:[a-z_]\w*\.)+[A-Z][\w$]*(?:[:@]\d+)?)\](?=\s)", re.ASCII
 )
 _SEPARATOR = re.compile(r"\s*[-:|](?:\s+|$)")
 
 #: The 2017 releases print `[thread:Class@415]`, later ones `[thread:full.package.Class@962]`.
-_THREAD_AND_CLASS = re.compile(r"(.*):([\w.$]+)@\d+", re.ASCII)
+_THREAD_AND_CLASS = re.compile(r"(.*):([A-Za-z_$][\w.$#]*)(?:@|:|\(:?)\d+\)?", re.ASCII)
 
 #: What is left of a line that ends inside its prefix: nothing, half a thread, half a logger.
 _CUT_OFF = re.compile(r"(?:\[[^\]]*|[\w.$]*\.[\w.$]*)?", re.ASCII)
@@ -155,7 +160,7 @@ def standard_line(match: re.Match[str]) -> LogLine:
 
 def _thread(text: str) -> tuple[str, str]:
     """Return thread and class of `thread:Class@415`; the class is empty if there is none."""
-    match = _THREAD_AND_CLASS.fullmatch(text) if "@" in text else None
+    match = _THREAD_AND_CLASS.fullmatch(text) if ":" in text else None
     return (match[1], match[2]) if match is not None else (text, "")
 
 
@@ -175,18 +180,27 @@ def _peeled(match: re.Match[str]) -> LogLine | None:
             rest = rest[separator.end() :]
             separated = True
             break
-        piece = _PIECE.match(rest)
-        if piece is None or piece.lastgroup is None or piece.lastgroup in pieces:
+        piece = _piece(rest, pieces)
+        if piece is None:
             break
-        pieces[piece.lastgroup] = piece[piece.lastgroup]
-        if piece.lastgroup == "thread":
-            thread, logger = _thread(piece["thread"])
-            pieces |= {"thread": thread} | ({"logger": logger} if logger else {})
+        pieces[str(piece.lastgroup)] = piece[str(piece.lastgroup)]
         rest = rest[piece.end() :]
     message = rest.strip()
     if not separated and _CUT_OFF.fullmatch(message):
         return None
+    thread, caller = _thread(pieces.get("thread", ""))
+    if caller:
+        # Where a layout prints the logger as well, that is the one which speaks.
+        pieces = {"logger": caller} | pieces | {"thread": thread}
     return _timed(match, pieces | {"message": message})
+
+
+def _piece(rest: str, pieces: Mapping[str, str]) -> re.Match[str] | None:
+    """Return the next piece of a prefix; None where what stands there is none, or a second one."""
+    piece = _PIECE.match(rest)
+    if piece is not None and piece.lastgroup == "thread" and "thread" in pieces:
+        piece = _LOGGER_IN_BRACKETS.match(rest)
+    return None if piece is None or piece.lastgroup in pieces else piece
 
 
 def _timed(match: re.Match[str], parts: Mapping[str, str], attributes: str = "") -> LogLine:
@@ -304,8 +318,8 @@ def simple_class_name(logger: str) -> str:
     >>> simple_class_name("org.apache.pulsar.broker.LoadManager.create(LoadManager.java:59)")
     'LoadManager'
     """
-    path = re.sub(r"\(.*|[:@]\d+$", "", logger, flags=re.DOTALL)
-    parts = path.split(".")
+    path = re.sub(r" ?\(.*|[:@]\d+$", "", logger, flags=re.DOTALL)
+    parts = path.replace("#", ".").split(".")
     # A method's name stands behind the class's and begins with a small letter.
     classes = [part for part in parts if part[:1].isupper()]
     return (classes[-1] if classes else parts[-1]).partition("$")[0]

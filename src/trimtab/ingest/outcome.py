@@ -21,10 +21,12 @@ class Origin:
     log_broker: str
     #: Zone of times that are printed without one (recording.toml, time_zone).
     zone: tzinfo
-    #: Day of times that are printed without a date (recording.toml, from); None if not said.
+    #: Day of times that are printed without a date; None if nothing says it.
     day: date | None
     #: ZooKeeper's path above the cluster's nodes (recording.toml, store_root); empty for none.
     store_root: str = ""
+    #: Byte of the unpacked text from which on such times are of a later day → days later.
+    turns: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from trimtab.ingest.accounting import (
     offsets,
 )
 from trimtab.ingest.columns import table_of
+from trimtab.ingest.days import with_days
 from trimtab.ingest.fingerprint import is_made_of_lines, last_line_start
 from trimtab.ingest.folder import Rewriting, rewritten
 from trimtab.ingest.history import (
@@ -142,6 +143,7 @@ def _bring(
     Returns:
         The accounting, and what the folder is to know of the recording.
     """
+    recording = with_days(recording)
     place = Place(folder.new, recording.cluster, recording.name)
     how = read_as(recording)
     with progress(spark, f"reading {recording.name}"), plain_faults():
@@ -235,8 +237,9 @@ def _splits(recording: Recording) -> list[Split]:
                 file.name,
                 file.log_broker,
                 recording.zone,
-                recording.day,
+                file.day or recording.day,
                 recording.meta.get("store_root", ""),
+                file.turns,
             ),
             source,
         )

@@ -117,6 +117,10 @@ class RecordedFile:
     path: Path
     #: Name under logs/, conf/, runtime-config/ or metrics/; empty for the other files.
     log_broker: str
+    #: Day of the first of its lines that have no date; None: the recording's, if it has one.
+    day: date | None = None
+    #: Byte of the unpacked text → how many days later its lines are from there on.
+    turns: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +141,16 @@ class Recording:
     meta: dict[str, str]
     #: Zone of times that are printed without one; UTC if not said.
     zone: tzinfo
-    #: Day of times that are printed without a date; None if not said.
-    day: date | None
+    #: When it begins, in its own zone; None if not said.
+    begin: datetime | None
     #: Source → its files by name; every source that has files, in the order of `SOURCES`.
     files: dict[str, tuple[RecordedFile, ...]]
     unused: tuple[UnusedFile, ...]
+
+    @property
+    def day(self) -> date | None:
+        """Return the day on which it begins; None if not said."""
+        return None if self.begin is None else self.begin.date()
 
     @property
     def cluster(self) -> str:
@@ -257,10 +266,12 @@ def _looked_through(root: Path, name: str, named_path: Path) -> Recording:
         zone = zone_of(meta.get("time_zone", "UTC"))
         if zone is None:
             raise _wrong("time_zone", meta["time_zone"], ZONES)
-        day = _day(meta, zone)
+        times = {key: _moment(key, meta[key], zone) for key in ("from", "to") if key in meta}
     except RecordingError as error:
         raise RecordingError(f"{named_path / META}: {error}") from None
-    return Recording(root, meta.get("name", name), _flat(meta), zone, day, sources, tuple(unused))
+    return Recording(
+        root, meta.get("name", name), _flat(meta), zone, times.get("from"), sources, tuple(unused)
+    )
 
 
 def _walk(root: Path) -> tuple[list[Path], list[Path]]:
@@ -360,12 +371,6 @@ def zone_of(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (OSError, ValueError, KeyError):
         return None
-
-
-def _day(meta: dict[str, Any], zone: tzinfo) -> date | None:
-    """Return the day on which the recording began, in its own zone."""
-    days = {key: _moment(key, meta[key], zone) for key in ("from", "to") if key in meta}
-    return days["from"].date() if "from" in days else None
 
 
 def _moment(key: str, value: Any, zone: tzinfo) -> datetime:

@@ -84,7 +84,7 @@ class DamagedError(TrimtabError):
 def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> list[Split]:
     """Return a file's splits; a packed one, known by its first bytes, cannot be cut.
 
-    Nor can one that is not made of lines.
+    Nor can one that is not made of lines, or one whose lines depend on where it passes midnight.
     A file that cannot be opened is one split too: whoever reads it accounts for it.
     """
     try:
@@ -93,7 +93,7 @@ def cut(path: Path, origin: Origin, source: str, *, size: int = SPLIT_SIZE) -> l
             is_gzip = file.read(2) == _GZIP_MAGIC
     except OSError:
         end, is_gzip = 0, False
-    step = max(end, 1) if is_gzip or source in WHOLE else size
+    step = max(end, 1) if is_gzip or source in WHOLE or origin.turns else size
     return [
         Split(path, origin, source, start, min(start + step, end), is_gzip)
         for start in range(0, max(end, 1), step)

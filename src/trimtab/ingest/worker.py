@@ -19,6 +19,7 @@ from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.columns import laid_out, table_of
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
+from trimtab.ingest.days import of_days
 from trimtab.ingest.entries import Row
 from trimtab.ingest.events import Hits, event_rows
 from trimtab.ingest.exports import exported_samples, query_range
@@ -198,7 +199,7 @@ def parse_split(split: Split) -> Iterator[SplitItem]:
     file breaks off, what is left of it counts as one rejected line.
     """
     if split.source != ZOOKEEPER:
-        yield from parse_blocks(split.origin, split.source, read_blocks(split))
+        yield from parse_blocks(split.origin, split.source, read_blocks(split), split.start)
         return
     result = _SplitResult(split.origin)
     yield from _parse_store_file(result, split)
@@ -206,29 +207,34 @@ def parse_split(split: Split) -> Iterator[SplitItem]:
     yield result.account()
 
 
-def parse_blocks(origin: Origin, source: str, blocks: Iterable[bytes]) -> Iterator[SplitItem]:
+def parse_blocks(
+    origin: Origin, source: str, blocks: Iterable[bytes], place: int = 0
+) -> Iterator[SplitItem]:
     """Yield the rows of blocks of whole lines as `parse_split` does those of a file.
 
     Args:
         origin: where the lines stand.
         source: what kind of file they are read as.
         blocks: bytes; a DamagedError in place of the next one is accounted for.
+        place: where in the file the first of them begins.
     """
     result = _SplitResult(origin)
     if source in DOCUMENT_PARSERS:
         _parse_document(result, source, blocks)
     else:
-        yield from _parse_lines(result, source, blocks)
+        yield from _parse_lines(result, source, of_days(origin, blocks, place))
     yield from result.batches()
     yield result.account()
 
 
-def _parse_lines(result: _SplitResult, source: str, blocks: Iterable[bytes]) -> Iterator[TableRows]:
-    parser, origin = LINE_PARSERS[source], result.origin
+def _parse_lines(
+    result: _SplitResult, source: str, blocks: Iterable[tuple[Origin, bytes]]
+) -> Iterator[TableRows]:
+    parser = LINE_PARSERS[source]
     sieve = SIEVES.get(source, every_line)
     hits = Hits()
     try:
-        for block in blocks:
+        for origin, block in blocks:
             content = sieve(block, result.lines)
             result.bytes += len(block)
             result.lines += content.lines

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
 from trimtab.pulsar.releases import release_line
 
@@ -19,6 +21,37 @@ _SHIELDS_SYSTEM_NAMESPACE = "3.0.0"
 def namespace(bundle: str) -> str:
     """Return a bundle name up to its last slash: `t/n/0x00000000_0x40000000` is of `t/n`."""
     return bundle.rpartition("/")[0]
+
+
+def bundle_range(bundle: str) -> tuple[int, int]:
+    """Return the first hash of a bundle's range, and the end of the range.
+
+    >>> bundle_range("t/n/0x40000000_0x80000000")
+    (1073741824, 2147483648)
+    """
+    low, _, high = bundle.rpartition("/")[2].partition("_")
+    return int(low, 16), int(high, 16)
+
+
+def bundles_over(bundle: str, boundaries: Sequence[str]) -> tuple[str, ...]:
+    """Return the bundles that have the hashes of a bundle once its namespace is cut differently.
+
+    Args:
+        bundle: full name.
+        boundaries: of the namespace's bundles, rising, such as `0x00000000`.
+
+    Properties:
+        A bundle of the namespace is given back alone.
+
+    >>> bundles_over("t/n/0x00000000_0x80000000", ["0x00000000", "0x40000000", "0x80000000"])
+    ('t/n/0x00000000_0x40000000', 't/n/0x40000000_0x80000000')
+    """
+    first, end = bundle_range(bundle)
+    return tuple(
+        f"{namespace(bundle)}/{low}_{high}"
+        for low, high in pairwise(boundaries)
+        if int(low, 16) < end and int(high, 16) > first
+    )
 
 
 def is_system_bundle(bundle: str, release: str) -> bool:

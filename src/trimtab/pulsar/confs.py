@@ -14,6 +14,8 @@ _SETTING = re.compile(r"\s*([A-Za-z_][\w.\-]*)\s*(=|:(?=\s|$))\s*(.*?)\s*")
 #: A YAML value behind which a comment may stand: `"true"  # why`.
 _YAML_VALUE = re.compile(r"""(?:"([^"]*)"|'([^']*)'|(.*?))(?:(?:^|\s+)#.*)?""")
 _SHOWN_MAX = 80
+#: An item of a compose file's `environment`: `- "key=value"`.
+_LISTED = re.compile(r"""\s*-\s+(["']?)([A-Za-z_][\w.\-]*)=(.*?)\1(?:\s+\#.*|\s*)""")
 #: What the image's start script says of each setting that it writes into the file.
 _STARTING = re.compile(
     r"(?:\[(?:[^\]]*/)?(?:broker|standalone)\.conf\] )?"
@@ -59,6 +61,8 @@ def conf_entry(text: str) -> ConfEntry | None:
     text = without_script(text.removeprefix("\ufeff"))
     if not text.strip() or text.lstrip().startswith(("#", "!")):
         return None
+    if listed := _LISTED.fullmatch(text):
+        return ConfEntry(listed[2], listed[3], is_yaml=True)
     match = _SETTING.fullmatch(text)
     if match is None:
         raise ConfError(f"found {text.strip()[:_SHOWN_MAX]!r}, expected key=value")
@@ -112,14 +116,14 @@ def helm_entries(text: str) -> Iterator[tuple[str, str, int]]:
     Quirks:
         Lists, flow mappings and texts of several lines are passed over: no setting is one.
     """
-    scalars = list(_scalars(text.removeprefix("\ufeff")))
-    under = [it for it in scalars if it[0] and it[0][-1] in _HEADINGS]
+    every = list(scalars(text.removeprefix("\ufeff")))
+    under = [it for it in every if it[0] and it[0][-1] in _HEADINGS]
     own = [it for it in under if _SETTINGS_OF in it[0]]
-    for _, key, value, line in own or under or [it for it in scalars if not it[0]]:
+    for _, key, value, line in own or under or [it for it in every if not it[0]]:
         yield key.removeprefix(PREFIX), value, line
 
 
-def _scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
+def scalars(text: str) -> Iterator[tuple[tuple[str, ...], str, str, int]]:
     """Yield every `key: value` of a YAML text: the headings above it, key, value and line."""
     above: list[tuple[int, str]] = []
     block: int | None = None

@@ -10,6 +10,9 @@ from typing import TypeAlias
 
 from trimtab.pulsar.releases import release_order
 
+#: The oldest release whose settings were read.
+_OLDEST = "2.10.0"
+
 Value: TypeAlias = bool | int | float | str
 
 
@@ -46,10 +49,20 @@ class Key:
     #: The same key in its other spelling.
     twin: str = ""
 
+    @property
+    def since(self) -> str:
+        """Return the first release that is known to have it."""
+        return next(iter(self.defaults))
+
     def default(self, release: str) -> Value | None:
-        """Return the default in a release or release line; None if it has no such key."""
+        """Return the default in a release or release line; None if it has no such key.
+
+        Quirks:
+            What the oldest release has whose settings were read, those before it count as
+            having too.
+        """
         wanted = release_order(release)
-        default: Value | None = None
+        default = self.defaults.get(_OLDEST) if self.since == _OLDEST else None
         for since, value in self.defaults.items():
             if release_order(since) <= wanted:
                 default = value

@@ -6,13 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.input import Given, anchors, entries, names, text, texts, whole
+from trimtab.report.input import Given, anchors, entries, names, part, text, texts, whole
 from trimtab.report.moves import Line, Move, evidence_of, moves_by
 from trimtab.report.verdicts import Words, label_of, meaning_of
 from trimtab.report.words import Figure, clock, figures
 
+#: Lines of the recording that stand below a finding; findings.json has all.
+EVIDENCE_SHOWN = 30
+
 #: The worst first.
 SEVERITIES = ("high", "medium", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of the rounds that a finding has inside."""
+
+    when: str
+    round: int | None
+    severity: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +44,11 @@ class Finding:
     better: str
     advice: str
     evidence: tuple[Line, ...]
+    #: How many lines more there are than `evidence` has.
+    evidence_left_out: int
     moves: tuple[Move, ...]
+    #: Empty where it was so once.
+    rounds: tuple[Part, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +85,7 @@ def _severity(finding: Finding) -> int:
 def causes_of(
     findings: Given, moves: Sequence[Move], brokers: Brokers, words: Words, *, with_day: bool
 ) -> tuple[Cause, ...]:
-    """Gather every finding by its code."""
+    """Return every finding by its code, that of the headline first."""
     listed = entries(findings, "findings")
     by_finding = moves_by(moves, "findings")
     names = anchors((text(each, "id") for each in listed), "finding")
@@ -82,7 +99,8 @@ def causes_of(
         finding = _finding(given, anchor, concerned.values(), brokers, with_day=with_day)
         by_code.setdefault(text(given, "code"), []).append((given, finding))
     causes = [_cause(code, pairs, words) for code, pairs in by_code.items()]
-    return tuple(sorted(causes, key=lambda cause: (*cause.rank(), cause.code)))
+    first = text(part(findings, "headline"), "code")
+    return tuple(sorted(causes, key=lambda it: (it.code != first, *it.rank(), it.code)))
 
 
 def _cause(code: str, pairs: Sequence[tuple[Given, Finding]], words: Words) -> Cause:
@@ -127,6 +145,16 @@ def _finding(
         figures=figures(given.get("numbers")),
         better=text(given, "better"),
         advice=text(given, "advice"),
-        evidence=evidence_of(given),
+        evidence=evidence_of(given)[:EVIDENCE_SHOWN],
+        evidence_left_out=max(0, len(entries(given, "evidence")) - EVIDENCE_SHOWN),
         moves=tuple(moves),
+        rounds=tuple(
+            Part(
+                clock(each.get("time"), with_day=with_day),
+                whole(each, "round"),
+                text(each, "severity"),
+                text(each, "text"),
+            )
+            for each in entries(given, "rounds")
+        ),
     )

@@ -28,6 +28,8 @@ class Shown:
     anchor: str
     name: str
     question: str
+    #: Which strategy is best; empty if the comparison does not say.
+    answer: str
     contenders: tuple[Contender, ...]
     wide: Markup | None
     narrow: Markup | None
@@ -72,7 +74,7 @@ def _shown(anchor: str, scenario: Given, letters: dict[str, str]) -> Shown:
     contenders = contenders_of(scenario, letters)
     wide, narrow = pareto_of(contenders, anchor) or (None, None)
     name, question = text(scenario, "name"), text(scenario, "question")
-    return Shown(anchor, name, question, contenders, wide, narrow)
+    return Shown(anchor, name, question, text(scenario, "answer"), contenders, wide, narrow)
 
 
 def _where(comparison: Given, scenarios: Sequence[Shown], n_strategies: int) -> tuple[str, ...]:
@@ -90,7 +92,7 @@ def _where(comparison: Given, scenarios: Sequence[Shown], n_strategies: int) -> 
 def _headline(scenarios: Sequence[Shown], n_strategies: int) -> str:
     strategies = count(n_strategies, "strategy")
     if len(scenarios) == 1:
-        return f"{strategies} on {scenarios[0].name}."
+        return scenarios[0].answer or f"{strategies} on {scenarios[0].name}."
     return f"{strategies} on {count(len(scenarios), 'scenario')}."
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Literal
 
+from trimtab.files.assumed_day import day_number
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
 from trimtab.report.scene import Scene
@@ -53,7 +54,9 @@ NARROW = Format("narrow", width=276, height=260, ticks=4, margin=4, row_height=1
 def common_slots(scene: Scene, form: Format) -> dict[str, Any]:
     """Fill the axis of time and the margins."""
     seconds = scene.span.seconds()
-    clock_format = "%H:%M:%S" if seconds < 300 else "%H:%M" if seconds < 129_600 else "%-d %b %H:%M"
+    # An assumed day is no date to show.
+    is_clock = seconds < 129_600 or day_number(scene.span.start) is not None
+    clock_format = "%H:%M:%S" if seconds < 300 else "%H:%M" if is_clock else "%-d %b %H:%M"
     return {
         "$width": form.width - (form.margin if form.name == "wide" else 0),
         "$x_domain": [iso(scene.span.start), iso(scene.span.end)],

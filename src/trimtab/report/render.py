@@ -54,6 +54,9 @@ FIGURES_MAX = 8
 #: Moves to which a round has links; the table has all of them.
 LINKS_MAX = 6
 
+#: Rounds of a finding that stand in the page; findings.json has all.
+ROUNDS_LISTED = 8
+
 #: Sentences of a round's story that are unfolded.
 STORY_MAX = 6
 
@@ -134,12 +137,20 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     return {
         "title": text(findings, "recording") or "trimtab",
         "where": where(findings, brokers),
-        "headline": headline(findings, moves, rounds),
+        "headline": tuple(shortened(each, brokers) for each in headline(findings, moves, rounds)),
         "warnings": texts(findings, "warnings"),
         "basis": basis(findings),
         "tallies": tallies_of(moves),
         "has_useless": any(move.tone == "useless" for move in moves),
-        "changes": entries(findings, "changes")[:CHANGES_MAX],
+        "changes": [
+            {
+                **each,
+                "title": shortened(text(each, "title"), brokers),
+                "why": shortened(text(each, "why"), brokers),
+                "against": texts(each, "against"),
+            }
+            for each in entries(findings, "changes")[:CHANGES_MAX]
+        ],
         "chart": chart,
         "what_if": section_of(findings),
         "brokers": brokers,
@@ -232,6 +243,13 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
     verb = "was" if len(moves) == 1 else "were"
     within = f" in {count(len(rounds), 'round')}" if rounds else ""
     return f"{count(len(moves), 'bundle')} {verb} moved{within}.", ""
+
+
+def shortened(words: str, brokers: Brokers) -> str:
+    """Return a text with brokers called as everywhere on the page, without what all end in."""
+    for one in brokers.all:
+        words = words.replace(one.id, one.label)
+    return words
 
 
 def common_file(moves: Sequence[Move]) -> str:
@@ -368,6 +386,7 @@ def environment() -> Environment:
         links_max=LINKS_MAX,
         story_max=STORY_MAX,
         findings_listed=FINDINGS_LISTED,
+        rounds_listed=ROUNDS_LISTED,
         journeys_open=JOURNEY_LINES_OPEN,
         packed=packed,
         packed_moves=packed_moves,

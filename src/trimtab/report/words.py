@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from trimtab.files.assumed_day import day_number
 from trimtab.files.visible import visible, visible_name
 
 #: Not from `strftime`, which follows the locale of the process: the same input must give
@@ -74,8 +75,11 @@ def clock(stamp: Any, *, with_day: bool = False) -> str:
     time = moment(stamp)
     if time is None:
         return "" if stamp is None else visible(str(stamp), TIME_MAX)
-    day = f"{time.day} {MONTHS[time.month - 1]} " if with_day else ""
-    return f"{day}{time:%H:%M:%S}"
+    if not with_day:
+        return f"{time:%H:%M:%S}"
+    number = day_number(time)
+    day = f"{time.day} {MONTHS[time.month - 1]}" if number is None else f"day {number},"
+    return f"{day} {time:%H:%M:%S}"
 
 
 def interval(start: Any, end: Any) -> str:
@@ -94,6 +98,9 @@ def interval(start: Any, end: Any) -> str:
 
 
 def _day(time: datetime) -> str:
+    number = day_number(time)
+    if number is not None:
+        return "day unknown" if number == 1 else f"day {number}"
     return f"{time.day} {MONTHS[time.month - 1]} {time.year}"
 
 

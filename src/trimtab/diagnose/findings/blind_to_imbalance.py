@@ -34,13 +34,21 @@ def blind_to_imbalance(night: Night) -> list[Finding]:
     if not night.has_settings:
         # Other thresholds than the defaults would have other rounds.
         return []
-    return [_finding(night, *stretch) for stretch in _stretches(night.decisions)]
+    begins = _begins(night)
+    return [_finding(night, *stretch) for stretch in _stretches(night.decisions, begins)]
 
 
-def _stretches(decisions: Decisions) -> Iterator[tuple[int, int]]:
-    """Yield (first, end) of each stretch of rounds."""
+def _begins(night: Night) -> int:
+    """Return the position of the first round of the recording: earlier ones left no line here."""
+    if night.begin is None:
+        return 0
+    return sum(time < night.begin for time in night.decisions.times)
+
+
+def _stretches(decisions: Decisions, begins: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, end) of each stretch of rounds from a round on."""
     first: int | None = None
-    for i in range(len(decisions.times) + 1):
+    for i in range(begins, len(decisions.times) + 1):
         is_blind = (
             i < len(decisions.times) and _is_within(decisions, i) and _spread(decisions, i) >= _WIDE
         )

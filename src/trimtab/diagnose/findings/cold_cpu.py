@@ -71,17 +71,18 @@ def _measured(night: Night, logged: Round, broker: str) -> float | None:
 
 
 def _finding(logged: Round, source: str, smoothed: float, bar: tuple[float, str]) -> Finding:
+    cold = bar[1].split(", ")
     return Finding(
         "cold-cpu",
         "high",
         logged.time,
         logged.number,
-        brokers=(source, *bar[1].split(", ")),
+        brokers=(source, *cold),
         numbers={
             "bar": (logged.average or 0.0) + (logged.threshold or 0.0),
             "bar_measured": bar[0],
             "smoothed": smoothed,
         },
-        values={"cold": bar[1]},
+        values={"cold": cold[0] if len(cold) == 1 else f"{cold[0]} and {len(cold) - 1} more"},
         **of_moves(logged.moves_from(source), lines=slice(1)),
     )

@@ -3,9 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
+from trimtab.diagnose.broker_loads import reported_usage
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.night import Finding, Night, Round
+
+
+class _Score(NamedTuple):
+    """What a broker reported and what the shedder made of it, fractions."""
+
+    broker: str
+    usage: float
+    smoothed: float
+
+    @property
+    def gap(self) -> float:
+        """Return how far the two are from each other."""
+        return abs(self.usage - self.smoothed)
+
+
+#: What a broker says, over REST or in metrics, may differ so much from what the leader knew.
+_INEXACT = 0.03
 
 
 def cold_history(night: Night) -> list[Finding]:
@@ -13,7 +32,9 @@ def cold_history(night: Night) -> list[Finding]:
 
     After a start, a leader change or a sudden change of load the score lags: with the
     default weight of the past, 0.9, half of a change is still missing after six rounds.
-    Far is more than the shedding threshold, since so much turns a decision.
+    Far is more than the shedding threshold, since so much turns a decision.  Where the leader
+    prints the scores of shed brokers alone, and what it was told is not in the recording, a
+    printed score is held against what the broker said by then, and three points more count.
     """
     runs: list[list[Round]] = []
     is_open = False
@@ -29,45 +50,68 @@ def cold_history(night: Night) -> list[Finding]:
     return [_finding(night, run) for run in runs]
 
 
-def _widest(night: Night, logged: Round) -> tuple[str, float, float] | None:
+def _widest(night: Night, logged: Round) -> _Score | None:
     """Return the broker whose score is farthest from its usage, if that is far."""
-    scores = [
-        (broker, state.usage, state.smoothed)
-        for broker, state in logged.brokers.items()
-        if state.usage is not None and state.smoothed is not None
-    ]
+    scores = _scores(night, logged)
     if not scores:
         return None
-    widest = max(scores, key=lambda entry: abs(entry[1] - entry[2]))
-    return widest if abs(widest[1] - widest[2]) > night.threshold else None
+    widest = max(scores, key=lambda score: score.gap)
+    exact = logged.brokers.get(widest.broker)
+    is_exact = exact is not None and exact.usage is not None
+    return widest if widest.gap > night.threshold + (0.0 if is_exact else _INEXACT) else None
+
+
+def _scores(night: Night, logged: Round) -> list[_Score]:
+    """Return the scores that are known, each with the usage that the leader had of its broker.
+
+    Where the round was not decided again, the score is a printed one, of all brokers or of
+    those that were shed, and the usage what the broker had said by then.
+    """
+    printed = {
+        event.broker: event.numbers["usage_percent"] / 100
+        for event in logged.events
+        if event.kind == "shed-attempt" and "average_percent" in event.numbers
+    }
+    scores = {broker: state.smoothed for broker, state in logged.brokers.items()}
+    if all(score is None for score in scores.values()):
+        scores = {broker: score for broker, score in printed.items() if broker is not None}
+    exact = {
+        broker: state.usage for broker, state in logged.brokers.items() if state.usage is not None
+    }
+    reported = {} if exact.keys() >= scores.keys() else reported_usage(night, logged.time)
+    usage = {**reported, **exact}
+    return [
+        _Score(broker, usage[broker], score)
+        for broker, score in scores.items()
+        if score is not None and broker in usage
+    ]
 
 
 def _finding(night: Night, run: Sequence[Round]) -> Finding:
-    gaps = [(entry, logged) for logged in run if (entry := _widest(night, logged)) is not None]
-    (broker, usage, smoothed), worst = max(gaps, key=lambda gap: abs(gap[0][1] - gap[0][2]))
+    gaps = [(score, logged) for logged in run if (score := _widest(night, logged)) is not None]
+    widest, worst = max(gaps, key=lambda gap: gap[0].gap)
     elected = night.elected.get(worst.term)
     return Finding(
         "cold-history" if elected is None else "cold-history.elected",
-        "high" if abs(usage - smoothed) > 2 * night.threshold else "medium",
+        "high" if widest.gap > 2 * night.threshold else "medium",
         run[0].time,
         run[0].number,
-        brokers=tuple(dict.fromkeys(entry[0] for entry, _ in gaps)),
+        brokers=tuple(dict.fromkeys(score.broker for score, _ in gaps)),
         evidence=tuple(event for logged in run for event in logged.events[:1]),
         numbers={
             "rounds": [logged.number for logged in run],
             "brokers": {
-                name: {"usage": state.usage, "smoothed": state.smoothed}
-                for name, state in worst.brokers.items()
-                if state.usage is not None and state.smoothed is not None
+                score.broker: {"usage": score.usage, "smoothed": score.smoothed}
+                for score in _scores(night, worst)
             },
         },
         values={
             "many": f"{len(run)} rounds" if len(run) > 1 else "one round",
             "worst": worst.number,
-            "widest": broker,
-            "usage": usage,
-            "smoothed": smoothed,
-            "gap": abs(usage - smoothed),
+            "widest": widest.broker,
+            "usage": widest.usage,
+            "smoothed": widest.smoothed,
+            "gap": widest.gap,
             "minutes": elected and (worst.time - elected).total_seconds() / 60,
             "history_share": night.history_share,
         },

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Share of the bundles, and their least number.
@@ -15,14 +16,14 @@ def emptied_broker(night: Night) -> list[Finding]:
     Where what can be moved is less than what is asked for, all of it is taken, idle bundles
     too, and the hot broker becomes the coolest.  UniformLoadShedder asks for a thousand
     messages at least, which is all that a broker with little traffic has.  By the bundles of
-    its last report before the round; high.
+    its last report before the round; high.  A bundle whose unload failed was not taken.
 
     Source:
         impl/ThresholdShedder.java and impl/UniformLoadShedder.java findBundlesForUnloading,
         4.0.8 (#21905)
     """
     findings = []
-    for logged in night.rounds:
+    for logged in carried_out(night):
         for source in dict.fromkeys(move.source for move in logged.moves):
             had = _had(night, logged, source)
             moves = logged.moves_from(source)

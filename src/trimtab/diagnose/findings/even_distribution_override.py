@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.evidence import WHOLE, of_moves
-from trimtab.diagnose.night import Finding, Move, Night, Round
+from trimtab.diagnose.night import Event, Finding, Move, Night, Round
+from trimtab.pulsar.releases import release_order
 
 
 def even_distribution_override(night: Night) -> list[Finding]:
@@ -40,6 +41,19 @@ def is_forced(move: Move) -> bool:
         and draw.equal is True
         and not any(event.kind == "placer-scores" for event in draw.evidence)
     )
+
+
+def is_sole_candidate(night: Night, lines: Iterable[Event]) -> bool:
+    """Return whether one broker was considered while bundles are distributed evenly.
+
+    `lines` are those of one selection.  Other filters leave a single broker too: it is what the
+    filter does, and not proved that nothing else did.  Where no setting is known, it is not said.
+    """
+    counts = [event.count for event in lines if event.kind == "candidates-considered"]
+    default = "false" if release_order(night.release) >= release_order("5.0") else "true"
+    is_even = night.conf.get("loadBalancerDistributeBundlesEvenlyEnabled", default) != "false"
+    is_even = is_even or release_order(night.release) < release_order("2.11")
+    return is_even and night.has_settings and counts[-1:] == [1]
 
 
 def _finding(night: Night, logged: Round, move: Move) -> Finding | None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Event, Finding, Night
 from trimtab.diagnose.other_events import events_in_rounds, grouped
+from trimtab.diagnose.reports import BrokerReports
 
 #: The strongest broker has so many times the CPU of the weakest.
 _RATIO = 1.5
+#: By so many times and so much the same traffic takes more CPU of one broker than of another.
+_DEARER, _POINTS = 1.5, 0.15
+#: Between these shares of another broker's traffic a broker carries about as much, or less.
+_LEAST, _MOST = 0.5, 1.1
+#: From this use of its CPU on a broker is harmed by it.
+_HARMED = 0.8
 #: Rounds from which AvgShedder's dead end is grave.
 _ROUNDS = 3
 #: Strategies that compare traffic and not what it costs.
@@ -20,9 +29,11 @@ def heterogeneous_brokers(night: Night) -> list[Finding]:
     """Find clusters whose brokers differ in strength under strategies that do not see it.
 
     Either the reports give one broker at least half as much CPU again as another while a
-    strategy that compares traffic alone is in use: low.  Or AvgShedder's hot broker
-    carries less than its cool partner, so that there is less than nothing to move: high from
-    three rounds on, medium before.
+    strategy that compares traffic alone is in use: low.  Or under UniformLoadShedder one uses
+    half as much CPU again as another, and 15 points, though it carries about as much or less:
+    low, medium where it stands at 80 % or more.  Or AvgShedder's hot broker carries less than
+    its cool partner, so that there is less than nothing to move: high from three rounds on,
+    medium before.
 
     Source:
         impl/AvgShedder.java findBundlesForUnloading, impl/UniformLoadShedder.java, 4.0.8
@@ -36,18 +47,20 @@ def heterogeneous_brokers(night: Night) -> list[Finding]:
         and event.numbers.get("offload_rate", 0.0) < 0
     ]
     rounds = {id(event): n for n, event in events_in_rounds(night, "too-little-to-shed")}
-    pairs = grouped(lines, lambda event: (event.broker or "", event.target or ""))
-    findings = [_dead_end(pair, same, rounds[id(same[0])]) for pair, same in pairs.items()]
-    return findings + _unlike(night)
+    by_broker = grouped(lines, lambda event: event.broker or "")
+    findings = [_dead_end(same, rounds[id(same[0])]) for same in by_broker.values()]
+    return findings + (_unlike(night) or _dearer(night))
 
 
-def _dead_end(pair: tuple[str, str], lines: list[Event], number: int) -> Finding:
+def _dead_end(lines: list[Event], number: int) -> Finding:
+    """Return the finding of one hot broker, whoever it was paired with."""
+    partners = (event.target for event in lines if event.target)
     return Finding(
         "heterogeneous-brokers.dead-end",
         "high" if len(lines) >= _ROUNDS else "medium",
         lines[0].time,
         number,
-        brokers=pair,
+        brokers=tuple(dict.fromkeys((lines[0].broker or "", *partners))),
         evidence=tuple(lines[:SHOWN]),
         numbers={"rounds": len(lines)},
     )
@@ -78,3 +91,47 @@ def _unlike(night: Night) -> list[Finding]:
             },
         )
     ]
+
+
+def _dearer(night: Night) -> list[Finding]:
+    """Return a finding if about the same traffic heats one broker more, by medians."""
+    if night.shedder != "UniformLoadShedder":
+        return []
+    medians = {
+        broker: _medians(reports) for broker, reports in night.reports.items() if reports.times
+    }
+    pairs = [
+        (hot, cool)
+        for hot, mine in medians.items()
+        for cool, its in medians.items()
+        if mine[0] >= _DEARER * its[0] and mine[0] - its[0] >= _POINTS and _is_alike(mine, its)
+    ]
+    if not pairs:
+        return []
+    hot, cool = max(pairs, key=lambda pair: medians[pair[0]][0] - medians[pair[1]][0])
+    (usage, *mine), (least, *its) = medians[hot], medians[cool]
+    return [
+        Finding(
+            "heterogeneous-brokers.dearer",
+            "medium" if usage >= _HARMED else "low",
+            night.reports[hot].times[0],
+            0,
+            brokers=tuple(dict.fromkeys((hot, cool, *sorted(pair[0] for pair in pairs)))),
+            numbers={"cpu": usage, "other_cpu": least},
+            values={"throughput": mine[1], "other_throughput": its[1]},
+        )
+    ]
+
+
+def _medians(reports: BrokerReports) -> tuple[float, float, float]:
+    """Return the medians of a broker's used CPU, a fraction, its messages/s and its bytes/s."""
+    cpu = float(np.median(reports.shares()[:, 0]))
+    return cpu, float(np.median(reports.rate)), float(np.median(reports.throughput))
+
+
+def _is_alike(mine: Sequence[float], its: Sequence[float]) -> bool:
+    """Return whether a broker carries about what another does, or less: messages and bytes."""
+    return all(
+        0 < _LEAST * other <= one <= _MOST * other
+        for one, other in zip(mine[1:], its[1:], strict=True)
+    )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from trimtab.diagnose.broker_loads import broker_loads, reported_usage
+from trimtab.diagnose.broker_loads import broker_loads, is_all_reported, reported_usage
 from trimtab.diagnose.cure import Proposal
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Move, Night, Round
 from trimtab.diagnose.wording import percent
 
@@ -37,12 +39,15 @@ def over_placement(night: Night) -> list[Finding]:
         data of the round's start
     """
     findings: list[Finding] = []
+    night = replace(night, rounds=carried_out(night))
     for logged in night.rounds:
         targets = dict.fromkeys(move.target for move in logged.moves if move.target)
         if not targets:
             continue
         settled = logged.end + timedelta(seconds=night.interval_s * _SETTLED_INTERVALS)
-        reported = _sampled(night, logged.time), _sampled(night, settled)
+        times = (logged.time, settled) if is_all_reported(night, logged) else ()
+        before, after = (_sampled(night, time) for time in times) if times else ({}, {})
+        reported = before, after
         for target in targets:
             moves = [move for move in logged.moves if move.target == target]
             finding = _finding(night, logged, moves, reported)
@@ -88,7 +93,7 @@ def _signs(
     """
     signs: list[str] = []
     numbers: dict[str, float] = {}
-    horizon = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
+    horizon = _third_round(night, logged)
     for later in night.rounds:
         if logged.end < later.time <= horizon and later.moves_from(target):
             minutes = (later.time - logged.time).total_seconds() / 60
@@ -112,6 +117,13 @@ def _signs(
                     f"the bar of {percent(bar)}"
                 )
     return signs, numbers, bool(signs)
+
+
+def _third_round(night: Night, logged: Round) -> datetime:
+    """Return until when the third round after one has begun: later where a leader was absent."""
+    usual = logged.end + timedelta(seconds=night.interval_s * (_SHED_AGAIN_ROUNDS + 0.5))
+    known = sorted(time for time in night.decisions.times if time > logged.end)
+    return max([usual, *known[_SHED_AGAIN_ROUNDS - 1 : _SHED_AGAIN_ROUNDS]])
 
 
 def _sampled(night: Night, time: datetime) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.findings.even_distribution_override import is_sole_candidate
 from trimtab.diagnose.new_owners import new_owners
 from trimtab.diagnose.night import Finding, Move, Night
 
@@ -25,7 +26,7 @@ def same_broker(night: Night) -> list[Finding]:
             moves.setdefault(move.bundle, []).append(move)
     return [
         Finding(
-            "same-broker",
+            f"same-broker{_why(night, same)}",
             "high" if len(same) > 1 else "medium",
             same[0].time,
             same[0].round,
@@ -35,3 +36,10 @@ def same_broker(night: Night) -> list[Finding]:
         )
         for bundle, same in moves.items()
     ]
+
+
+def _why(night: Night, same: list[Move]) -> str:
+    """Return the variant of the wording that names the cause, if the lines do."""
+    named = [move for move in same if move.target == move.source]
+    is_even = any(is_sole_candidate(night, move.evidence) for move in named)
+    return ".sole-candidate" if is_even else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, insort
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,10 +14,15 @@ from trimtab.pulsar.model import Floats
 #: Of more brokers than this only those are named whose scores are furthest apart.
 _NAMED_MAX = 100
 _FURTHEST = 5
+#: Fraction by which each of the two scores must tell two brokers apart to rank them.
+APART = 0.01
 
 
 def score_disagreement(night: Night) -> list[Finding]:
     """Find rounds in which shedder and placer rank or score the same brokers differently.
+
+    Ranked differently is only what both tell apart by a point or more.  Low: what comes of it
+    is found by itself.
 
     Each keeps a smoothed usage of its own: the shedder's moves on once a round, the
     placer's once a selection and only for that selection's candidates.  With an unload
@@ -67,7 +72,7 @@ def _finding(
     shown = [brokers[i] for i in _named(gaps)]
     return Finding(
         "score-disagreement.swapped" if swapped else "score-disagreement",
-        "medium" if swapped else "low",
+        "low",
         logged.time,
         logged.number,
         brokers=tuple(shown),
@@ -86,20 +91,24 @@ def _finding(
 def _swapped(shedder: Floats, placer: Floats) -> tuple[tuple[int, int] | None, int]:
     """Return the first pair of brokers that the two rank differently, and the number of all.
 
-    In the shedder's order a broker is swapped with each before it to which the placer gives
-    more.  Brokers that are equal to the shedder stand in the placer's order: they are not.
+    Each of the two must tell them apart clearly: brokers that are about as loaded change places
+    all the time, and nobody is worse for it.
     """
-    before: list[float] = []
+    known = np.flatnonzero(~np.isnan(shedder - placer))
+    order = known[np.argsort(shedder[known])].tolist()
+    # The placer's scores of those that are clearly cooler to the shedder than the one at hand.
+    cooler: list[float] = []
     count = 0
-    order = np.lexsort((placer, shedder))
-    for score in placer[order[~np.isnan(shedder - placer)[order]]].tolist():
-        place = bisect_right(before, score)
-        count += len(before) - place
-        before.insert(place, score)
+    for i in order:
+        while shedder[i] - shedder[order[len(cooler)]] >= APART:
+            insort(cooler, float(placer[order[len(cooler)]]))
+        score = float(placer[i])
+        count += len(cooler) - bisect_left(cooler, APART, key=lambda each: each - score)
     if not count:
         return None, 0
     turned = (
-        np.sign(shedder - one) * np.sign(placer - other) < 0
+        ((shedder - one) * (placer - other) < 0)
+        & (np.minimum(abs(shedder - one), abs(placer - other)) >= APART)
         for one, other in zip(shedder, placer, strict=True)
     )
     pairs = ((i, int(np.argmax(row))) for i, row in enumerate(turned) if row.any())

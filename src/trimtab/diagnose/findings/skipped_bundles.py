@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trimtab.diagnose.evidence import SHOWN
+from trimtab.diagnose.findings.even_distribution_override import is_sole_candidate
 from trimtab.diagnose.night import Event, Finding, Night, Round
 
 #: What the manager says of a bundle that it does not unload after all.
@@ -28,11 +29,19 @@ def skipped_bundles(night: Night) -> list[Finding]:
         for event in logged.events:
             if event.kind in _SKIPPED and event.broker and event.bundle:
                 skipped.setdefault(event.broker, []).append(event)
-        findings += [_finding(logged, broker, lines) for broker, lines in skipped.items()]
+        alone = _sole_candidates(night, logged)
+        findings += [_finding(logged, broker, lines, alone) for broker, lines in skipped.items()]
     return findings
 
 
-def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:
+def _sole_candidates(night: Night, logged: Round) -> frozenset[str]:
+    """Return the bundles for which one broker was left, while they are distributed evenly."""
+    considered = [event for event in logged.events if event.kind == "candidates-considered"]
+    return frozenset(e.bundle for e in considered if e.bundle and is_sole_candidate(night, [e]))
+
+
+def _finding(logged: Round, broker: str, lines: list[Event], alone: frozenset[str]) -> Finding:
+    sole = sum(e.kind == "same-destination" and e.bundle in alone for e in lines)
     moved = len(logged.moves_from(broker))
     why = "; ".join(
         f"{count} {words}"
@@ -40,7 +49,7 @@ def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:
         if (count := sum(event.kind == kind for event in lines))
     )
     return Finding(
-        "skipped-bundles",
+        "skipped-bundles.sole-candidate" if sole else "skipped-bundles",
         "low" if moved else "medium",
         lines[0].time,
         logged.number,
@@ -48,5 +57,5 @@ def _finding(logged: Round, broker: str, lines: list[Event]) -> Finding:
         bundles=tuple(dict.fromkeys(event.bundle for event in lines if event.bundle)),
         evidence=tuple(lines[:SHOWN]),
         numbers={"skipped": len(lines), "moved": moved},
-        values={"why": why},
+        values={"why": why, "sole": sole},
     )

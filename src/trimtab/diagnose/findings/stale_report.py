@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from trimtab.diagnose.evidence import of_moves
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Event, Finding, Night, Round
 
 #: Two printed traffics that are the same number.
@@ -23,7 +24,7 @@ def stale_report(night: Night) -> list[Finding]:
         impl/ThresholdShedder.java findBundlesForUnloading, 4.0.8; statsUpdateFrequencyInSecs
     """
     findings = []
-    for before, after in pairwise(night.rounds):
+    for before, after in pairwise(carried_out(night)):
         if before.term != after.term:
             continue
         for event in after.events:

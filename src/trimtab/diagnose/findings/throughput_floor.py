@@ -27,23 +27,26 @@ def throughput_floor(night: Night) -> list[Finding]:
     """Find brokers over the bar that were left alone because they carry too few bytes.
 
     What is to move is a share of the traffic; below the floor it is dropped, so a cluster of
-    small messages is hot by CPU and never sheds.  A broker counts with three rounds, by the
-    rounds decided again, or where there are none by the shedder's own line.  Medium; low
-    where it reported less than half of its strength in the first of them.
+    small messages is hot by CPU and never sheds.  A broker counts by the shedder's own line,
+    from the first on, or where there is none with three rounds decided again.  Medium; low
+    with fewer rounds, or where it reported less than half of its strength in the first of them.
 
     Quirks:
-        A broker without any traffic is `zero-traffic-contradiction`; AvgShedder's line with
+        A broker without any traffic is `zero-traffic-contradiction` where reports say so; a
+        line with nothing to move says it too, and then no floor helps.  AvgShedder's line with
         less than nothing to move is `heterogeneous-brokers`.
 
     Source:
         impl/ThresholdShedder.java findBundlesForUnloading, impl/AvgShedder.java
         findBundlesForUnloading, 4.0.8 (#21299)
     """
+    logged = _of_log(night)
     # AvgShedder says it at INFO, and only its line tells little from less than nothing.
     # Where no setting is known, what is decided again has a floor that may not be the real one.
-    is_known = bool(night.decisions.times) and night.has_settings
-    is_silent = night.shedder != "AvgShedder" and is_known
-    return _of_replay(night) if is_silent else _of_log(night)
+    if night.shedder == "AvgShedder" or not night.has_settings:
+        return logged
+    printed = {finding.brokers for finding in logged}
+    return logged + [each for each in _of_replay(night) if each.brokers not in printed]
 
 
 def _of_replay(night: Night) -> list[Finding]:
@@ -85,8 +88,8 @@ def _of_log(night: Night) -> list[Finding]:
         lines.setdefault(event.broker, []).append((number, event))
     return [
         Finding(
-            "throughput-floor.logged",
-            "medium",
+            f"throughput-floor.{'logged' if _most(mine) > 0 else 'without-traffic'}",
+            "medium" if len(mine) >= _ROUNDS else "low",
             mine[0][1].time,
             mine[0][0],
             brokers=(broker,),
@@ -99,8 +102,13 @@ def _of_log(night: Night) -> list[Finding]:
             values=_floor(night),
         )
         for broker, mine in lines.items()
-        if len(mine) >= _ROUNDS
     ]
+
+
+def _most(lines: Sequence[tuple[int, Event]]) -> float:
+    """Return the most that was to move by some lines, MB/s or messages/s."""
+    amounts = ("offload_mbyte_s", "offload_rate")
+    return max(event.numbers.get(name, 0.0) for _, event in lines for name in amounts)
 
 
 def _floor(night: Night) -> dict[str, str]:
@@ -109,7 +117,8 @@ def _floor(night: Night) -> dict[str, str]:
 
 def cure(night: Night, findings: Mapping[str, Sequence[Finding]]) -> Proposal | None:
     """Return the proposal of a lower floor, for the rounds in which brokers were spared."""
-    spared = findings["throughput-floor"]
+    without = "throughput-floor.without-traffic"
+    spared = [each for each in findings["throughput-floor"] if each.wording != without]
     if not spared:
         return None
     rounds = sum(finding.numbers["rounds"] for finding in spared)

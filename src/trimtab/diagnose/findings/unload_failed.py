@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from trimtab.diagnose.evidence import of_lines
 from trimtab.diagnose.failed_orders import FAILURES, failed_orders
@@ -14,8 +14,9 @@ def unload_failed(night: Night) -> list[Finding]:
     """Find bundles whose unloading failed or timed out.
 
     A failed unload is not counted as recent, so the same bundle may be chosen again in the
-    next round; one that timed out has lost its clients all the same.  One finding a bundle,
-    by the last part of its name, since some lines have nothing else; grave from three on.
+    next round; one that timed out has lost its clients all the same.  One finding a bundle;
+    a line that has the range alone belongs to the only bundle of that range, if one failed;
+    grave from three on.
 
     Source:
         impl/ModularLoadManagerImpl.java doLoadShedding, BrokerService.java
@@ -23,11 +24,24 @@ def unload_failed(night: Night) -> list[Finding]:
     """
     lines = [event for event in other_events(night, *FAILURES) if event.bundle]
     orders = failed_orders(night)
-    return [_finding(night, same, orders) for same in grouped(lines, _range).values()]
+    return [_finding(night, same, orders) for same in grouped(lines, _names(lines)).values()]
 
 
-def _range(event: Event) -> str:
-    return (event.bundle or "").rpartition("/")[2]
+def _names(lines: Sequence[Event]) -> Callable[[Event], str]:
+    """Return what names the bundle of a line: in full, where one such bundle has its range."""
+    full = {event.bundle for event in lines if event.bundle and "/" in event.bundle}
+    by_range = grouped(full, _range)
+
+    def name(event: Event) -> str:
+        bundle = event.bundle or ""
+        same = by_range.get(bundle, [])
+        return same[0] if len(same) == 1 else bundle
+
+    return name
+
+
+def _range(bundle: str) -> str:
+    return bundle.rpartition("/")[2]
 
 
 def _finding(night: Night, lines: list[Event], orders: Mapping[str, Sequence[Event]]) -> Finding:

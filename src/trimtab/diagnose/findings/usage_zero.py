@@ -8,7 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from trimtab.diagnose.evidence import SHOWN
 from trimtab.diagnose.night import Finding, Night
 from trimtab.diagnose.other_events import events_in_rounds
-from trimtab.diagnose.reports import BrokerReports
+from trimtab.diagnose.reports import OF_HOST, BrokerReports
 
 #: Bytes/s that a broker cannot carry without any usage.
 _CARRIED = 1_000_000.0
@@ -19,10 +19,11 @@ _REPORTS = 3
 def usage_zero(night: Night) -> list[Finding]:
     """Find brokers that report no usage at all while they carry traffic, and rounds so decided.
 
-    Usage is zero where the host cannot be measured, or where every weight is zero; the
-    broker then looks like the best destination whatever it carries.  A broker counts with
-    three reports in a row of at least 1 MB/s and nothing used; high.  The shedder's own
-    line that the average is zero is of low severity where nothing was carried.
+    Usage is zero where the host cannot be measured; the broker then looks like the best
+    destination whatever it carries.  A broker counts with three reports in a row of at least
+    1 MB/s and nothing used of CPU and network, whatever the JVM says of its memory; high.
+    The shedder's own line that the average is zero is of low severity where nothing was
+    carried.
 
     Source:
         impl/ThresholdShedder.java findBundlesForUnloading,
@@ -58,7 +59,7 @@ def usage_zero(night: Night) -> list[Finding]:
 
 def _first_run(reports: BrokerReports) -> int | None:
     """Return where the first run of such reports begins."""
-    is_odd = (reports.throughput >= _CARRIED) & (reports.shares().max(axis=1) <= 0)
+    is_odd = (reports.throughput >= _CARRIED) & (reports.shares()[:, OF_HOST].max(axis=1) <= 0)
     if np.count_nonzero(is_odd) < _REPORTS:
         return None
     is_run = sliding_window_view(is_odd, _REPORTS).all(axis=1)

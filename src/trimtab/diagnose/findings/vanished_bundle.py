@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from trimtab.diagnose.evidence import of_moves
-from trimtab.diagnose.failed_orders import failed_orders
+from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Move, Night
 
 #: For so long the recording must go on without the bundle.
@@ -26,7 +26,6 @@ def vanished_bundle(night: Night) -> list[Finding]:
     Source:
         NamespaceService.java, 4.0.8: ownership is acquired at lookup
     """
-    failed = failed_orders(night)
     return [
         Finding(
             "vanished-bundle",
@@ -37,10 +36,9 @@ def vanished_bundle(night: Night) -> list[Finding]:
             numbers={"throughput": carried},
             **of_moves([move]),
         )
-        for move in night.moves()
-        if (carried := _carried(night, move)) >= _IDLE
-        and move.id not in failed
-        and _is_gone(night, move)
+        for logged in carried_out(night)
+        for move in logged.moves
+        if (carried := _carried(night, move)) >= _IDLE and _is_gone(night, move)
     ]
 
 
@@ -62,4 +60,16 @@ def _is_gone(night: Night, move: Move) -> bool:
         any(time <= move.time for time, _ in owners)
         and all(time <= move.time for time in times)
         and all(time <= late for time in reported)
+        and _has_left(night, move, late)
     )
+
+
+def _has_left(night: Night, move: Move, late: datetime) -> bool:
+    """Return whether it is known that the source gave the bundle up.
+
+    By the store, or by a report of the source that would have the bundle if it were there: a
+    broker with little to say may write none for long.
+    """
+    released = any(time >= move.time for time in night.released.get(move.bundle, ()))
+    reports = night.reports.get(move.source)
+    return released or (reports is not None and any(time > late for time in reports.times))

@@ -30,6 +30,15 @@ def owners(rows: Iterable[Mapping[str, Any]]) -> Owners:
     return by_bundle
 
 
+def releases(rows: Iterable[Mapping[str, Any]]) -> dict[str, tuple[datetime, ...]]:
+    """Return when bundles lost their owners, by the rows of `ownership`, in order of time."""
+    by_bundle: dict[str, tuple[datetime, ...]] = {}
+    for row in sorted(rows, key=lambda row: row["time"]):
+        if row["bundle"] is not None and row["broker"] is None:
+            by_bundle[row["bundle"]] = (*by_bundle.get(row["bundle"], ()), row["time"])
+    return by_bundle
+
+
 def answer(selection: Mapping[str, Any], best: Sequence[str], owned: Owners) -> str | None:
     """Return whom the leader named in its answer to a lookup.
 

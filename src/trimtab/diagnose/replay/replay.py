@@ -17,7 +17,7 @@ import numpy as np
 from trimtab.diagnose.replay.busy_leader import looks, unloading
 from trimtab.diagnose.replay.lookups import Owners, answer, is_lookup, owners
 from trimtab.diagnose.replay.missed_writes import Gap, missed_writes, write_time
-from trimtab.diagnose.replay.round_columns import chosen, hits, states
+from trimtab.diagnose.replay.round_columns import chosen, hits, states, too_large
 from trimtab.diagnose.replay.store_columns import StoredAverages, StoredReports
 from trimtab.diagnose.store_source import is_logged
 from trimtab.pulsar.bundles import is_system_bundle, namespace
@@ -45,9 +45,14 @@ _PLACERS = frozenset({"LeastResourceUsageWithWeight", "LeastLongTermMessageRate"
 #: Shedders whose score is smoothed usage.
 _SMOOTHING = frozenset({"ThresholdShedder"})
 
+#: Shedders that move a bundle only if it fits into what is to move.
+_FITTING = frozenset({"UniformLoadShedder", "AvgShedder"})
+
 #: A recorder that polls sees a departure late, by up to this much.
 _LEAVING = timedelta(seconds=30)
 
+#: Said where a strategy looks at averages over a long time, and the store's are absent.
+_NO_AVERAGES = "bundles' averages over a long time (store/bundles.jsonl) are not in the recording"
 #: Writes of bundle averages closer together than this are one flush.
 _FLUSH = timedelta(seconds=5)
 
@@ -120,6 +125,8 @@ class Replaying:
     #: Rows of reports, polled, that tell of brokers that left.
     departures: Sequence[Mapping[str, Any]] = ()
     flushed: datetime | None = None
+    #: Why bundles' averages may differ from the leader's throughout; None if they do not.
+    averages_doubt: str | None = None
 
 
 def replaying(
@@ -153,6 +160,8 @@ def replay(script: Script) -> Iterator[tuple[str, dict[str, Any]]]:
     view = LeaderView(averages)
     now = replaying(script.leading, view, owners(script.ownership), script.reports.report)
     now.gaps = missed_writes(script.reports.rows)
+    if reads_long(script.leading) and not script.averages.written.size:
+        now.averages_doubt = _NO_AVERAGES
     now.departures = tuple(
         row for row in script.reports.rows if row["is_gone"] and not is_logged(row)
     )
@@ -284,11 +293,13 @@ def decided(
             "round": number,
             "leader": leading.leader,
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
-            "bundle_doubt": next((why for _, after, _, why in gaps if after < time), None),
+            "bundle_doubt": now.averages_doubt
+            or next((why for _, after, _, why in gaps if after < time), None),
             "average": decision.average,
             "is_smoothed": leading.shedder in _SMOOTHING,
             "brokers": states(load, decision, weighted_usage(load, leading.weights)),
             "unloads": chosen(load, decision),
+            "too_large": too_large(load, decision) if leading.shedder in _FITTING else [],
             "hits_high": hits(memory.shedder, "hits_high"),
             "hits_low": hits(memory.shedder, "hits_low"),
         },
@@ -335,8 +346,7 @@ def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict
     doubts = [memory.place_doubts[name] for name in names if name in memory.place_doubts]
     if is_lookup(event):
         _give(view, memory, event, answer(event, best, now.soon))
-    if leading.doubt:
-        doubts.append(leading.doubt)
+    doubts += [why for why in (leading.doubt, now.averages_doubt) if why]
     yield (
         "replayed_placements",
         {

@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from trimtab.files.tables import DIAGNOSED
-from trimtab.pulsar.model import AvgShedderMemory, ClusterLoad, Decision, Floats
+from trimtab.pulsar.model import AvgShedderMemory, ClusterLoad, Decision, Floats, Reason
 
+#: Reasons of brokers that were to lose something and lost nothing.
+_UNFIT = frozenset({Reason.NO_BUNDLES, Reason.SOLE_BUNDLE})
 #: What `brokers` of `replayed_rounds` holds of each broker.
 _STATE = list(DIAGNOSED["replayed_rounds"].field("brokers").type.value_type)
 
@@ -63,6 +65,38 @@ def chosen(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
         }
         for i, unload in zip(positions, decision.unloads, strict=True)
     ]
+
+
+def too_large(load: ClusterLoad, decision: Decision) -> list[dict[str, Any]]:
+    """Return the lightest bundle of each broker that lost none, since each is too large.
+
+    For shedders that move a bundle only if it fits into what a broker is to lose.
+    """
+    stuck = [i for i, reason in enumerate(decision.reasons) if reason in _UNFIT]
+    if not stuck:
+        return []
+    traffic, rows = load.bundle_traffic(), []
+    for i in stuck:
+        is_rate = decision.offload_is_rate is not None and bool(decision.offload_is_rate[i])
+        carried = (
+            traffic.rate_in + traffic.rate_out
+            if is_rate
+            else traffic.throughput_in + traffic.throughput_out
+        )
+        mine = np.flatnonzero(load.bundle_is_sheddable & (load.bundle_broker == i) & (carried > 0))
+        offload = float(decision.offload[i])
+        if mine.size and 0 < offload < carried[mine].min():
+            lightest = int(mine[np.argmin(carried[mine])])
+            rows.append(
+                {
+                    "source": load.brokers[i],
+                    "bundle": load.bundles[lightest],
+                    "carried": float(carried[lightest]),
+                    "offload": offload,
+                    "is_rate": is_rate,
+                }
+            )
+    return rows
 
 
 def hits(memory: Any, which: str) -> dict[str, float] | None:

@@ -21,7 +21,7 @@ def script(folder_and_cluster: tuple[Path, str], tenure: Tenure, spans: Sequence
 
     `spans` are when ZooKeeper's logs tell of every write.
     """
-    reports = stored_reports(folder_and_cluster, tenure.end, spans)
+    reports = stored_reports(folder_and_cluster, tenure.end, spans, tenure.origin)
     ownership = _rows(folder_and_cluster, "ownership", ds.field("time") <= tenure.end)
     own = [row["at"] for row in reports.rows if row["broker"] == tenure.leading.leader_id]
     starts = [

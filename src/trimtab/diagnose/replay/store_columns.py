@@ -107,10 +107,13 @@ class StoredAverages:
 
 
 def stored_reports(
-    folder_and_cluster: tuple[Path, str], end: datetime, spans: Sequence[Span]
+    folder_and_cluster: tuple[Path, str],
+    end: datetime,
+    spans: Sequence[Span],
+    origin: str = "store",
 ) -> StoredReports:
-    """Return the reports that were written until a time."""
-    in_store = (ds.field("origin") == "store") & (ds.field("time") <= end)
+    """Return the reports that were written, or given over REST, until a time."""
+    in_store = (ds.field("origin") == origin) & (ds.field("time") <= end)
     resources = [[f"{each}_{which}" for each in RESOURCES] for which in ("usage", "limit")]
     lean = (*_ROW, "line", "started", "bundles", *resources[0], *resources[1], *METRICS)
     table = _in_order(folder_and_cluster, "load_reports", in_store, lean)

@@ -23,6 +23,8 @@ class Tenure:
     end: datetime
     #: What is taken off the leader's times, since its clock is off; all others of these are so.
     ahead: timedelta = timedelta(0)
+    #: Whose reports: those to the store, or those that brokers gave over REST.
+    origin: str = "store"
 
 
 def tenures(

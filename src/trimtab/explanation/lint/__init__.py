@@ -10,6 +10,7 @@ from typing import Any
 from trimtab.explanation.lint import (
     brokers,
     classes,
+    floors,
     never_sheds,
     placement,
     readers,
@@ -21,8 +22,15 @@ from trimtab.explanation.lint import (
     usage,
     values,
 )
+from trimtab.explanation.lint.candidates import (
+    OLDEST,
+    Candidates,
+    candidates,
+    found_in,
+    known_releases,
+)
 from trimtab.explanation.lint.conf import Conf, Written
-from trimtab.explanation.lint.rule import Finding, Rule, Severity, applied, chosen, holds_in
+from trimtab.explanation.lint.rule import ALWAYS, Finding, Rule, Severity, applied, chosen, holds_in
 from trimtab.explanation.lint.traps import TABLES, rules_of
 from trimtab.explanation.lint.upgrade import Upgrade
 
@@ -32,6 +40,7 @@ _FINDERS = {
     **classes.FINDERS,
     **never_sheds.FINDERS,
     **thresholds.FINDERS,
+    **floors.FINDERS,
     **placement.FINDERS,
     **usage.FINDERS,
     **timing.FINDERS,
@@ -53,17 +62,26 @@ CONF_RULES: tuple[Rule[Conf], ...] = tuple(
     rule for rule in RULES.values() if rule not in (*UPGRADE_RULES, *CLUSTER_RULES)
 )
 
+#: Every release with which something changes that a rule knows, oldest first.
+RELEASES = known_releases(RULES.values())
+
 __all__ = [
+    "ALWAYS",
     "CLUSTER_RULES",
     "CONF_RULES",
+    "OLDEST",
+    "RELEASES",
     "RULES",
     "UPGRADE_RULES",
+    "Candidates",
     "Conf",
     "Finding",
     "Rule",
     "Severity",
     "Written",
+    "candidates",
     "chosen",
+    "found_in",
     "holds_in",
     "lint",
     "lint_upgrade",

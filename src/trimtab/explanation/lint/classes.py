@@ -12,11 +12,12 @@ from trimtab.explanation.lint.conf import (
     MODULAR,
     PLACER_KEY,
     SHEDDER_KEY,
+    UNKNOWN,
     Conf,
     shown,
     simple_name,
 )
-from trimtab.explanation.lint.rule import Finder, Match, Span, holds_in
+from trimtab.explanation.lint.rule import ALWAYS, Finder, Match, Span, holds_in
 
 _AVG = "AvgShedder"
 _OVERLOADED = "loadBalancerBrokerOverloadedThresholdPercentage"
@@ -26,30 +27,46 @@ _SIMPLE_PLACER_KEY = "loadBalancerPlacementStrategy"
 
 #: AvgShedder came to three lines at once.
 _AVG_SPANS: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.3.0"), ("3.3.1", ""))
-_ANY: tuple[Span, ...] = (("2.10.0", ""),)
+_FROM_2_10: tuple[Span, ...] = (("2.10.0", ""),)
 _FROM_3: tuple[Span, ...] = (("3.0.0", ""),)
 
+#: What a standalone Pulsar runs, and nobody else should.
+_NOOP = "org.apache.pulsar.broker.loadbalance.NoopLoadManager"
 #: Class that can be asked for → releases that have it.
 _SHEDDERS: Mapping[str, tuple[Span, ...]] = {
-    f"{IMPL}ThresholdShedder": _ANY,
-    f"{IMPL}OverloadShedder": _ANY,
-    f"{IMPL}UniformLoadShedder": _ANY,
+    f"{IMPL}ThresholdShedder": ALWAYS,
+    f"{IMPL}OverloadShedder": ALWAYS,
+    f"{IMPL}UniformLoadShedder": _FROM_2_10,
     f"{IMPL}AvgShedder": _AVG_SPANS,
     f"{EXTENSIONS}scheduler.TransferShedder": _FROM_3,
 }
 _PLACERS: Mapping[str, tuple[Span, ...]] = {
-    f"{IMPL}LeastLongTermMessageRate": _ANY,
+    f"{IMPL}LeastLongTermMessageRate": ALWAYS,
     f"{IMPL}LeastResourceUsageWithWeight": (("2.11.0", ""),),
     f"{IMPL}RoundRobinBrokerSelector": _FROM_3,
     f"{IMPL}AvgShedder": _AVG_SPANS,
 }
 _MANAGERS: Mapping[str, tuple[Span, ...]] = {
-    f"{IMPL}ModularLoadManagerImpl": _ANY,
-    f"{IMPL}SimpleLoadManagerImpl": _ANY,
+    f"{IMPL}ModularLoadManagerImpl": ALWAYS,
+    f"{IMPL}SimpleLoadManagerImpl": ALWAYS,
     f"{EXTENSIONS}ExtensibleLoadManagerImpl": _FROM_3,
+    _NOOP: ALWAYS,
 }
 #: Releases that compared AvgShedder with the wrong key.
 _WRONG_KEY: tuple[Span, ...] = (("3.0.6", "3.1.0"), ("3.2.4", "3.2.5"), ("3.3.1", "3.3.3"))
+
+
+#: Key → class of Pulsar's that it can name → releases that have it.
+CLASSES: Mapping[str, Mapping[str, tuple[Span, ...]]] = {
+    SHEDDER_KEY: _SHEDDERS,
+    PLACER_KEY: _PLACERS,
+    MANAGER_KEY: _MANAGERS,
+}
+
+
+def has_avg_shedder(release: str) -> bool:
+    """Return whether a release has AvgShedder."""
+    return holds_in(_AVG_SPANS, release)
 
 
 def _fallback(conf: Conf) -> str:
@@ -72,7 +89,7 @@ def _no_such(
     is_ours = name.startswith("org.apache.pulsar.") or "." not in name
     if not is_ours:
         return
-    there = [it for it in classes if holds_in(classes[it], conf.release)]
+    there = [it for it in classes if holds_in(classes[it], conf.release) and it != _NOOP]
     same = [it for it in there if it.rpartition(".")[2] == name.rpartition(".")[2]]
     if name in classes:
         problem = f"release {conf.release} does not have it yet"
@@ -85,7 +102,7 @@ def _no_such(
 
 
 def _no_such_shedder(conf: Conf) -> Iterator[Match]:
-    if conf.manager != MODULAR:
+    if conf.manager not in (MODULAR, UNKNOWN):
         return
     for message, choice in _no_such(conf, SHEDDER_KEY, _SHEDDERS):
         why = (
@@ -110,7 +127,8 @@ def _no_such_manager(conf: Conf) -> Iterator[Match]:
 
 
 def _transfer_in_modular(conf: Conf) -> Iterator[Match]:
-    if conf.manager == MODULAR and conf.text(SHEDDER_KEY).endswith(".TransferShedder"):
+    is_other = conf.manager in (MODULAR, UNKNOWN)
+    if is_other and conf.text(SHEDDER_KEY).endswith(".TransferShedder"):
         why = (
             _fallback(conf)
             if conf.is_from("4.0.0")

@@ -17,6 +17,8 @@ IMPL = "org.apache.pulsar.broker.loadbalance.impl."
 EXTENSIONS = "org.apache.pulsar.broker.loadbalance.extensions."
 
 MODULAR, EXTENSIBLE, SIMPLE = "modular", "extensible", "simple"
+#: Only some of the settings are here, and they do not go with the default.
+UNKNOWN = "unknown"
 _MANAGERS = {
     f"{IMPL}ModularLoadManagerImpl": MODULAR,
     f"{EXTENSIONS}ExtensibleLoadManagerImpl": EXTENSIBLE,
@@ -61,8 +63,12 @@ class Conf:
     overruled: tuple[tuple[Written, Written], ...] = ()
     #: Lines that are no settings: their number and what is wrong.
     unreadable: tuple[tuple[int, str], ...] = ()
-    #: The broker has told its settings itself, all of them.
+    #: The broker has told its settings itself.
     is_runtime: bool = False
+    #: All of them: what is missing is no key of its release.
+    is_whole: bool = False
+    #: Limits of the network in kbit/s that the brokers' load reports have, if there are any.
+    network_limits: frozenset[float] = frozenset()
 
     def value(self, key: str) -> Value | None:
         """Return a value as the broker reads it; None if the release lacks the key, or refuses it.
@@ -117,7 +123,13 @@ class Conf:
 
     @cached_property
     def manager(self) -> str:
-        """The load manager: modular, extensible, simple, or a class of somebody else's."""
+        """The load manager: modular, extensible, simple, or a class of somebody else's.
+
+        Not known where a shedder of the extensible one is set and no load manager: it may be
+        set elsewhere, and whatever runs is not the modular one with that shedder.
+        """
+        if not self.is_written(MANAGER_KEY) and self.text(SHEDDER_KEY).startswith(EXTENSIONS):
+            return UNKNOWN
         name = self.text(MANAGER_KEY)
         return _MANAGERS.get(name, name)
 

@@ -10,7 +10,7 @@ from trimtab.explanation.lint.rule import Finding, Severity
 
 
 def document(
-    findings: Sequence[Finding], files: Sequence[str], releases: Mapping[str, str]
+    findings: Sequence[Finding], files: Sequence[str], releases: Mapping[str, object]
 ) -> dict[str, Any]:
     """Return what `trimtab lint --format json` prints; docs/lint.md says what is in it."""
     counts = Counter(finding.severity for finding in findings)
@@ -31,6 +31,7 @@ def _entry(finding: Finding) -> dict[str, Any]:
         "line": line,
         "key": finding.key,
         "message": finding.message,
+        "releases": finding.releases,
         "why": finding.why,
         "evidence": list(finding.evidence),
         "instead": finding.instead,

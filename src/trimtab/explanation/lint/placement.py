@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from trimtab.explanation.lint.classes import has_avg_shedder
 from trimtab.explanation.lint.conf import IMPL, MODULAR, PLACER_KEY, SHEDDER_KEY, Conf, shown
 from trimtab.explanation.lint.rule import Finder, Match
 
@@ -12,13 +13,13 @@ _EXCLUDED = "loadBalancerSheddingExcludedNamespaces"
 _MARGIN = "loadBalancerAverageResourceUsageDifferenceThresholdPercentage"
 _THRESHOLD = "loadBalancerBrokerThresholdShedderPercentage"
 
+_EVENLY = "loadBalancerDistributeBundlesEvenlyEnabled"
+_RATE = "loadBalancerMsgRateDifferenceShedderThreshold"
+_RATIO = "loadBalancerMsgThroughputMultiplierDifferenceShedderThreshold"
+
 #: What each strategy ranks brokers by.
-_USAGE, _RATES = "resource usage", "message rates"
-_SHEDS_BY = {
-    "ThresholdShedder": _USAGE,
-    "OverloadShedder": _USAGE,
-    "UniformLoadShedder": _RATES,
-}
+_USAGE, _RATES, _THROUGHPUT = "resource usage", "message rates", "throughput"
+_SHEDS_BY = {"ThresholdShedder": _USAGE, "OverloadShedder": _USAGE}
 _PLACES_BY = {"LeastLongTermMessageRate": _RATES, "LeastResourceUsageWithWeight": _USAGE}
 _MATCH = {_USAGE: "LeastResourceUsageWithWeight", _RATES: "LeastLongTermMessageRate"}
 
@@ -26,22 +27,42 @@ _NAMESPACE = re.compile(r"[^/\s]+(?:/[^/\s]+){1,2}")
 
 
 def _mixed_scores(conf: Conf) -> Iterator[Match]:
-    sheds, places = _SHEDS_BY.get(conf.shedder), _PLACES_BY.get(conf.placer)
+    sheds, places = _sheds_by(conf), _PLACES_BY.get(conf.placer)
     if sheds is None or places is None or sheds == places:
         return
-    is_choice = conf.is_from("2.11.0")
-    instead = (
-        f"{PLACER_KEY}={IMPL}{_MATCH[sheds]}"
-        if is_choice
-        else f"{SHEDDER_KEY}=\
-{IMPL}UniformLoadShedder, the only one here that goes by rates"
-    )
+    at = (_RATE, PLACER_KEY, SHEDDER_KEY) if sheds == _THROUGHPUT else (PLACER_KEY, SHEDDER_KEY)
     yield Match(
         f"{conf.shedder} sheds by {sheds}, and {conf.placer} places by {places}: "
-        f"{conf.fact(SHEDDER_KEY)}, {_placer_line(conf)}",
-        conf.at(PLACER_KEY, SHEDDER_KEY),
-        PLACER_KEY if is_choice else SHEDDER_KEY,
-        instead,
+        f"{conf.fact(_RATE if sheds == _THROUGHPUT else SHEDDER_KEY)}, {_placer_line(conf)}",
+        conf.at(*at),
+        PLACER_KEY,
+        _same_measure(conf, sheds),
+    )
+
+
+def _sheds_by(conf: Conf) -> str | None:
+    """Return what the shedder ranks brokers by; None if that is not known, or nothing."""
+    if conf.shedder != "UniformLoadShedder":
+        return _SHEDS_BY.get(conf.shedder)
+    # With both tests on the rate's comes first, and shadows the other.
+    tests = ((_RATES, _RATE), (_THROUGHPUT, _RATIO))
+    return next((by for by, key in tests if (conf.number(key) or 0) > 0), None)
+
+
+def _same_measure(conf: Conf, sheds: str) -> str:
+    """Return what to write so that bundles are shed and placed by one measure."""
+    if sheds == _THROUGHPUT:
+        avg = ", or AvgShedder for both roles" if has_avg_shedder(conf.release) else ""
+        rate = f"{_RATE}=50, the default, with {PLACER_KEY}={IMPL}{_MATCH[_RATES]}"
+        if not conf.is_from("2.11.0"):
+            rate = f"{_RATE}=50, the default"
+        return f"{rate}{avg}: no placement goes by throughput"
+    if conf.is_from("2.11.0"):
+        return f"{PLACER_KEY}={IMPL}{_MATCH[sheds]}"
+    here = "; of this release UniformLoadShedder alone goes by rates, too"
+    return (
+        f"2.11 or later, with {PLACER_KEY}={IMPL}{_MATCH[sheds]}"
+        f"{here if conf.is_from('2.10.0') else ''}"
     )
 
 
@@ -64,6 +85,21 @@ def _wide_margin(conf: Conf) -> Iterator[Match]:
         _MARGIN,
         f"{_MARGIN}={max(1, int(threshold / 4))}",
     )
+
+
+def _evenly(conf: Conf) -> Iterator[Match]:
+    if conf.manager != MODULAR or (conf.is_from("2.11.0") and not conf.is_on(_EVENLY)):
+        return
+    bites = "only brokers with the fewest bundles of a namespace may get its next one"
+    if conf.is_from("2.11.0"):
+        yield Match(f"{conf.fact(_EVENLY)}: {bites}", conf.at(_EVENLY), _EVENLY)
+    else:
+        yield Match(
+            f"release {conf.release} cannot switch it off: {bites}",
+            conf.at(_EVENLY),
+            _EVENLY,
+            f"2.11 or later, with {_EVENLY}=false",
+        )
 
 
 def _excluded(conf: Conf) -> Iterator[Match]:
@@ -93,6 +129,7 @@ def _no_namespace(conf: Conf) -> Iterator[Match]:
 FINDERS: Mapping[str, Finder] = {
     "mixed-scores": _mixed_scores,
     "placement-margin-too-wide": _wide_margin,
+    "even-distribution": _evenly,
     "excluded-namespaces": _excluded,
     "excluded-not-a-namespace": _no_namespace,
 }

@@ -19,7 +19,7 @@ Finder: TypeAlias = Callable[[Any], "Iterable[Match]"]
 Span: TypeAlias = tuple[str, str]
 
 #: Every release.
-ALWAYS: tuple[Span, ...] = (("2.10.0", ""),)
+ALWAYS: tuple[Span, ...] = (("0.0.0", ""),)
 
 
 class Severity(StrEnum):
@@ -100,6 +100,8 @@ class Finding:
     instead: str
     #: The same in other files: file and line, None where nothing is written.
     also: tuple[tuple[str, int | None], ...] = ()
+    #: Which of the releases that it may be have it, in words; empty if all do.
+    releases: str = ""
 
     @property
     def file(self) -> str:

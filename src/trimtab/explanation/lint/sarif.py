@@ -58,7 +58,7 @@ def _result(finding: Finding, place: int) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": place,
         "level": finding.severity.value,
-        "message": {"text": f"{finding.message}. Instead: {finding.instead}."},
+        "message": {"text": f"{_sentence(finding)} Instead: {finding.instead}."},
         "locations": [{"physicalLocation": _location(*finding.place)}],
         "properties": {
             "key": finding.key,
@@ -71,6 +71,11 @@ def _result(finding: Finding, place: int) -> dict[str, Any]:
             {"physicalLocation": _location(*place)} for place in finding.also
         ]
     return result
+
+
+def _sentence(finding: Finding) -> str:
+    where = f" (only in releases {finding.releases})" if finding.releases else ""
+    return f"{finding.message}{where}."
 
 
 def _location(source: str, line: int | None) -> dict[str, Any]:

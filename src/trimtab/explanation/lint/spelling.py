@@ -96,10 +96,10 @@ def _unknown(conf: Conf) -> Iterator[tuple[str, str | None]]:
 
 def _not_in_release(conf: Conf) -> Iterator[Match]:
     for name, key in KEYS.items():
-        if conf.is_runtime or not conf.is_written(name) or _knows(conf, name):
+        if conf.is_runtime or not conf.is_written(name) or knows(conf, name):
             continue
-        since = next(iter(key.defaults))
-        twin = key.twin if key.twin and _knows(conf, key.twin) else ""
+        since = key.since
+        twin = key.twin if key.twin and knows(conf, key.twin) else ""
         value = shown(conf.written[name].value.strip())
         when = f"was not seen before {since}"
         if key.default(conf.release) is not None:
@@ -113,7 +113,7 @@ def _not_in_release(conf: Conf) -> Iterator[Match]:
         )
 
 
-def _knows(conf: Conf, name: str) -> bool:
+def knows(conf: Conf, name: str) -> bool:
     """Return whether a release has a key, as far as that is known."""
     spans = next((those for start, those in _GAPS.items() if name.startswith(start)), ())
     has_default = KEYS[name].default(conf.release) is not None

@@ -25,13 +25,24 @@ def finding_lines(
     for finding in findings:
         place = paint(f"{located(*finding.place)}:", None)
         severity = paint(f"{finding.severity.value}:", finding.severity)
-        yield f"{place} {finding.code} {severity} {finding.message}"
+        only = f" ({finding.releases})" if finding.releases else ""
+        yield f"{place} {finding.code}{only} {severity} {finding.message}"
         if finding.also:
             yield from _paragraph("also", ", ".join(starmap(located, finding.also)))
         if explains:
             yield from _paragraph("why", finding.why)
             yield from _paragraph("evidence", ", ".join(map(cited, finding.evidence)))
         yield from _paragraph("instead", finding.instead)
+
+
+def released(files: str, release: str, others: str, basis: str) -> str:
+    """Return as which release files are looked at, from what that is known, as a sentence."""
+    if not others:
+        return f"{files}, release {release}: {basis}"
+    return (
+        f"{files}: the release is not told, and may be any of {others}: {basis}.  {release} stands "
+        "for them; what only some of them have says which.  --release tells it."
+    )
 
 
 def located(source: str, line: int | None) -> str:

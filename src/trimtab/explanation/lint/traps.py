@@ -86,6 +86,7 @@ class Trap:
             "plain": shown(str(int(scaled)) if scaled.is_integer() else f"{scaled:g}"),
             "default": KEYS[key].default(conf.release),
             "meant": self.meant,
+            "when": self.when,
             "release": conf.release,
             "shedder": conf.shedder,
             "placer": conf.placer,

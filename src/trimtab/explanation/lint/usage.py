@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from trimtab.explanation.lint.conf import MODULAR, Conf
@@ -9,6 +10,10 @@ from trimtab.explanation.lint.rule import Finder, Match
 
 _DIRECT = "loadBalancerDirectMemoryResourceWeight"
 _HEAP = "loadBalancerMemoryResourceWeight"
+_SPEED = "loadBalancerOverrideBrokerNicSpeedGbps"
+_NICS = "loadBalancerOverrideBrokerNics"
+#: The load report has the limit in kbit/s; older releases count 1024 for 1000.
+_KBIT_OF_GBIT = 1_000_000
 _BY_WEIGHTS = ("ThresholdShedder", "AvgShedder", "LeastResourceUsageWithWeight", "TransferShedder")
 
 
@@ -35,6 +40,27 @@ def _heap(conf: Conf) -> Iterator[Match]:
         )
 
 
+def _speed_of_each_card(conf: Conf) -> Iterator[Match]:
+    speed = conf.number(_SPEED)
+    if speed is None or not 0 < speed < math.inf or conf.text(_NICS).strip():
+        return
+    cards = {round(limit / (speed * _KBIT_OF_GBIT)) for limit in conf.network_limits}
+    if cards == {1}:
+        return
+    counted = max(cards, default=0)
+    known = f"by the load reports {counted}:" if counted > 1 else "which with two is"
+    times = counted if counted > 1 else 2
+    naming = f", or {_NICS} with the one that counts" if conf.is_from("5.0.0-M1") else ""
+    yield Match(
+        f"{conf.fact(_SPEED)}: that is the speed of each card that the broker counts, {known} a "
+        f"limit of {times * speed:g} Gbit/s",
+        conf.at(_SPEED),
+        _SPEED,
+        f"the speed divided by the number of cards that the broker counts, {_SPEED}="
+        f"{speed / times:g} with {times}{naming}",
+    )
+
+
 def heeds_weights(conf: Conf) -> bool:
     """Return whether anything that is chosen weighs resources in this release.
 
@@ -49,4 +75,5 @@ def heeds_weights(conf: Conf) -> bool:
 FINDERS: Mapping[str, Finder] = {
     "direct-memory-counts": _direct_memory,
     "heap-counts": _heap,
+    "nic-speed-per-card": _speed_of_each_card,
 }

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -22,7 +24,7 @@ from trimtab.live.gather.cluster import (
     release_of,
     settings_in,
 )
-from trimtab.pulsar.bundles import namespace
+from trimtab.pulsar.bundles import bundle_range, bundles_over, namespace
 
 #: A broker that says nothing for so long is not one to move bundles to.
 ASKING = Limits(connect_s=3.0, read_s=5.0, whole_s=10.0)
@@ -31,6 +33,8 @@ UNLOADING = Limits(connect_s=3.0, read_s=62.0, whole_s=65.0)
 #: These say that nothing was done; any other failure may come from somebody on the way.
 _REFUSALS = {400, 401, 403, 404, 405, 409, 412}
 _NAMES_MAX = 1 << 20
+#: Of a namespace or a tenant that is gone, whatever else an address that is not there says.
+_NO_NAMESPACE = "does not exist"
 
 
 @dataclass(slots=True)
@@ -152,6 +156,22 @@ class Admin:
         except CallError:
             return None
 
+    def replacements(self, bundles: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+        """Return the bundles that are no more, with those that have their ranges now.
+
+        A bundle whose namespace is gone has none; one of which that cannot be read is left out.
+        """
+        replacements: dict[str, tuple[str, ...]] = {}
+        for name, those in groupby(sorted(bundles, key=namespace), key=namespace):
+            boundaries = self._boundaries(name)
+            if boundaries is None:
+                continue
+            for bundle in those:
+                now = bundles_over(bundle, boundaries)
+                if now != (bundle,):
+                    replacements[bundle] = now
+        return replacements
+
     def anyone(self, path: str) -> object:
         """Return the answer of where the first call goes, or else of the first that answers.
 
@@ -191,6 +211,16 @@ class Admin:
         with suppress(CallError):
             self.anyone(f"/lookup/v2/topic/{topic_of(bundle, self._topics(bundle))}")
 
+    def _boundaries(self, name: str) -> Sequence[str] | None:
+        """Return where a namespace is cut; nowhere if there is none, None if it cannot be read."""
+        try:
+            answer = self.anyone(f"/admin/v2/namespaces/{quote(name)}/bundles")
+        except CallError as error:
+            is_gone = error.status == HTTPStatus.NOT_FOUND and _NO_NAMESPACE in error.reason
+            return () if is_gone else None
+        boundaries = answer.get("boundaries") if isinstance(answer, dict) else None
+        return list(map(str, boundaries)) if isinstance(boundaries, list) else None
+
     def _topics(self, bundle: str) -> tuple[str, ...]:
         try:
             answer = self.anyone(f"/admin/v2/persistent/{quote(namespace(bundle))}")
@@ -212,8 +242,7 @@ def topic_of(bundle: str, topics: tuple[str, ...] = ()) -> str:
     Source:
         NamespaceBundleFactory.getLongHashCode: the CRC-32 of the topic's whole name.
     """
-    low, _, high = bundle.rpartition("/")[2].partition("_")
-    first, last = int(low, 16), int(high, 16)
+    first, last = bundle_range(bundle)
     candidates = (
         f"persistent://{namespace(bundle)}/trimtab-{i}" for i in range(_NAMES_MAX)
     )  # of a million names some fall into every range there is

@@ -59,13 +59,16 @@ class LiveCluster:
         named = {name for move in plan.moves for name in (move.source, move.destination)}
         self._draining = self.post.draining
         brokers = each_of(sorted(named & registered), self._broker)
+        owners = self._owners(plan, named, registered)
+        lost = [move.bundle for move in plan.moves if owners.get(move.bundle) is None]
         return View(
             time_s=began_s,
             brokers=brokers,
-            owners=self._owners(plan, named, registered),
+            owners=owners,
             is_shedding=is_shedding,
             is_lock_ours=self.post.is_ours,
             is_killed=self.is_over.is_set() or self.post.is_stopped,
+            replacements=self.admin.replacements(lost),
         )
 
     def unload(self, asked: Asked) -> tuple[str, str]:

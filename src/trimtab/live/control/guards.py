@@ -100,6 +100,16 @@ def shedding(plan: Plan, view: View, memory: Memory) -> Objection | None:
     )
 
 
+def existence(plan: Plan, view: View, memory: Memory) -> Objection | None:
+    """Is there such a bundle still?"""
+    bundle = plan.moves[memory.move].bundle
+    if bundle not in view.replacements:
+        return None
+    if halves := view.replacements[bundle]:
+        return Needless(f"{bundle} was split into {' and '.join(halves)}: plan again to move these")
+    return Needless(f"{bundle} is no more: its namespace was deleted")
+
+
 def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Is the bundle where the plan takes it from?"""
     move = plan.moves[memory.move]
@@ -185,6 +195,7 @@ def pace(plan: Plan, view: View, memory: Memory) -> Objection | None:
 GUARDS: tuple[Callable[[Plan, View, Memory], Objection | None], ...] = (
     killed,
     outdated,
+    existence,
     owner,
     tried_enough,
     shedding,

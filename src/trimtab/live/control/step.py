@@ -18,7 +18,15 @@ from trimtab.live.control.entries import (
     Stopped,
     Verified,
 )
-from trimtab.live.control.guards import Hold, Needless, Pace, Refusal, objection, outside
+from trimtab.live.control.guards import (
+    Hold,
+    Needless,
+    Pace,
+    Refusal,
+    existence,
+    objection,
+    outside,
+)
 from trimtab.live.control.memory import Memory, Phase
 from trimtab.live.control.plan import Plan, PlannedMove
 from trimtab.live.control.view import View
@@ -109,6 +117,8 @@ def _ready(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 
 def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     """Return the act after an unload, by where the bundle is; a wait while it may still run."""
+    if (gone := existence(plan, view, memory)) is not None:
+        return Record(Skipped(view.time_s, memory.move, gone.why))
     if memory.answer is not None and memory.answer.status == REFUSED:
         return Record(Stopped(view.time_s, f"{move.bundle}: {memory.answer.text}"))
     if move.bundle not in view.owners:

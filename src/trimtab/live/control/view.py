@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,3 +37,5 @@ class View:
     is_lock_ours: bool
     #: Somebody has asked for an end.
     is_killed: bool = False
+    #: Bundle that is no more → the bundles that have its range now; none if its namespace is gone.
+    replacements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.report.comparison import render_comparison
 from trimtab.report.contenders import figure
+from trimtab.trials.compare.answer import answer
 from trimtab.trials.compare.comparison import COST, GAIN, comparison
 from trimtab.trials.sweep.grid import (
     TIME_LIMIT_S,
@@ -107,8 +108,9 @@ def planned(contest: Contest, command: str) -> Trial:
 
 
 def lines(document: Document) -> Iterator[str]:
-    """Return the two measures of the picture, a line a strategy, and what is not met."""
+    """Return who is best, the picture's two measures a strategy, and what is not met."""
     for scenario in document["scenarios"]:
+        yield f"{scenario['name']}: {scenario['answer']}"
         if scenario["strategies"]:
             yield f"{scenario['name']}: median minutes to balance, unloads"
         for each in scenario["strategies"]:
@@ -140,6 +142,7 @@ def _document(
     document = comparison(rows, strategies, questions)
     for each in document["scenarios"]:
         _judge(scenarios[each["name"]], each, rows)
+        each["answer"] = answer(each["strategies"], document["confidence"])
     return document
 
 

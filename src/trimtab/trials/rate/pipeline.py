@@ -76,13 +76,32 @@ def rates_of(rating: Rating, n_seeds: int) -> Rates:
 
 
 def lines(document: Document) -> Iterator[str]:
-    """Return the words of each strategy, and where they are not those that were published."""
+    """Return who is good most often, each one's words, and where others were published."""
+    yield _answer(document)
     dimensions = [each["name"] for each in document["dimensions"]]
     for each in document["strategies"]:
         pairs = zip(dimensions, each["cells"], strict=True)
         words = ", ".join(f"{name} {cell['word']}" for name, cell in pairs)
         yield f"{each['name']}: {words}"
     yield from (each["sentence"] for each in document["disagreements"])
+
+
+def _answer(document: Document) -> str:
+    """Return which strategies are good most often, in how much, and how sure the words are."""
+    cells = {each["name"]: each["cells"] for each in document["strategies"]}
+    goods = {name: sum(it["word"] == Word.GOOD for it in those) for name, those in cells.items()}
+    most = max(goods.values(), default=0)
+    best = [name for name, n in goods.items() if n == most]
+    if not most:
+        return "No strategy is good at anything that was measured."
+    words = [it for name in best for it in cells[name] if it["word"] == Word.GOOD]
+    unsure = sum(not it["is_sure"] for it in words)
+    doubt = f"; {unsure} of these {len(words)} words may be another" if unsure else ""
+    verb = "is" if len(best) == 1 else "are"
+    return (
+        f"{' and '.join(best)} {verb} good most often, in {most} of {len(document['dimensions'])} "
+        f"dimensions{doubt}."
+    )
 
 
 def _is_good(document: Document) -> bool:

@@ -72,9 +72,26 @@ def planned(definitions: Sequence[Definition], n_seeds: int, command: str) -> Tr
 
 
 def lines(document: Document) -> Iterator[str]:
-    """Return each experiment's verdict, a line each."""
+    """Return what comes out and what does not, then each experiment's verdict, a line each."""
+    if len(document["experiments"]) > 1:
+        yield _answer(document)
     for each in document["experiments"]:
         yield f"{each['title']}: {each['verdict']['sentence']}"
+
+
+def _answer(document: Document) -> str:
+    """Return which experiments come out, which under a condition, and which do not."""
+    names: dict[str, list[str]] = {outcome: [] for outcome in Outcome}
+    for each in document["experiments"]:
+        names[each["verdict"]["outcome"]].append(each["name"])
+    words = {
+        Outcome.COMES_OUT: "comes out as published",
+        Outcome.ONLY_IF: "comes out under a condition",
+        Outcome.DOES_NOT: "does not come out",
+    }
+    parts = [f"{words[it]}: {', '.join(names[it]) or 'none'}" for it in Outcome]
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _is_good(document: Document) -> bool:
