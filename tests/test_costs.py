@@ -165,6 +165,31 @@ def test_a_saturated_broker_teaches_no_costs() -> None:
     assert not known.brokers.open.any()
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_figures_that_cannot_be_leave_all_that_is_known_finite(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    wild = np.array((np.nan, np.inf, -np.inf, -5.0, 0.0, 1e30, 100.0, 250.0))
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.4, noise=0.5)
+    known = nothing_known(["a", "b", "c", "d"], [f"{i}" for i in range(_N * _EACH)])
+    for minute in range(1, 40):
+        look = cluster.look(minute)
+        counts = np.where(
+            random.random(look.counts.shape) < 0.05,
+            random.choice(wild, look.counts.shape),
+            look.counts,
+        )
+        cpu = np.where(random.random(_N) < 0.2, random.choice(wild, _N), look.cpu)
+        others = np.where(random.random(_N) < 0.2, random.choice(wild, _N), np.nan)
+        look = dataclasses.replace(look, counts=counts, cpu=cpu, others=others)
+        known = learned(known, look, _WINDOWS)
+    for name, array in arrays(known).items():
+        if name in ("shared", "covariance", "brokers.slowness", "brokers.rest", "brokers.blocks"):
+            assert np.isfinite(array).all(), name
+    ours = predicted(known, np.array([1]), np.array([2]))
+    assert np.isfinite(ours.after).all()
+    assert np.isfinite(ours.deviation).all()
+
+
 def test_memory_is_bounded() -> None:
     known = _after(_Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.5), 200)
     sizes = {name: array.nbytes for name, array in arrays(known).items()}

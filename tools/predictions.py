@@ -59,7 +59,11 @@ def of_real_moves() -> str:
 def _real_row(run: str) -> tuple[str, ...]:
     ends = list(real_moves(run))
     ways = [mean_relief(ends, name) for name in ("measured", "predicted", "by_share")]
-    return (RUNS[run], str(sum(not end.is_source for end in ends)), *(f"{1000 * way:.1f}" for way in ways))
+    return (
+        RUNS[run],
+        str(sum(not end.is_source for end in ends)),
+        *(f"{1000 * way:.1f}" for way in ways),
+    )
 
 
 def mean_relief(ends: Sequence[RealMove], name: str) -> float:

@@ -17,6 +17,8 @@ from trimtab.pulsar.model import Flags, Floats, Ints
 
 # Windows over which a bundle's traffic is averaged, about.
 _TRAFFIC_WINDOWS = 3.0
+# More than any broker counts in a second.
+_COUNT_MAX = 1e12
 
 
 def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
@@ -26,6 +28,7 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
         Nothing that comes later than the look is used.
         The same looks give the same numbers, whether saved in between or not.
     """
+    look = _sane(look)
     known = dataclasses.replace(known, time_s=look.time_s)
     known = _started(known, look)
     known = _moved(known, look)
@@ -37,6 +40,14 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     known = jumped(collected(known, sample, rows, filtered), filtered)
     known = drifted(known)
     return fitted(known)
+
+
+def _sane(look: Look) -> Look:
+    """Return a look without figures that cannot be; who says no CPU has not measured it."""
+    cpu = np.where(np.isfinite(look.cpu), np.clip(look.cpu, 0.0, 100.0), 0.0)
+    others = np.where(np.isfinite(look.others), np.clip(look.others, 0.0, cpu), np.nan)
+    counts = np.where(np.isfinite(look.counts), np.clip(look.counts, 0.0, _COUNT_MAX), 0.0)
+    return dataclasses.replace(look, cpu=cpu, others=others, counts=counts)
 
 
 def _started(known: Knowledge, look: Look) -> Knowledge:
