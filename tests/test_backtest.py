@@ -15,6 +15,8 @@ from trimtab.trials.backtest.lines import lines
 from trimtab.trials.backtest.looks import looks, moves
 from trimtab.trials.backtest.summary import summary
 from trimtab.trials.backtest.walk import Scored, backtest
+from trimtab.trials.costs.document import document, night
+from trimtab.trials.costs.lines import lines as cost_lines
 
 _WINDOWS = Windows(60.0, 15.0)
 _EVERY_S, _MINUTES, _MOVED_S = 20.0, 60, 1830.0
@@ -106,6 +108,21 @@ def test_nothing_later_is_known_to_a_prediction() -> None:
     assert one == other
 
 
+def test_a_broker_that_contradicts_itself_is_named_with_its_time() -> None:
+    evidence = _evidence()
+    usage = evidence.reports.usage.copy()
+    usage[(evidence.reports.broker == 2) & (evidence.reports.time_s > 2400.0), 0] += 4.0 * 15.0
+    reports = dataclasses.replace(evidence.reports, usage=usage)
+    learned = night(dataclasses.replace(evidence, reports=reports), _WINDOWS)
+    (jump,) = learned.jumps
+    assert jump.broker == "c:8080"
+    assert 2400.0 <= jump.time_s <= 2400.0 + 4 * 60.0
+    assert jump.points == pytest.approx(15.0, abs=3.0)
+    text = "\n".join(cost_lines(document("night", learned)))
+    assert "c:8080 contradicts itself: after 00:4" in text
+    assert not night(evidence, _WINDOWS).jumps
+
+
 def test_a_broker_that_began_anew_is_not_scored() -> None:
     evidence = _evidence()
     started = evidence.reports.started_s.copy()
@@ -177,8 +194,7 @@ def test_errors_coverage_and_bias_are_what_they_say() -> None:
 
 def test_a_recording_without_a_move_says_that_nothing_was_predicted() -> None:
     evidence = _evidence(minutes=4)
-    document = documents([("short", evidence, _WINDOWS)])
-    text = "\n".join(lines(document))
+    text = "\n".join(lines(documents([("short", evidence, _WINDOWS)])))
     assert "short: 4 looks, 0 moves" in text
     assert "nothing could be predicted" in text
 

@@ -44,7 +44,7 @@ def costs(
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
     from trimtab.trials.backtest.command import read_evidence
-    from trimtab.trials.costs.document import document, knowledge
+    from trimtab.trials.costs.document import document, night
     from trimtab.trials.costs.lines import lines
     from trimtab.trials.costs.plot import checked
     from trimtab.trials.costs.plot import plot as drawn
@@ -54,14 +54,14 @@ def costs(
     before = None if state is None else read_state(state)
     with open_recording(recording) as opened, opened_spark(cores=cores, master=master) as spark:
         name, (evidence, windows) = opened.name, read_evidence(spark, opened)
-    known = knowledge(evidence, windows, before)
+    learned = night(evidence, windows, before)
     if state is not None:
-        write_state(state, known)
-    learned = document(name, known)
+        write_state(state, learned.known)
+    prices = document(name, learned)
     if plot is not None:
-        drawn(learned, plot)
+        drawn(prices, plot)
     if as_json:
-        click.echo(json.dumps(learned, indent=1))
+        click.echo(json.dumps(prices, indent=1))
         return
-    for line in lines(learned):
+    for line in lines(prices):
         say(line)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -14,21 +16,52 @@ from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.trials.backtest.looks import looks
 
 
-def knowledge(evidence: Evidence, windows: Windows, before: Knowledge | None = None) -> Knowledge:
-    """Return what a whole recording tells of its costs, and what was known before it."""
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Usage of a broker that changed for good though its traffic did not."""
+
+    broker: str
+    #: s from 1970 up to which usage and traffic agree, and points that are used more since.
+    time_s: float
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """What a recording told."""
+
+    known: Knowledge
+    jumps: tuple[Jump, ...]
+
+
+def night(evidence: Evidence, windows: Windows, before: Knowledge | None = None) -> Night:
+    """Return what a whole recording tells of its costs, after what was known before it."""
     known = before or nothing_known((), ())
     known = among(known, evidence.brokers, evidence.bundles)
+    jumps = list[Jump]()
     for look in looks(evidence, windows.host_s):
-        known = learned(known, look, windows)
-    return known
+        then = learned(known, look, windows)
+        jumps += _jumps(known, then)
+        known = then
+    return Night(known, tuple(jumps))
 
 
-def document(recording: str, known: Knowledge) -> dict[str, Any]:
+def _jumps(known: Knowledge, then: Knowledge) -> Iterator[Jump]:
+    """Yield the brokers whose blocks were thrown away, as they contradict what came since."""
+    had = known.brokers.blocks.any(axis=(1, 2)) | known.brokers.open.any(axis=1)
+    has = then.brokers.blocks.any(axis=(1, 2)) | then.brokers.open.any(axis=1)
+    beyond = (level_now(then) - traffic_cpu(then)) - (level_now(known) - traffic_cpu(known))
+    for i in np.flatnonzero(had & ~has).tolist():
+        yield Jump(then.broker_names[i], known.time_s, float(beyond[i]))
+
+
+def document(recording: str, learned_of: Night) -> dict[str, Any]:
     """Return what things cost, as plain values; percent of the CPU of a host.
 
     Properties:
-        The same knowledge gives the same document.
+        The same night gives the same document.
     """
+    known = learned_of.known
     prices = asdict(priced(known))
     rows = np.flatnonzero(~np.isnan(known.brokers.level)).tolist()
     load, level, by_traffic = carried(known), level_now(known), traffic_cpu(known)
@@ -36,6 +69,10 @@ def document(recording: str, known: Knowledge) -> dict[str, Any]:
         "recording": recording,
         **prices,
         "untold": list(prices["untold"]),
+        "jumps": [
+            {"broker": each.broker, "from": _iso(each.time_s), "points": each.points}
+            for each in learned_of.jumps
+        ],
         "brokers": [
             {
                 "broker": known.broker_names[i],
@@ -47,3 +84,7 @@ def document(recording: str, known: Knowledge) -> dict[str, Any]:
             for i in rows
         ],
     }
+
+
+def _iso(time_s: float) -> str:
+    return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="seconds")
