@@ -119,7 +119,7 @@ def test_a_broker_that_contradicts_itself_is_named_with_its_time() -> None:
     assert 2400.0 <= jump.time_s <= 2400.0 + 4 * 60.0
     assert jump.points == pytest.approx(15.0, abs=3.0)
     text = "\n".join(cost_lines(document("night", learned)))
-    assert "c:8080 contradicts itself: after 00:4" in text
+    assert "c:8080 contradicts itself: since about 00:4" in text
     assert not night(evidence, _WINDOWS).jumps
 
 

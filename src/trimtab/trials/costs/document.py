@@ -15,6 +15,9 @@ from trimtab.lab.costs.predict import carried, level_now, traffic_cpu
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.trials.backtest.looks import looks
 
+# Points below which nothing is said to contradict itself.
+_JUMP_MIN = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class Jump:
@@ -48,10 +51,10 @@ def night(evidence: Evidence, windows: Windows, before: Knowledge | None = None)
 
 def _jumps(known: Knowledge, then: Knowledge) -> Iterator[Jump]:
     """Yield the brokers whose blocks were thrown away, as they contradict what came since."""
-    had = known.brokers.blocks.any(axis=(1, 2)) | known.brokers.open.any(axis=1)
-    has = then.brokers.blocks.any(axis=(1, 2)) | then.brokers.open.any(axis=1)
+    had = known.brokers.blocks.any(axis=(1, 2))
+    has = then.brokers.blocks.any(axis=(1, 2))
     beyond = (level_now(then) - traffic_cpu(then)) - (level_now(known) - traffic_cpu(known))
-    for i in np.flatnonzero(had & ~has).tolist():
+    for i in np.flatnonzero(had & ~has & (np.abs(beyond) >= _JUMP_MIN)).tolist():
         yield Jump(then.broker_names[i], known.time_s, float(beyond[i]))
 
 

@@ -28,10 +28,11 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     deviation = 100 * document["deviation"]
     yield f"  a bundle costs what its traffic does, give or take {deviation:.0f} % (one deviation)"
     for jump in document["jumps"]:
+        than = "more" if jump["points"] > 0 else "less"
         yield (
-            f"  {jump['broker']} contradicts itself: after {jump['from'][11:19]} it uses "
-            f"{jump['points']:+.1f} points that no traffic explains; what it takes at rest is "
-            "learned from then on"
+            f"  {jump['broker']} contradicts itself: since about {jump['from'][11:16]} it uses "
+            f"{abs(jump['points']):.1f} points {than} than before, and no traffic explains it; "
+            "what it takes at rest is learned from then on"
         )
     for sentence in document["untold"]:
         yield f"  cannot be told: {sentence}"
