@@ -42,7 +42,7 @@ _WORDS: Mapping[str, str] = {
     "random-placement": r"by lot|at random|random|drawn",
     "over-placement": r"more than it could|several at once|hot spot|given more|was hot or became",
     "over-unloading": r"load had already gone|already gone|already below|below the bar",
-    "ping-pong": r"back and forth|moved back|ping-pong|returned|came back|round trip",
+    "ping-pong": r"up and down by itself|back and forth|moved back|ping-pong|came back|round trip",
     "cold-history": r"smoothed|caught up|lag|history",
     "score-disagreement": r"disagree|different clusters|scores",
     "sole-bundle": r"single bundle|only bundle|sole bundle|one bundle",
@@ -78,6 +78,8 @@ _WORDS: Mapping[str, str] = {
     "split-storm": r"split",
     "usage-zero": r"no usage|usage (was|of) (zero|0)|cannot be measured|reported (nothing|zero|0)",
     "zero-traffic-contradiction": r"carries nothing|without traffic|no traffic|something else",
+    "repeated-split": r"split again",
+    "lookup-without-broker": r"no broker",
     "frozen-record": r"stands? still|stood still|frozen|did not change",
 }
 

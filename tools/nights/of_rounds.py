@@ -289,13 +289,15 @@ def blind_to_imbalance(night: Night) -> Iterator[Truth]:
     for run in _runs(rows):
         if len(run) >= 9:
             edges = {broker for played, _, _ in run for broker in _extremes(played)}
+            # Without a log nobody knows that nothing was moved.
+            is_logged = night.form != REPORTS
             is_known = night.has_store and (night.is_replayable or night.shedder != THRESHOLD)
             certain = sum(is_sure for _, _, is_sure in run) >= 11
             yield at(
                 "blind-to-imbalance",
                 (run[0][0].time_ms, run[-1][0].time_ms),
                 edges,
-                is_open=not (is_known and certain),
+                is_open=not (is_logged and is_known and certain),
             )
 
 

@@ -31,7 +31,8 @@ class Cause(NamedTuple):
         """
         if self.severity == "low" and other.severity == "high":
             return False
-        if self.code not in {code for it in other.findings for code in _of(it)}:
+        reasons = {f"{name}." for it in other.findings for name in _of(it)}
+        if not any(f"{it.wording}.".startswith(tuple(reasons)) for it in self.findings):
             return False
         if any(wording(finding.wording)["place"] == "leader" for finding in self.findings):
             return True
@@ -100,7 +101,7 @@ def _explained(causes: Sequence[Cause]) -> list[Cause]:
 
 
 def _of(finding: Finding) -> Sequence[str]:
-    """Return the codes of what may explain a finding, by its row of findings.toml."""
+    """Return what may explain a finding, codes or variants, by its row of findings.toml."""
     of: Sequence[str] = wording(finding.wording).get("of", ())
     return of
 
