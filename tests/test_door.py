@@ -295,7 +295,7 @@ def test_a_notebook_shows_the_headline_and_the_findings_as_text(night: trimtab.E
     shown = night._repr_html_()
 
     assert night.gravest is not None
-    assert shown.index(night.headline[:20]) < shown.index(night.gravest.title[:20])
+    assert shown.index(night.headline[:20]) < shown.index(f">{night.gravest.title}</td>")
     assert str(night.report) in shown
     assert repr(night).startswith("<Explained threshold: ")
 

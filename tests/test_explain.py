@@ -56,7 +56,7 @@ def test_reports_that_lack_numbers_are_explained_without_a_warning(
 
     # A load manager that should not run is the gravest cause, and comes before what was moved.
     assert found["headline"]["text"] == "Brokers run another load manager than they should."
-    assert found["headline"]["sting"].startswith("1 bundle was moved in 1 round")
+    assert "1 bundle was moved in 1 round" in found["headline"]["sting"]
 
 
 def unload_lines(recording: Path) -> int:
@@ -90,7 +90,8 @@ def test_seed_numbers_are_recomputed_to_the_last_digit(seed: dict[str, Any]) -> 
 def test_seed_draws_are_told_with_the_broker_that_would_have_been_right(
     seed: dict[str, Any],
 ) -> None:
-    draws = [f for f in seed["findings"] if f["code"] == "random-placement"]
+    (found,) = [f for f in seed["findings"] if f["code"] == "random-placement"]
+    draws = found["rounds"]
     assert len(draws) == 2
     assert [u["verdict"] for u in seed["unloads"]] == ["random-placement", "random-placement"]
     assert seed["unloads"][0]["better"]["target"] == "XXX.87:8081"
@@ -201,7 +202,9 @@ def test_the_page_says_the_headline_first(threshold: tuple[dict[str, Any], Path]
     page = (output / "report.html").read_text(encoding="utf-8")
     heading = re.search(r"<h1[^>]*>(.*?)</h1>", page, re.DOTALL)
     assert heading is not None
-    assert findings["headline"]["text"] in re.sub(r"<[^>]+>", "", heading[1])
+    # The page shortens the names of brokers.
+    headline = findings["headline"]["text"].replace(":8080", "")
+    assert headline in re.sub(r"<[^>]+>", "", heading[1])
 
 
 def test_one_core_or_two_give_the_same_bytes(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_search_finds_a_page_without_a_network(
     page.goto((site / "html" / "index.html").as_uri())
     page.keyboard.press("Control+k")
     page.keyboard.type("ping-pong")
-    page.get_by_text("A bundle was moved back to a broker").first.click()
+    page.get_by_text("A bundle was moved there and back").first.click()
     page.wait_for_url("**/findings/ping-pong.html*")
     page.close()
 

@@ -219,7 +219,7 @@ def _of_findings(
 
 
 def _of_headline(said: Document, full: Document, left: Thinning) -> Iterator[str]:
-    text = " ".join(said["headline"].values())
+    text = " ".join(said["headline"][part] for part in ("text", "sting"))
     moves = [each for each in full["unloads"] if _is_inside(each["time"], left)]
     count = _MOVED.search(text)
     if count is not None and int(count[1]) > len(full["unloads"]):

@@ -38,6 +38,8 @@ class Finding:
     until: datetime
     #: The last round that had begun by then; None before the first.
     round: int | None
+    #: Each time that it was so, as findings.json has it; empty if it was so once.
+    rounds: tuple[Mapping[str, Any], ...]
     #: In one line.
     title: str
     #: In a few sentences, with the numbers.
