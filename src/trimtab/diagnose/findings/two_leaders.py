@@ -20,7 +20,8 @@ def two_leaders(night: Night) -> list[Finding]:
     Losing the leadership does not stop a shedding task for certain, so two brokers may move
     the same bundles by two different memories.  A round counts if it began more than five
     seconds after another broker's election or after its own broker said that it follows, and
-    its own broker had not been elected since.  One finding for all rounds that one line shows.
+    its own broker had not been elected since, nor has another said since that it follows.
+    One finding for all rounds that one line shows.
 
     Source:
         LoadSheddingTask.java, 4.0.8: does not ask who leads
@@ -73,13 +74,22 @@ def _had_led(night: Night, before: Sequence[Event], logged: Round, other: Event)
 
 
 def _following(lines: Sequence[Event], logged: Round) -> Event | None:
-    """Return the line in which a round's broker had said that it follows; None if it leads."""
-    mine = [
-        line for line in lines if line.log_broker == logged.log_broker and line.time <= logged.time
-    ]
+    """Return the line in which a round's broker had said that it follows; None if it may lead.
+
+    At a change of the leader all others say that they follow; where another broker has said so
+    since, it changed again, and an election may be missing.
+    """
+    before = [line for line in lines if line.time <= logged.time]
+    mine = [line for line in before if line.log_broker == logged.log_broker]
     if not mine or mine[-1].kind != "follower" or mine[-1].time + _TOLERANCE >= logged.time:
         return None
-    return mine[-1]
+    has_changed = any(
+        line.kind in DEPOSED
+        and line.log_broker != logged.log_broker
+        and line.time > mine[-1].time + _TOLERANCE
+        for line in before
+    )
+    return None if has_changed else mine[-1]
 
 
 def _finding(night: Night, proof: Event, rounds: Sequence[Round]) -> Finding:
