@@ -72,7 +72,9 @@ def test_spelling_does_not_count(spelling: str) -> None:
     result = helped(*spelling.split())
 
     assert result.exit_code == 0
-    assert result.output.startswith("# ping-pong\n\nFinding.\n\n**A bundle was moved there and back")
+    assert result.output.startswith(
+        "# ping-pong\n\nFinding.\n\n**A bundle was moved there and back"
+    )
 
 
 def test_strategy_is_known_by_its_class_and_by_its_file() -> None:

@@ -17,6 +17,8 @@ _RATIO = 1.5
 _DEARER, _POINTS = 1.5, 0.15
 #: Between these shares of another broker's traffic a broker carries about as much, or less.
 _LEAST, _MOST = 0.5, 1.1
+#: Reports of a broker, with CPU and traffic, whose medians are compared.
+_REPORTS = 3
 #: From this use of its CPU on a broker is harmed by it.
 _HARMED = 0.8
 #: Rounds from which AvgShedder's dead end is grave.
@@ -97,9 +99,8 @@ def _dearer(night: Night) -> list[Finding]:
     """Return a finding if about the same traffic heats one broker more, by medians."""
     if night.shedder != "UniformLoadShedder":
         return []
-    medians = {
-        broker: _medians(reports) for broker, reports in night.reports.items() if reports.times
-    }
+    known = ((broker, _medians(reports)) for broker, reports in night.reports.items())
+    medians = {broker: each for broker, each in known if each is not None}
     pairs = [
         (hot, cool)
         for hot, mine in medians.items()
@@ -123,10 +124,19 @@ def _dearer(night: Night) -> list[Finding]:
     ]
 
 
-def _medians(reports: BrokerReports) -> tuple[float, float, float]:
-    """Return the medians of a broker's used CPU, a fraction, its messages/s and its bytes/s."""
-    cpu = float(np.median(reports.shares()[:, 0]))
-    return cpu, float(np.median(reports.rate)), float(np.median(reports.throughput))
+def _medians(reports: BrokerReports) -> tuple[float, float, float] | None:
+    """Return the medians of a broker's used CPU, a fraction, its messages/s and its bytes/s.
+
+    Of reports that have both: a first report has no CPU, and the one after a start no traffic.
+    None where there are too few.
+    """
+    cpu = reports.shares()[:, 0]
+    is_whole = (cpu > 0) & (reports.throughput > 0)
+    if is_whole.sum() < _REPORTS:
+        return None
+    columns = (cpu, reports.rate, reports.throughput)
+    usage, rate, throughput = (float(np.median(column[is_whole])) for column in columns)
+    return usage, rate, throughput
 
 
 def _is_alike(mine: Sequence[float], its: Sequence[float]) -> bool:
