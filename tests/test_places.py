@@ -75,3 +75,21 @@ def test_what_harms_at_once_needs_no_second_round() -> None:
     )
     ((finding, _),) = by_place(NIGHT, [emptied])
     assert finding.severity == "high"
+
+
+def test_rounds_that_a_finding_counts_itself_are_added_up() -> None:
+    stretches = [
+        Finding(
+            "blind-to-imbalance.other",
+            "medium",
+            TIME + timedelta(minutes=minute),
+            0,
+            brokers=("b1", "b2"),
+            numbers={"rounds": rounds, "spread": 0.3},
+            values={"usage": 0.7, "least": 0.4, "score": 0.7, "bar": 0.8},
+        )
+        for minute, rounds in ((0, 12), (40, 15))
+    ]
+    ((both, _),) = by_place(NIGHT, stretches)
+
+    assert both.text("title").endswith("nothing moved for 27 rounds in 2 stretches")

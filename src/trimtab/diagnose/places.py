@@ -77,7 +77,7 @@ def _merged(parts: Sequence[Finding]) -> Finding:
         moves=moves,
         evidence=tuple({(e.file, e.line): e for part in parts for e in part.evidence}.values()),
         numbers={**worst.numbers, **sums, "rounds": rounds},
-        values={**worst.values, **sums, **counts, "count": len(parts)},
+        values={**worst.values, **counts, **sums, "count": len(parts)},
         story=f"{_span(parts)} At worst, {clock(worst.time)}: {worst.text('text')}",
         parts=tuple(graded),
     )
