@@ -316,7 +316,10 @@ def above_every_budget(case: Case, draft: Draft) -> Iterator[Planted]:
 
 
 def dearer_brokers(case: Case, draft: Draft) -> Iterator[Planted]:
-    """Tell of brokers that about the same traffic heats more, where nobody looks at usage."""
+    """Tell of brokers that about the same traffic heats more, where nobody looks at usage.
+
+    What has no CPU or no traffic was not measured, and says nothing of a broker's strength.
+    """
     if case.shedder != "UniformLoadShedder":
         return
     rows: dict[str, list[list[float]]] = {}
@@ -326,7 +329,8 @@ def dearer_brokers(case: Case, draft: Draft) -> Iterator[Planted]:
         rate, carried = load.rate_in + load.rate_out, load.throughput_in + load.throughput_out
         for broker, *row in zip(load.brokers, cpu, rate, carried, strict=True):
             rows.setdefault(broker, []).append([float(value) for value in row])
-    medians = [np.median(np.array(mine), axis=0) for mine in rows.values()]
+    measured = [[row for row in mine if row[0] > 0 and row[2] > 0] for mine in rows.values()]
+    medians = [np.median(np.array(mine), axis=0) for mine in measured if len(mine) >= 3]
     pairs = [(mine, its) for mine in medians for its in medians]
     if any(_is_dearer(mine, its, 0.0) for mine, its in pairs):
         is_clear = any(_is_dearer(mine, its, 1.0) for mine, its in pairs)
