@@ -92,10 +92,12 @@ def _beside(causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _named(cause: Cause) -> str:
-    """Return the title of a cause's gravest finding as a sentence, with how many places more."""
-    others = len(cause.findings) - 1
-    more = f", and {many(others, 'place')} more" if others else ""
-    return f"{cause.findings[0].text('title')}{more}."
+    """Return the title of a cause's gravest finding as a sentence, with how many others."""
+    finding, *others = cause.findings
+    place = wording(finding.wording)["place"]
+    noun = "tenure" if place == "leader" else place
+    too = f"; {many(len(others), f'other {noun}')} too" if others else ""
+    return f"{finding.text('title')}{too}."
 
 
 def _moved(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
