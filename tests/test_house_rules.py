@@ -163,9 +163,16 @@ def test_every_finding_has_a_place_and_says_how_several_of_it_are_told() -> None
     from trimtab.diagnose.wording import rows
 
     places = {"broker", "pair", "bundle", "namespace", "leader", "cluster"}
+    variants = {
+        f"{code}.{name}"
+        for code, row in rows().items()
+        for name, texts in row.items()
+        if isinstance(texts, dict)
+    }
     for code, row in rows().items():
         assert row.get("place") in places, f"findings.toml: {code} has no place"
-        assert set(row.get("of", ())) <= set(FINDINGS), f"{code} comes of something unknown"
+        reasons = set(row.get("of", ()))
+        assert reasons <= set(FINDINGS) | variants, f"{code} comes of something unknown"
         assert "several" not in row or row["several"]["title"], code
     looked_at([row for row in rows().values() if "several" in row], 20)
 
