@@ -37,7 +37,7 @@ _GENERIC = frozenset(
 #: Causes in the headline.
 _CAUSES_MAX = 3
 _NO_LEADER = "Only a leader's log tells of moves, and none of these is known to be one."
-_NO_ROUND = "It is shorter than the time from one round to the next."
+_NO_ROUND = "The recording is shorter than the time from one round to the next."
 #: Lines that say that bundles were to go, and of themselves not that they went.
 _CHOICES = frozenset(
     {
@@ -181,10 +181,10 @@ def _nothing(night: Night) -> tuple[str, str]:
 
 def _is_short(night: Night) -> bool:
     """Return whether a recording ends before a round would have been due."""
-    begun = min(night.elected.values(), default=night.end)
-    if night.end is None or begun is None:
+    starts = [time for time in (night.begin, min(night.elected.values(), default=None)) if time]
+    if night.end is None or not starts:
         return False
-    return (night.end - begun).total_seconds() < night.interval_s
+    return (night.end - max(starts)).total_seconds() < night.interval_s
 
 
 def changes(
