@@ -18,6 +18,7 @@ from trimtab.lab.reconstruct.cost_uncertainty import fitted_costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.shed import SHEDDERS
 from trimtab.trials.sweep.task import NOBODY, StrategyKey, Task
+from trimtab.trials.what_if.answer import answer
 from trimtab.trials.what_if.fidelity import fidelity
 from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import changes, matrix
@@ -326,7 +327,7 @@ def document(*, is_trusted: bool = True) -> dict[str, Any]:
     """Give an answer as `comparison.json` has it."""
     shown = matrix(four(), KEYS) if is_trusted else []
     error = 1.0 if is_trusted else 11.0
-    return {
+    made: dict[str, Any] = {
         "trimtab": "0.1.0",
         "command": "trimtab compare night -o what-if",
         "recording": "night",
@@ -367,13 +368,15 @@ def document(*, is_trusted: bool = True) -> dict[str, Any]:
         "strategies": shown,
         "changes": changes(shown) if shown else [],
     }
+    return {"answer": answer(made), **made}
 
 
-def test_how_well_it_does_is_told_before_anything_else() -> None:
+def test_the_answer_comes_first_and_then_how_well_the_replay_does() -> None:
     told = "\n".join(lines(document()))
     places = [
         told.index(words)
         for words in (
+            "would have been better: 95th percentile of spread",
             "✓ to shed or not: the same in 10 of 10 rounds",
             "bytes in: 2 points by MiB/s (1 to 3)",
             "b1:8080: misses 4.0 points, -1.0 on average, 9 windows",
@@ -388,7 +391,10 @@ def test_how_well_it_does_is_told_before_anything_else() -> None:
 def test_a_replay_that_is_not_true_ranks_nothing() -> None:
     told = list(lines(document(is_trusted=False)))
     assert any(line.startswith("  ✗ usage by the costs alone: misses 11.0 points") for line in told)
-    assert told[-1] == "Nothing is ranked: the replay does not reproduce what really happened."
+    assert told[0] == (
+        "What other strategies would have done is not known: the replay does not reproduce what "
+        "really happened (usage by the costs alone)."
+    )
     assert not any("UniformLoadShedder" in line for line in told)
 
 

@@ -18,7 +18,8 @@ def render_ratings(rating: Given) -> str:
     """Return the page of a rating, as in `ratings.json`."""
     dimensions, strategies = _columns(rating), _rows(rating)
     page = {
-        "headline": _headline(rating),
+        "headline": text(rating, "answer"),
+        "published": _published(rating),
         "where": (
             count(len(strategies), "strategy"),
             count(len(dimensions), "dimension"),
@@ -38,7 +39,7 @@ def ratings_text(rating: Given, date: str) -> str:
     """Return a rating, as in `ratings.json` and measured on a date, as Markdown."""
     dimensions, strategies = _columns(rating), _rows(rating)
     parts = [
-        opening(rating, date, _headline(rating)),
+        opening(rating, date, f"{text(rating, 'answer')}\n{_published(rating)}"),
         "## The rating\n",
         markdown_table(
             ("strategy", *(each["name"] for each in dimensions)),
@@ -67,7 +68,7 @@ def _cell_text(cell: Given) -> str:
     return f"{word} {cell['number']}<br>{cell['range']}{published}"
 
 
-def _headline(rating: Given) -> str:
+def _published(rating: Given) -> str:
     """Return how often the measured word is the published one."""
     cells = [cell for each in entries(rating, "strategies") for cell in entries(each, "cells")]
     published = sum(bool(part(cell, "published")) for cell in cells)

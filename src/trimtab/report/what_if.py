@@ -41,7 +41,7 @@ def _page_of(document: Given) -> dict[str, Any]:
     wide, narrow = pareto_of(contenders, "night", _AXES) or (None, None)
     return {
         "where": _where(document),
-        "headline": f"What if {text(document, 'recording')} had been steered otherwise?",
+        "headline": text(document, "answer"),
         "is_trusted": is_trusted,
         "rules": rules_of(part(document, "fidelity")),
         "costs": _costs(part(costs, "cpu")),

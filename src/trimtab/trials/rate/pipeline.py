@@ -77,7 +77,7 @@ def rates_of(rating: Rating, n_seeds: int) -> Rates:
 
 def lines(document: Document) -> Iterator[str]:
     """Return who is good most often, each one's words, and where others were published."""
-    yield _answer(document)
+    yield document["answer"]
     dimensions = [each["name"] for each in document["dimensions"]]
     for each in document["strategies"]:
         pairs = zip(dimensions, each["cells"], strict=True)
@@ -86,9 +86,9 @@ def lines(document: Document) -> Iterator[str]:
     yield from (each["sentence"] for each in document["disagreements"])
 
 
-def _answer(document: Document) -> str:
+def _answer(strategies: Sequence[Mapping[str, Any]]) -> str:
     """Return which strategies are good most often, in how much, and how sure the words are."""
-    cells = {each["name"]: each["cells"] for each in document["strategies"]}
+    cells = {each["name"]: each["cells"] for each in strategies}
     goods = {name: sum(it["word"] == Word.GOOD for it in those) for name, those in cells.items()}
     most = max(goods.values(), default=0)
     best = [name for name, n in goods.items() if n == most]
@@ -99,7 +99,7 @@ def _answer(document: Document) -> str:
     doubt = f"; {unsure} of these {len(words)} words may be another" if unsure else ""
     verb = "is" if len(best) == 1 else "are"
     return (
-        f"{' and '.join(best)} {verb} good most often, in {most} of {len(document['dimensions'])} "
+        f"{' and '.join(best)} {verb} good most often, in {most} of {len(cells[best[0]])} "
         f"dimensions{doubt}."
     )
 
@@ -168,6 +168,7 @@ def document(rating: Rating, cells: Mapping[tuple[str, str], Basis]) -> dict[str
         for contender in rating.strategies
     ]
     return {
+        "answer": _answer(strategies),
         "dimensions": [_dimension(each) for each in rating.dimensions],
         "strategies": strategies,
         "disagreements": [

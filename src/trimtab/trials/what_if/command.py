@@ -32,6 +32,7 @@ from trimtab.trials.rerun.command import reconstructed, simulated_again
 from trimtab.trials.sweep.pipeline import Plan, Start, sweep
 from trimtab.trials.sweep.task import StrategyKey, Task
 from trimtab.trials.trial import Document, Form, Result, run, written
+from trimtab.trials.what_if.answer import answer
 from trimtab.trials.what_if.fidelity import cost_document, fidelity
 from trimtab.trials.what_if.lines import lines
 from trimtab.trials.what_if.matrix import changes, matrix
@@ -126,11 +127,16 @@ def ranked(
     spark: SparkContext, replays: Replays, output: Path, *, anew: bool = False
 ) -> dict[str, Any]:
     """Return what was planned, run and summed up if the replay may be believed."""
-    if not replays.head["fidelity"]["is_trusted"]:
-        return {**replays.head, "strategies": [], "changes": []}
-    swept = sweep(lambda: nullcontext(spark), replays.plan, output, anew=anew)
-    strategies = matrix(swept.outcomes.to_pylist(), replays.strategies)
-    return {**replays.head, "strategies": strategies, "changes": changes(strategies)}
+    strategies: list[dict[str, Any]] = []
+    if replays.head["fidelity"]["is_trusted"]:
+        swept = sweep(lambda: nullcontext(spark), replays.plan, output, anew=anew)
+        strategies = matrix(swept.outcomes.to_pylist(), replays.strategies)
+    document = {
+        **replays.head,
+        "strategies": strategies,
+        "changes": changes(strategies) if strategies else [],
+    }
+    return {"answer": answer(document), **document}
 
 
 def advice(
@@ -151,19 +157,19 @@ def advice(
     except NothingToSimulateError as error:
         nothing = {"is_trusted": False, "why_not": str(error), "checks": [], "changes": []}
         return {"what_if": nothing}
-    answer = ranked(spark, replays, folder, anew=True)
-    fidelity = answer["fidelity"]
+    comparison = ranked(spark, replays, folder, anew=True)
+    fidelity = comparison["fidelity"]
     failed = [check["name"] for check in fidelity["checks"] if check["is_met"] is False]
     reason = f"the replay does not reproduce what really happened ({', '.join(failed)})"
-    strategies = answer["strategies"]
+    strategies = comparison["strategies"]
     what_if = {
         "is_trusted": fidelity["is_trusted"],
         "why_not": "" if fidelity["is_trusted"] else reason,
         "checks": fidelity["checks"],
-        "seeds": answer["seeds"],
-        "confidence": answer["confidence"],
+        "seeds": comparison["seeds"],
+        "confidence": comparison["confidence"],
         "tried": sum(1 + len(each["alike"]) for each in strategies) - 1 if strategies else 0,
-        "changes": answer["changes"],
+        "changes": comparison["changes"],
     }
     return {"what_if": what_if}
 

@@ -12,7 +12,9 @@ _SIGNS = {True: "✓", False: "✗", None: "–"}
 
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
-    """Return an answer."""
+    """Return the answer, and what it rests on."""
+    yield document["answer"]
+    yield ""
     yield (
         f"{document['recording']}: Pulsar {document['release']}, "
         f"{document['from'][11:19]} to {document['to'][11:19]}, "
@@ -30,7 +32,6 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"  {words}" for words in document["untold"])
     yield ""
     if not document["fidelity"]["is_trusted"]:
-        yield "Nothing is ranked: the replay does not reproduce what really happened."
         return
     yield from _matrix(document)
     for each in document["not_covered"]:
