@@ -12,10 +12,12 @@ from trimtab.lab.frontier.question import ROUNDING, Holdings, Moves, Question, l
 from trimtab.pulsar.model import Floats, Ints
 
 #: Choices of a bundle and a broker up to which the program is solved.
-CHOICES_MAX = 3000
+CHOICES_MAX = 1500
 #: Nodes after which the search gives up and its bound is taken: not seconds, so that the
 #: answer does not depend on the machine.
-NODES_MAX = 5_000
+NODES_MAX = 1_000
+# Share of the peak, or of the moves, that may be left open.
+_GAP = 5e-4
 
 
 class Exact(NamedTuple):
@@ -52,7 +54,7 @@ def lowest_peak(
         question: a small one.
         possible: who might have what.
         moves_max: at most so many.
-        between: peaks that it is not below, and that are reached already.
+        between: peaks that it is not below, and that it has to reach to be worth finding.
     """
     n = possible.bundle.size
     rows = _usages(question, possible, None)
@@ -89,7 +91,7 @@ def _solved(objective: Floats, constraints: list[LinearConstraint], limits: Boun
         integrality=integrality,
         bounds=limits,
         constraints=constraints,
-        options={"node_limit": NODES_MAX, "mip_rel_gap": 1e-5},
+        options={"node_limit": NODES_MAX, "mip_rel_gap": _GAP},
     )
 
 

@@ -22,7 +22,7 @@ from trimtab.lab.frontier.search import below
 from trimtab.pulsar.model import Flags, Floats
 
 #: Points: nearer to each other two peaks are the same.
-SAME = 0.01
+SAME = 0.05
 _HALVINGS = 12
 # Numbers of moves that are all looked at; beyond it each is larger by a share than the one before.
 _DENSE = 32
@@ -123,9 +123,10 @@ def _proved(
     best: tuple[float, Moves],
 ) -> tuple[tuple[float, Moves], float]:
     """Return the lowest peak with its moves, and what was proved of it."""
-    exact = lowest_peak(question, possible, count, (bound, best[0]))
+    exact = lowest_peak(question, possible, count, (bound, best[0] - SAME))
     if exact.moves is not None:
         peak = peak_of(question, moved(question, exact.moves))
         if peak < best[0]:
             best = peak, exact.moves
-    return best, min(exact.bound, best[0])
+    # What is infinite was proved to be no lower than what was asked for.
+    return best, max(bound, min(exact.bound, best[0] - (SAME if exact.moves is None else 0.0)))
