@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FOLDER, SETTINGS
+from trimtab.cli.arguments import FILE, FOLDER, SETTINGS
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -114,6 +114,9 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     show_envvar=True,
     help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
 )
+@click.option(
+    "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
+)
 @NO_HOST_CHECK
 def watch(
     admin: str | None,
@@ -134,6 +137,7 @@ def watch(
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
     state: Path | None,
+    costs: Path | None,
     no_host_check: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
@@ -145,7 +149,9 @@ def watch(
 
     With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
     out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
-    clients fare.  Ctrl-C ends it once what is in flight has landed.
+    clients fare.  What traffic costs is learned meanwhile, and each move has the interval
+    that leaves; with --costs it outlives the watch.  Ctrl-C ends it once what is in flight
+    has landed.
 
     \b
     Examples:
@@ -160,11 +166,12 @@ def watch(
     from rich.console import Console
 
     from trimtab.live.gather import GatherError, GatherRequest
-    from trimtab.live.watch.loop import WatchRequest
+    from trimtab.live.watch.loop import KeptCosts, WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
     from trimtab.live.watch.screen import show, summary
     from trimtab.live.watch.shadow import beside
+    from trimtab.trials.costs.state import read_state, write_state
 
     with ended_by_signals() as is_over:
         if shadow and act:
@@ -177,7 +184,10 @@ def watch(
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        question = WatchRequest(gathering, access, output, who, acting)
+        kept = KeptCosts()
+        if costs is not None:
+            kept = KeptCosts(read_state(costs), partial(write_state, costs))
+        question = WatchRequest(gathering, access, output, who, acting, kept)
         with offered(metrics) as offering:
             last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
