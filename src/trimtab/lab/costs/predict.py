@@ -68,7 +68,7 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     before = level_now(known)[brokers]
     after = before + (last[0] - first[0])
     drift = drift_variance(known, horizon_s)
-    variance = _level_variance(known, brokers) + change_variance + drift
+    variance = level_variance(known, brokers) + change_variance + drift
     return Predictions(
         broker=brokers,
         before=before,
@@ -82,7 +82,7 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
 def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
     """Return what becomes of brokers whose bundles stay: as now, and less sure by the hour."""
     level, drift = level_now(known)[brokers], drift_variance(known, horizon_s)
-    deviation = np.sqrt(_level_variance(known, brokers) + drift)
+    deviation = np.sqrt(level_variance(known, brokers) + drift)
     return Predictions(brokers, level, level, np.zeros(brokers.size), deviation, drift)
 
 
@@ -138,8 +138,8 @@ def drift_variance(known: Knowledge, horizon_s: float) -> float:
     return float(np.interp(horizon_s, lags_s, np.concatenate(([0.0], squares))))
 
 
-def _level_variance(known: Knowledge, brokers: Ints) -> Floats:
-    """Return by how much levels may be off now, points squared."""
+def level_variance(known: Knowledge, brokers: Ints) -> Floats:
+    """Return the variance of what is known of some brokers' usage now, points squared."""
     known_by = known.brokers
     return np.asarray(
         known_by.level_variance[brokers] + _UNSTEADY * known_by.window_variance[brokers]
