@@ -69,7 +69,7 @@ def course(
     for i in range(n + 1):
         usage = moved(question, Moves(moves.bundle[:i], moves.to[:i]))
         highest[i] = peak_of(question, usage)
-        lowest[i] = usage.max(axis=1)[question.is_counted].min(initial=np.inf)
+        lowest[i] = min(usage.max(axis=1)[question.is_counted].min(initial=np.inf), highest[i])
         full = usage.max(axis=1)
         if i < n:
             before[i] = full[question.owner[moves.bundle[i]]], full[moves.to[i]]

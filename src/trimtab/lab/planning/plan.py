@@ -93,36 +93,45 @@ def planned(columns: Sequence[Column], owner: Ints, restraints: Restraints, wish
     Properties:
         The same arguments give the same plan.
     """
-    question = _question(columns, owner, restraints)
-    aside = list[Obstacle]()
-    curve = frontier(question, wish.moves_max)
-    while len(aside) < _ASIDE_MAX:
-        highest = obstacle(question, NO_MOVES)
-        if highest is None or curve.bound[-1] < question.peak - _LEAST:
-            break
-        aside.append(highest)
-        counted = question.is_counted.copy()
-        counted[highest.broker] = False
-        question = dataclasses.replace(question, is_counted=counted)
-        curve = frontier(question, wish.moves_max)
+    question, curve, aside = _relievable(_question(columns, owner, restraints), wish.moves_max)
     random = np.random.default_rng(_SEED)
     drawn = drawn_peaks(question, columns, curve.moves, random)
     choice = recommended(curve.peak, drawn, wish.gain_min, wish.only_if_sure)
     moves = in_order(question, curve.moves[choice.moves])
     low, high = interval(drawn)
-    last = obstacle(question, moves)
+    is_end = curve.peak[choice.moves] - curve.peak[-1] < _LEAST
+    last = obstacle(question, moves) if is_end else None
     return Planned(
         question=question,
         columns=tuple(columns),
         frontier=curve,
-        low=low,
+        # Of several brokers that are near the top any may turn out to be the highest.
+        low=np.minimum(low, curve.peak),
         high=high,
         recommendation=choice,
         moves=moves,
         course=course(question, columns, moves, np.random.default_rng(_SEED)),
-        aside=tuple(aside),
+        aside=aside,
         last=last if last is not None and last.bundle >= 0 else None,
     )
+
+
+def _relievable(
+    question: Question, moves_max: int
+) -> tuple[Question, Frontier, tuple[Obstacle, ...]]:
+    """Return the question without the brokers that no move helps, if that helps the others."""
+    whole, first = question, frontier(question, moves_max)
+    aside, curve = list[Obstacle](), first
+    while curve.bound[-1] >= question.peak - _LEAST:
+        highest = obstacle(question, NO_MOVES)
+        if highest is None or len(aside) == _ASIDE_MAX:
+            return whole, first, ()
+        aside.append(highest)
+        counted = question.is_counted.copy()
+        counted[highest.broker] = False
+        question = dataclasses.replace(question, is_counted=counted)
+        curve = frontier(question, moves_max)
+    return question, curve, tuple(aside)
 
 
 def _question(columns: Sequence[Column], owner: Ints, restraints: Restraints) -> Question:

@@ -85,11 +85,12 @@ def _weights(past: Ints, hour: int) -> Floats:
     day, then = (past // HOURS) % 7, (hour // HOURS) % 7
     alike = (day >= 5) == (then >= 5)
     kind = np.where(day == then, _SAME, np.where(alike, _ALIKE, _OTHER))
-    weight: Floats = near * kind * np.exp2(-(hour - past) / HOURS / _HALF_DAYS)
-    return weight
+    age: Floats = np.asarray(hour - past, np.float64) / HOURS
+    return np.asarray(near * kind * np.exp2(-age / _HALF_DAYS), np.float64)
 
 
 def _mean(values: Floats, weights: Floats) -> Floats:
     total = weights.sum(axis=1)
     sums = (values * weights).sum(axis=1)
-    return np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
+    mean: Floats = np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
+    return mean

@@ -56,5 +56,6 @@ def columns(snapshot: Snapshot, known: Knowledge | None) -> tuple[Column, ...]:
         unmeasured = np.isnan(snapshot.usage[:, 0])
         resources[0] = replace(first, usage=np.where(unmeasured, np.nan, first.usage))
     used = np.nan_to_num(snapshot.usage).max(axis=0, initial=0.0) > 0
+    used[0] = True
     weights = np.where(used, snapshot.weights, 0.0)
     return weighed(resources, weights.tolist())
