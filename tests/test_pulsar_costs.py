@@ -27,7 +27,7 @@ from trimtab.live.control.plan import Plan
 pytestmark = pytest.mark.pulsar
 
 UNEVEN = ROOT / "testbed" / "cluster" / "profiles" / "uneven.toml"
-MOVES = 3
+MOVES, TOPICS = 3, 24
 #: The steps of the profile; and how long after a move predictions are held against what came.
 LEARNED_S, SCORED_S = 260, 5 * 60 + 75
 #: Brokers of a test have only just started and share the machine; a window of CPU is a minute.
@@ -61,7 +61,7 @@ def night(cluster: State, tmp_path_factory: pytest.TempPathFactory) -> Night:
     folder = tmp_path_factory.mktemp("costs")
     admin = web(1, cluster.network)
     with running("-m", "cluster.load", str(UNEVEN), stdout=None, stderr=None):
-        wait_until("all bundles", lambda: len(load_report(admin)["bundles"]) >= 12)
+        wait_until("all topics", lambda: load_report(admin)["numTopics"] >= TOPICS)
         for _ in (2, 3):
             add(cluster)
         words = ("--admin", admin, "--every", "15s", "--for", "1h", "-o", str(folder / "night"))

@@ -33,6 +33,9 @@ class Network:
     limit: Floats
     #: (n_reports, 2) bytes/s of clients, in and out.
     carried: Floats
+    #: (n_lines,) report and bundle of what reports list.
+    report: Ints
+    bundle: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +61,18 @@ def network(evidence: Evidence) -> Network:
         zip(_keys(reports.broker[rows], reports.time_s[rows]), range(rows.size), strict=True)
     )
     at = np.array([place.get(each, -1) for each in _keys(lines.broker, lines.time_s)], np.int64)
+    listed = at >= 0
     carried = np.zeros((rows.size, 2))
-    np.add.at(carried, at[at >= 0], lines.rates[at >= 0][:, _BYTES])
-    return Network(reports.time_s[rows], reports.broker[rows], usage[rows], limit[rows], carried)
+    np.add.at(carried, at[listed], lines.rates[listed][:, _BYTES])
+    return Network(
+        reports.time_s[rows],
+        reports.broker[rows],
+        usage[rows],
+        limit[rows],
+        carried,
+        at[listed],
+        lines.bundle[listed],
+    )
 
 
 def cards(reported: Network, time_s: float, bundles: Bundles, n_brokers: int) -> Cards:
@@ -75,18 +87,25 @@ def cards(reported: Network, time_s: float, bundles: Bundles, n_brokers: int) ->
     Properties:
         A level is what was last measured, moved on with what changed hands since.
     """
-    until = slice(0, int(np.searchsorted(reported.time_s, time_s)))
-    usage, limit, carried = reported.usage[until], reported.limit[until], reported.carried[until]
-    costs = _fitted(usage, carried)
+    count = int(np.searchsorted(reported.time_s, time_s))
+    broker, usage = reported.broker[:count], reported.usage[:count]
+    costs = _fitted(usage, reported.carried[:count])
     cost = bundles.counts[:, _BYTES] @ costs
-    owned = bundles.owner >= 0
-    now = np.zeros((n_brokers, 2))
-    np.add.at(now, bundles.owner[owned], cost[owned])
+    # Of several reports of a broker the last is what is.
+    last = np.full(n_brokers, -1)
+    last[broker] = np.arange(count)
     level, speed = np.full((n_brokers, 2), np.nan), np.zeros((n_brokers, 2))
-    # Of several reports the last is what is.
-    speed[reported.broker[until]] = 100.0 / limit
-    level[reported.broker[until]] = usage - carried @ costs
-    return Cards(np.maximum(level + now, 0.0) * speed, cost, speed)
+    level[broker], speed[broker] = usage, 100.0 / reported.limit[:count]
+    before = last[reported.broker[reported.report]] == reported.report
+    then = _sums(reported.broker[reported.report[before]], cost[reported.bundle[before]], n_brokers)
+    owned = bundles.owner >= 0
+    now = _sums(bundles.owner[owned], cost[owned], n_brokers)
+    return Cards(np.maximum(level + now - then, 0.0) * speed, cost, speed)
+
+
+def _sums(place: Ints, values: Floats, count: int) -> Floats:
+    """Return the sum of values by place, (count, 2)."""
+    return np.stack([np.bincount(place, each, count) for each in values.T], axis=1)
 
 
 def _fitted(usage: Floats, carried: Floats) -> Floats:
