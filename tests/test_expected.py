@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from trimtab.lab.costs import Knowledge, Windows, nothing_known, relief
-from trimtab.lab.costs.by_name import BrokerReport, Handover, looked_at, of_one_look
+from trimtab.lab.costs import Knowledge, Windows, nothing_known
+from trimtab.lab.costs.by_name import BrokerReport, Handover, looked_at
 from trimtab.lab.costs.predict import level_now
 from trimtab.live.control.expected import Costs, Effect, Step, effects
 
@@ -100,14 +100,6 @@ def test_of_a_bundle_of_unknown_traffic_nothing_is_expected() -> None:
     assert unknown.after.source is None
     assert unknown.after.destination is None
     assert math.isnan(unknown.relief)
-
-
-def test_one_look_tells_what_all_traffic_costs_together() -> None:
-    rates = {"t/a/0": 8000.0, "t/a/1": 4000.0}
-    known = looked_at(nothing_known((), ()), 60.0, [_report(_A, 10.0, rates, 0.0)], (), _WINDOWS)
-    total = 100.0 * sum(relief(of_one_look(known))) / 48.0
-    assert abs(total - 100.0) < abs(100.0 * sum(relief(known)) / 48.0 - 100.0)
-    assert 50.0 < total < 130.0
 
 
 def test_names_get_the_next_positions_and_a_handover_changes_the_owner() -> None:

@@ -253,4 +253,6 @@ def test_rounds_that_are_not_decidable_say_so_and_are_not_counted() -> None:
 
 
 def test_of_a_night_without_a_move_nothing_is_said() -> None:
-    assert section_of({"regret": {"decisions": []}, "unloads": []}) is None
+    assert section_of({"regret": {"why_not": "", "decisions": []}, "unloads": []}) is None
+    # Nor of findings that are older than this.
+    assert section_of({"unloads": [{}]}) is None

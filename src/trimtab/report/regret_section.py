@@ -38,11 +38,11 @@ def section_of(findings: Given) -> dict[str, Any] | None:
         findings: findings.json, whose `regret` is read.
 
     Returns:
-        Its values; None if there is nothing to say, as nothing was moved.
+        Its values; None if nobody judged, or nothing was moved.
     """
     regret = part(findings, "regret")
     all_rows = entries(regret, "decisions")
-    if not all_rows and not entries(findings, "unloads"):
+    if not regret or not (all_rows or entries(findings, "unloads")):
         return None
     done = [each for each in all_rows if part(each, "after")]
     drawn = _drawn(done)

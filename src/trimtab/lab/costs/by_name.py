@@ -12,14 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.costs.arrays import among
-from trimtab.lab.costs.fit import fitted
-from trimtab.lab.costs.knowledge import COUNT, Knowledge, with_brokers
+from trimtab.lab.costs.knowledge import Knowledge
 from trimtab.lab.costs.learn import learned
 from trimtab.lab.costs.look import COUNTS, Look, Windows
 from trimtab.pulsar.model import Floats, Ints
-
-# Windows that the only look at a cluster counts as: fewer are not fitted.
-_ONLY_LOOK = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +58,6 @@ def looked_at(
     """
     known = _with_names(known, reports, handovers)
     return learned(known, _look(known, time_s, reports, handovers), windows)
-
-
-def of_one_look(known: Knowledge) -> Knowledge:
-    """Return what is known where the only look that there was is taken for a whole block.
-
-    One look tells what all traffic costs together, and hardly what each part of it does.
-    """
-    sums = known.brokers.open
-    scale = np.where(sums[:, COUNT] == 1.0, _ONLY_LOOK, 1.0)
-    return fitted(with_brokers(known, open=sums * scale[:, None]))
 
 
 def broker_positions(known: Knowledge, brokers: Sequence[str | None]) -> Ints:

@@ -20,6 +20,7 @@ from trimtab.diagnose.deployment import deployment
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.lab.costs import Knowledge
+from trimtab.lab.planning.snapshot import is_learned
 from trimtab.live.gather import Access, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
@@ -133,11 +134,7 @@ def _steps(
     if actor is not None:
         arrivals = replace(arrivals, unloaded=actor.unloaded())
     actions, now.memory = step(arrivals, now.memory, now.settings)
-    now_s = arrivals.now.timestamp()
-    now.learning = heard(now.learning, arrivals.rows, now_s, now.settings)
-    if now_s - now.written_s >= _WRITTEN_EVERY_S:
-        now.written_s = now_s
-        request.costs.write(now.learning.costs.known)
+    _learn(request, now, arrivals)
     for action in actions:
         if isinstance(action, Relearn):
             now.memory = learned(now.memory, now.settings, action, listening.again())
@@ -145,6 +142,19 @@ def _steps(
         decided = [each for each in actions if isinstance(each, Decided)]
         actions += actor.take(decided, now.settings, now.learning.costs)
     yield now.view(request, actions, listening)
+
+
+def _learn(request: WatchRequest, now: _Now, arrivals: Arrivals) -> None:
+    """Take what has come in into what is known of costs, and keep that now and then."""
+    before, now_s = now.learning.costs.known, arrivals.now.timestamp()
+    now.learning = heard(now.learning, arrivals.rows, now_s, now.settings)
+    known = now.learning.costs.known
+    if known is before:
+        return
+    now.memory.known = known if is_learned(known) else None
+    if now_s - now.written_s >= _WRITTEN_EVERY_S:
+        now.written_s = now_s
+        request.costs.write(known)
 
 
 @contextmanager
