@@ -27,6 +27,7 @@ from trimtab.cli.values import Duration
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
     from trimtab.live.watch.actor import ActingRequest
+    from trimtab.live.watch.loop import KeptCosts
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -149,9 +150,8 @@ def watch(
 
     With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
     out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
-    clients fare.  What traffic costs is learned meanwhile, and each move has the interval
-    that leaves; with --costs it outlives the watch.  Ctrl-C ends it once what is in flight
-    has landed.
+    clients fare.  What traffic costs is learned meanwhile, and what each move is expected to
+    do has its interval.  Ctrl-C ends it once what is in flight has landed.
 
     \b
     Examples:
@@ -166,12 +166,11 @@ def watch(
     from rich.console import Console
 
     from trimtab.live.gather import GatherError, GatherRequest
-    from trimtab.live.watch.loop import KeptCosts, WatchRequest
+    from trimtab.live.watch.loop import WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
     from trimtab.live.watch.screen import show, summary
     from trimtab.live.watch.shadow import beside
-    from trimtab.trials.costs.state import read_state, write_state
 
     with ended_by_signals() as is_over:
         if shadow and act:
@@ -184,15 +183,22 @@ def watch(
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        kept = KeptCosts()
-        if costs is not None:
-            kept = KeptCosts(read_state(costs), partial(write_state, costs))
-        question = WatchRequest(gathering, access, output, who, acting, kept)
+        question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
             last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
         say(line)
     click.echo(f"Recording: {output}")
+
+
+def _kept(costs: Path | None) -> KeptCosts:
+    """Return what was learned of costs before, and where that is kept."""
+    from trimtab.live.watch.loop import KeptCosts
+    from trimtab.trials.costs.state import read_state, write_state
+
+    return (
+        KeptCosts() if costs is None else KeptCosts(read_state(costs), partial(write_state, costs))
+    )
 
 
 def _acting(

@@ -69,8 +69,11 @@ def _line(regret: Given, done: Sequence[Given], n_decisions: int) -> str:
         return ""
     used, needed = (whole(regret, f"moves_{each}") or 0 for each in ("used", "needed"))
     of = "" if len(done) == n_decisions else f" in {len(done)} of {n_decisions} rounds"
-    would = "all were needed" if needed == used else f"{needed or 'none'} would have done"
-    return f"{count(used, 'move')}{of}; {would} to bring the busiest broker as low."
+    would = "all" if needed == used else str(needed or "none")
+    return (
+        f"{count(used, 'move')}{of}: by the costs known then, {would} would have been needed to "
+        "bring the busiest broker as low."
+    )
 
 
 def _needed_percent(regret: Given) -> float:
