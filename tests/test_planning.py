@@ -163,7 +163,7 @@ def test_a_recording_of_days_tells_the_hours_to_come() -> None:
     known = known_cluster()
     now = snapshot_of(known)
     work = loads(known, known.bundles.counts)
-    # One bundle of the first broker has its noon six hours ahead, ten times what it takes now.
+    # One bundle of the first broker has its noon eighteen hours ahead, ten times what it takes now.
     hourly = np.repeat(work[:, None], 48, axis=1)
     hourly[0, [18, 42]] *= 10.0
     costs = RecordedCosts("two days", known, True, History(hourly, 60), now)
@@ -175,8 +175,8 @@ def test_a_recording_of_days_tells_the_hours_to_come() -> None:
     hours = to_come(now, (column,), known)
     rise = np.array([hour.usage[0] for hour in hours]) - column.usage[0]
     assert len(hours) == 24
-    assert int(rise.argmax()) == 6
-    assert rise[6] > 2.0
+    assert int(rise.argmax()) == 18
+    assert rise[18] > 2.0
     short = dataclasses.replace(costs, history=History(hourly[:, :20], 60))
     assert ahead(short, 24) == (
         None,
