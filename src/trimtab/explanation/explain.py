@@ -17,7 +17,7 @@ from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Accounting, Recording, ingest
-from trimtab.ingest.recording import META, NOT_IN_LAYOUT, OVERSIGHTS
+from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG
 from trimtab.report import render
 from trimtab.spark.session import plain_faults, progress
 
@@ -85,6 +85,7 @@ def _unread(accounting: Accounting) -> list[str]:
         f"{file.name}: not read: {file.reason}"
         for file in accounting.unused
         if file.reason in OVERSIGHTS
+        or file.reason.startswith((FOREIGN, SAME_LOG))
         or (file.reason == NOT_IN_LAYOUT and file.name.startswith(_READ_WHOLE))
     ]
     warnings = [*accounting.faults, *unused]

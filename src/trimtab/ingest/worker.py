@@ -5,12 +5,13 @@ Runs in Spark's Python workers and, without Spark, in tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, NamedTuple, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.actions import action
@@ -34,6 +35,8 @@ from trimtab.ingest.outcome import Continuation, Origin, Other, Outcome, Rejecte
 from trimtab.ingest.sieve import Columns, Sieve, every_line
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
 from trimtab.ingest.store import store_leader, store_ownership
+from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
+from trimtab.ingest.wrapped.lines_by_broker import unwrapped
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.ingest.zookeeper import StoreFile
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError
@@ -198,6 +201,9 @@ def parse_split(split: Split) -> Iterator[SplitItem]:
     Lines are numbered from 1 at the start of the split, and so are transactions.  Where a
     file breaks off, what is left of it counts as one rejected line.
     """
+    if split.source == WRAPPED:
+        yield from _parse_wrapped(split)
+        return
     if split.source != ZOOKEEPER:
         yield from parse_blocks(split.origin, split.source, read_blocks(split), split.start)
         return
@@ -225,6 +231,42 @@ def parse_blocks(
         yield from _parse_lines(result, source, of_days(origin, blocks, place))
     yield from result.batches()
     yield result.account()
+
+
+def _parse_wrapped(split: Split) -> Iterator[SplitItem]:
+    """Yield the rows of a collector's file: those of each broker as those of a log of its own."""
+    result = _SplitResult(split.origin)
+    content = []
+    try:
+        for block in read_blocks(split):
+            result.bytes += len(block)
+            content.append(block)
+    except DamagedError as damage:
+        result.is_damaged = True
+        result.lines = 1
+        result.take(Rejected(damage.reason), damage.rest, count_lines(b"".join(content)) + 1)
+    logs = unwrapped(lines_of(b"".join(content)), split.origin.zone)
+    result.lines += logs.joined
+    result.classes["continuation"] += logs.joined
+    for log in logs.brokers:
+        origin = replace(split.origin, log_broker=log.broker or split.origin.log_broker)
+        for item in parse_blocks(origin, "log", log.blocks()):
+            if isinstance(item, TableRows):
+                result.add_table(item.table, _numbered(item.rows, log.numbers))
+                continue
+            result.lines += item.lines
+            for name in CLASSES:
+                result.classes[name] += getattr(item, name)
+    for rows in result.batches():
+        yield TableRows(rows.table, rows.rows.sort_by("line"))
+    yield result.account()
+
+
+def _numbered(rows: pa.Table, numbers: Sequence[int]) -> pa.Table:
+    """Return rows with the numbers of their entries in place of those of their lines."""
+    column = rows.schema.get_field_index("line")
+    entries = pa.array(numbers, pa.int64()).take(pc.subtract(rows.column(column), 1))
+    return rows.set_column(column, rows.schema.field(column), entries)
 
 
 def _parse_lines(
