@@ -15,9 +15,12 @@ from trimtab.explanation.findings import Explained, explained
 from trimtab.explanation.replayed_changes import with_replayed
 from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
+from trimtab.files.visible import visible
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Accounting, Recording, ingest
 from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG
+from trimtab.ingest.wrapped.kinds import first_line, look_at
+from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 from trimtab.report import render
 from trimtab.spark.session import plain_faults, progress
 
@@ -65,11 +68,14 @@ def explain(
         first = accounting.rejects[0]["reason"] if accounting.rejects else "every file is empty"
         lines = f"{sum(file.lines for file in left)} lines in {len(left)} files"
         raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
+    strangers = _not_pulsar(recording, accounting)
+    if strangers and sum(file.rows > 0 for file in left) == 0:
+        raise NothingReadableError(strangers[0])
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         # Where Spark ran before, its workers may stand in another folder than this program.
         diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
-    document["warnings"] = [*_unread(accounting), *document["warnings"]]
+    document["warnings"] = [*strangers, *_unread(accounting), *document["warnings"]]
     if more is not None:
         document |= more(tables, document)
         if "what_if" in document:
@@ -77,6 +83,18 @@ def explain(
     report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
+
+
+def _not_pulsar(recording: Recording, accounting: Accounting) -> list[str]:
+    """Return a sentence for each log that was read, and in which nothing is Pulsar's."""
+    lines = {file.file: file.lines for file in accounting.files if not file.rows}
+    logs = (file for name in ("log", WRAPPED) for file in recording.files.get(name, ()))
+    return [
+        f"{file.name}: none of its {lines[file.name]:,} lines is Pulsar's, nor does it look like "
+        f"anything known: it begins with “{visible(first_line(file.path)[:100])}”"
+        for file in logs
+        if lines.get(file.name) and not look_at(file.path).is_pulsar
+    ]
 
 
 def _unread(accounting: Accounting) -> list[str]:

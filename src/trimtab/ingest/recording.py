@@ -202,7 +202,8 @@ def open_recording(path: Path) -> Iterator[Recording]:
             look = look_at(path)
             source = WRAPPED if look.is_wrapped else source
             if look.foreign:
-                raise RecordingError(f"{path}: {FOREIGN}{look.foreign}; expected {_A_LOG}")
+                why = "it is empty" if look.foreign == EMPTY else FOREIGN + look.foreign
+                raise RecordingError(f"{path}: {why}; expected {_A_LOG}")
         yield Recording(path.parent, file.name, {}, UTC, None, {source: (file,)}, ())
 
 

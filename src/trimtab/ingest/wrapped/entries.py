@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ def header_shape(line: str) -> Shape | None:
     """Return the shape of a table by its header; None where it is none of ours."""
     if "," not in line and not line.strip('"').startswith(("_raw", "@message")):
         return None
-    names = set(next(csv.reader([line.lstrip("\ufeff")]), ()))
+    names = set(_cells([line.lstrip("\ufeff")]) or ())
     return next((shape for shape in _CSV if names.issuperset(shape.keys)), None)
 
 
@@ -138,7 +138,7 @@ def _rows(
     lines: Sequence[str], shape: Shape, unwrapping: Unwrapping
 ) -> Iterator[tuple[int, Piece]]:
     """Yield the log lines of a table, each with the line in which its row begins."""
-    header = next(csv.reader([lines[0].lstrip("\ufeff")]))
+    header = _cells([lines[0].lstrip("\ufeff")]) or []
     yield 1, Piece("", None)
     place = 1
     while place < len(lines):
@@ -153,17 +153,22 @@ def _rows(
 
 
 def _row(lines: Sequence[str], place: int, width: int) -> tuple[list[str] | None, int]:
-    """Return the cells of the row that begins in a line, None for none, and where the next begins."""
+    """Return the cells of the row that begins in a line, or None, and where the next begins."""
     quotes = 0
     for end in range(place, min(place + _ROW_LINES_MAX, len(lines))):
         quotes += lines[end].count('"')
         if quotes % 2:
             continue
-        try:
-            cells = next(csv.reader(line + "\n" for line in lines[place : end + 1]), [])
-        except csv.Error:
-            break
-        if len(cells) == width:
+        cells = _cells(f"{line}\n" for line in lines[place : end + 1])
+        if cells is not None and len(cells) == width:
             return [cell.rstrip("\n") for cell in cells], end + 1
         break
     return None, place + 1
+
+
+def _cells(lines: Iterable[str]) -> list[str] | None:
+    """Return the cells of a row; None where it is none."""
+    try:
+        return next(csv.reader(lines), [])
+    except csv.Error:
+        return None

@@ -18,8 +18,8 @@ _HEAD, _FURTHER = 64 << 10, 16 << 10
 _GZIP_MAGIC = b"\x1f\x8b"
 #: What stands in every log of Pulsar's, or of what belongs to it.
 _PULSAR = re.compile(
-    r"org\.apache\.(?:pulsar|bookkeeper|zookeeper)|\bo\.a\.(?:p|b|z)\.|pulsar-load-manager"
-    r"|(?:Threshold|Overload|Uniform\w*|Avg|Transfer)Shedder|(?:Modular|Extensible)LoadManager"
+    r"[Pp]ulsar|org\.apache\.(?:bookkeeper|zookeeper)|\bo\.a\.[pbz]\."
+    r"|(?:Threshold|Overload|UniformLoad|Avg|Transfer)Shedder|LoadManager|namespace bundle"
 )
 #: How a broker's own line may begin, with a level in it.
 _OWN = re.compile(r".{0,60}\d\d:\d\d:\d\d.{0,200}\b(?:TRACE|DEBUG|INFO|WARN|ERROR)\b", re.DOTALL)
@@ -54,6 +54,16 @@ def look_at(path: Path) -> Look:
     is_wrapped = is_wrapped or is_newest_first(texts[0])
     first = next((line for line in texts[0] if line.strip()), "")
     return Look(is_wrapped, is_wrapped or bool(_OWN.match(first)), is_pulsar, foreign)
+
+
+def first_line(path: Path) -> str:
+    """Return the first line of a file that is not blank; an empty text where there is none."""
+    try:
+        samples = _samples(path)
+    except (OSError, zlib.error):
+        return ""
+    lines = lines_of(samples[0]) if samples and samples[0] else []
+    return next((line for line in lines if line.strip()), "")
 
 
 def _is_wrapped(lines: list[str], place: int, is_pulsar: bool) -> bool:

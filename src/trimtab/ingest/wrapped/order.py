@@ -17,24 +17,34 @@ _TIME_LENGTH = 28
 def in_order(entries: Sequence[Entry]) -> list[Entry]:
     """Return log lines with the oldest first, those of one moment in the order of their file.
 
-    Where the file has the newest first, lines are counted from its end; where they stand in no
-    order at all, they are counted by time.
+    Where the file has the newest first, lines are counted from its end; where they stand in
+    another order, such as broker by broker, they are counted by time.
     """
     times = [_time(entry) for entry in entries]
     if _is_backward(times):
         last = max((entry.number for entry in entries), default=0)
         entries = [entry._replace(number=last + 1 - entry.number) for entry in reversed(entries)]
         times.reverse()
-    if not _is_mixed_up(entries):
+    keys = _keys(entries, times)
+    if not _is_mixed_up(keys):
         return list(entries)
-    latest: dict[str, int] = {}
-    keys = []
-    for entry in entries:
-        if entry.time_ns is not None:
-            latest[entry.broker] = entry.time_ns
-        keys.append(latest.get(entry.broker, 0))
     places = sorted(range(len(entries)), key=keys.__getitem__)
     return [entries[place]._replace(number=i) for i, place in enumerate(places, 1)]
+
+
+def _keys(entries: Sequence[Entry], times: Sequence[int | None]) -> list[int]:
+    """Return by what lines are ordered: when they were collected.
+
+    Where a collector does not say it, the lines of a broker are taken to stand in their order.
+    """
+    latest: dict[str, int] = {}
+    keys = []
+    for entry, time in zip(entries, times, strict=True):
+        before = latest.get(entry.broker, 0)
+        if time is not None and (entry.time_ns is not None or time > before):
+            latest[entry.broker] = time
+        keys.append(latest.get(entry.broker, 0))
+    return keys
 
 
 def _time(entry: Entry) -> int | None:
@@ -56,14 +66,11 @@ def _is_backward(times: Sequence[int | None]) -> bool:
     return falls > rises and known[0] - known[-1] > 0
 
 
-def _is_mixed_up(entries: Sequence[Entry]) -> bool:
-    """Return whether lines of one broker stand behind others that were collected later."""
-    latest: dict[str, int] = {}
-    for entry in entries:
-        if entry.time_ns is None:
-            continue
-        before = latest.get(entry.broker, entry.time_ns)
-        if before - entry.time_ns > _MIXED_NS:
+def _is_mixed_up(keys: Sequence[int]) -> bool:
+    """Return whether lines stand behind others that were collected later."""
+    latest = 0
+    for key in keys:
+        if latest - key > _MIXED_NS:
             return True
-        latest[entry.broker] = max(before, entry.time_ns)
+        latest = max(latest, key)
     return False
