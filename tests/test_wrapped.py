@@ -190,6 +190,26 @@ def test_line_by_line_the_same_is_said(shape: str, few_events: Events, tmp_path:
     assert events == few_events
 
 
+@pytest.mark.parametrize(
+    ("shape", "line"),
+    [
+        ("Loki", '{"labels":{"pod":"b0"},"line":"%s","timestamp":"2026-11-21T00:00:01.5Z"}'),
+        ("kubectl", "[pod/b0/broker] 2026-11-21T00:00:01.500000000Z %s"),
+        ("CloudWatch", '{"logStreamName":"b0","timestamp":1795219201500,"message":"%s"}'),
+        ("journald", '{"_HOSTNAME":"b0","__REALTIME_TIMESTAMP":"1795219201500000","MESSAGE":"%s"}'),
+    ],
+)
+def test_a_line_without_a_day_is_of_the_day_on_which_it_was_collected(
+    shape: str, line: str, tmp_path: Path
+) -> None:
+    """A second before midnight as well as behind it."""
+    rest = "[main] INFO  o.a.p.broker.PulsarService - This broker was elected leader"
+    for clock, day in (("23:59:59.331", 20), ("00:00:00.331", 21)):
+        content = (line % f"{clock} {rest}").encode() + b"\n"
+        events, _, reasons = parsed(content, SOURCE, tmp_path / "file")
+        assert [event["time"].day for event in events.get("b0", [])] == [day], (shape, reasons)
+
+
 @pytest.mark.parametrize("shape", shapes.SHAPES, ids=lambda shape: shape.name)
 def test_the_example_of_a_shape_is_of_it(shape: shapes.Shape, tmp_path: Path) -> None:
     held = unwrapped(lines_of(shape.example.strip("\n").encode()))
@@ -288,6 +308,7 @@ def test_a_constant_message_keeps_its_attributes(shape: str) -> None:
 # ------------------------------------------------------------------------------- damage
 
 
+@pytest.mark.slow
 def test_damage_costs_what_is_damaged(tmp_path: Path, is_exhaustive: bool) -> None:
     """10,000 damages: every line is one of four things, and none loses its logger silently."""
     random = Random("wrapped damage")

@@ -87,7 +87,7 @@ def explain(
 
 def _not_pulsar(recording: Recording, accounting: Accounting) -> list[str]:
     """Return a sentence for each log that was read, and in which nothing is Pulsar's."""
-    lines = {file.file: file.lines for file in accounting.files if not file.rows}
+    lines = {it.file: it.lines for it in accounting.files if it.other and not it.rows}
     logs = (file for name in ("log", WRAPPED) for file in recording.files.get(name, ()))
     return [
         f"{file.name}: none of its {lines[file.name]:,} lines is Pulsar's, nor does it look like "

@@ -1,4 +1,4 @@
-"""recording.toml, in which a recording says who and when it is."""
+"""What a recording says of itself: recording.toml."""
 
 from __future__ import annotations
 

@@ -58,3 +58,8 @@ def foreign_kind(head: bytes, lines: Sequence[str]) -> str:
     # Text in 16 bits a character has as many zeros, and is spoken of elsewhere.
     is_wide = head[:200].count(b"\0") >= 80
     return "a file that is not text" if b"\0" in head and not is_wide else ""
+
+
+def kinds() -> tuple[str, ...]:
+    """Return all that a file can be called."""
+    return (*(name for name, _ in _KINDS), *_MAGIC.values(), EMPTY)
