@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC
 from functools import cache, lru_cache
@@ -139,10 +141,12 @@ def test_every_shape_gives_what_the_raw_logs_give(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("recording", RECORDINGS)
-def test_every_shape_of_whole_nights(recording: str, tmp_path: Path) -> None:
+def test_every_shape_of_whole_nights(recording: str, tmp_path: Path, is_exhaustive: bool) -> None:
+    """A third of the shapes each night, and with `--exhaustive` all of them."""
     raw = raw_events(logs(recording), tmp_path / "log")
-    for shape, write in EVERY.items():
-        content = write(of(shape, logs(recording)))
+    mine = list(EVERY) if is_exhaustive else list(EVERY)[RECORDINGS.index(recording) :: 3]
+    for shape in mine:
+        content = EVERY[shape](of(shape, logs(recording)))
         events, account, reasons = parsed(content, SOURCE, tmp_path / "file")
         assert events == of(shape, raw), shape
         assert (reasons, account.nameless) == ([], 0), shape
@@ -432,3 +436,46 @@ def test_a_foreign_log_beside_a_brokers_is_named(tmp_path: Path) -> None:
     assert [(file.name, file.reason) for file in recording.unused] == [
         ("kafka.log", "none of its lines is Pulsar's: it looks like Kafka's log")
     ]
+
+
+# ------------------------------------------------------------------------------ findings
+
+
+def findings(recording: Path, output: Path) -> Any:
+    """Explain a recording: all that is found, but for where it stands."""
+    arguments = ["explain", str(recording), "-o", str(output)]
+    result = CliRunner().invoke(main, arguments, catch_exceptions=False)
+    assert result.exit_code == 0
+    return _without_places(json.loads((output / "findings.json").read_text(encoding="utf-8")))
+
+
+def _without_places(value: Any) -> Any:
+    if isinstance(value, dict):
+        where = {"file", "line", "accounting", "recording"}
+        # What is to be changed has its evidence as `FILE:LINE`.
+        where |= {"evidence"} if isinstance(value.get("evidence"), str) else set()
+        return {name: _without_places(it) for name, it in value.items() if name not in where}
+    return [_without_places(it) for it in value] if isinstance(value, list) else value
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("recording", "shape"),
+    [("threshold", "Loki's API"), ("avg", "kubectl --prefix"), ("uniform", "Kibana, CSV")],
+)
+def test_the_findings_are_those_of_the_raw_logs(recording: str, shape: str, tmp_path: Path) -> None:
+    night = tmp_path / recording
+    shutil.copytree(ROOT / "recordings" / recording, night, copy_function=os.link)
+    shutil.rmtree(night / "logs")
+    lines = SHAPES[shape](logs(recording)).splitlines(keepends=True)
+    if shape == "kubectl --prefix":
+        # Two files, each with lines of all brokers, and the newest first.
+        half = len(lines) // 2
+        (night / "brokers-1.txt").write_bytes(b"".join(reversed(lines[:half])))
+        (night / "brokers-2.txt").write_bytes(b"".join(reversed(lines[half:])))
+    else:
+        (night / "brokers.json").write_bytes(b"".join(lines))
+    exported = findings(night, tmp_path / "exported")
+    assert exported == findings(ROOT / "recordings" / recording, tmp_path / "raw")
+    assert exported["findings"]
