@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
@@ -353,11 +353,3 @@ OF_ONE: dict[str, Callable[[Logs], bytes]] = {
     "docker JSON": _docker,
     "VictoriaLogs, bare": _json(lambda it: {"_time": it.nano, "_msg": it.text}),
 }
-
-
-def structured(text: str) -> Iterator[dict[str, str]]:
-    """Give a line in the distribution's layout taken apart, as a collector's parser does."""
-    match = re.fullmatch(r"(\S+) \[([^\]]*)\] ([A-Z]+) +(\S+) - (.*)", text)
-    if match is not None:
-        names = ("time", "thread", "level", "logger", "message")
-        yield dict(zip(names, match.groups(), strict=True))
