@@ -6,9 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from tests.watched_nights import Told, told, watched
+from trimtab.lab.costs import nothing_known
+from trimtab.lab.costs.knowledge import with_brokers, with_bundles
+from trimtab.lab.costs.predict import works
 from trimtab.lab.outcomes.recording import Unloaded
 from trimtab.live.watch.memory import Span
 from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
@@ -138,3 +142,33 @@ def test_who_did_the_same_needs_no_projection() -> None:
     shift = projected(decided, same)
     assert shift
     assert max(map(abs, shift.values())) < 1e-9
+
+
+def test_what_is_learned_of_costs_takes_the_place_of_the_share_of_traffic() -> None:
+    decided = span(told("uniform"), 1)
+    ((bundle, source, target), *_) = [
+        move for move in moves_of(decided.decided.shadow) if move[2] is not None
+    ]
+    known = nothing_known((source, target), (bundle,))
+    counts = np.zeros((1, 7))
+    counts[0, 0] = 5000.0
+    # The target has half the cores.
+    known = with_brokers(with_bundles(known, counts=counts), by_cores=np.array((1.0, 2.0)))
+    only = replace(
+        decided,
+        decided=replace(
+            decided.decided,
+            shadow={
+                **decided.decided.shadow,
+                "unloads": [
+                    each for each in decided.decided.shadow["unloads"] if each["bundle"] == bundle
+                ],
+            },
+        ),
+    )
+
+    shift = projected(only, [], known)
+
+    assert shift[source] == pytest.approx(-works(known)[0], rel=1e-6)
+    assert shift[target] == pytest.approx(2.0 * works(known)[0], rel=1e-6)
+    assert shift[source] != pytest.approx(projected(only, [])[source], rel=0.01)

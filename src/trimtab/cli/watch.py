@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FOLDER, SETTINGS
+from trimtab.cli.arguments import FILE, FOLDER, SETTINGS
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -27,6 +27,7 @@ from trimtab.cli.values import Duration
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
     from trimtab.live.watch.actor import ActingRequest
+    from trimtab.live.watch.loop import KeptCosts
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -114,6 +115,9 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     show_envvar=True,
     help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
 )
+@click.option(
+    "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
+)
 @NO_HOST_CHECK
 def watch(
     admin: str | None,
@@ -134,6 +138,7 @@ def watch(
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
     state: Path | None,
+    costs: Path | None,
     no_host_check: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
@@ -145,7 +150,8 @@ def watch(
 
     With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
     out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
-    clients fare.  Ctrl-C ends it once what is in flight has landed.
+    clients fare.  What traffic costs is learned meanwhile, and what each move is expected to
+    do has its interval.  Ctrl-C ends it once what is in flight has landed.
 
     \b
     Examples:
@@ -177,12 +183,22 @@ def watch(
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        question = WatchRequest(gathering, access, output, who, acting)
+        question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
             last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
         say(line)
     click.echo(f"Recording: {output}")
+
+
+def _kept(costs: Path | None) -> KeptCosts:
+    """Return what was learned of costs before, and where that is kept."""
+    from trimtab.live.watch.loop import KeptCosts
+    from trimtab.trials.costs.state import read_state, write_state
+
+    return (
+        KeptCosts() if costs is None else KeptCosts(read_state(costs), partial(write_state, costs))
+    )
 
 
 def _acting(

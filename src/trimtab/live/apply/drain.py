@@ -1,4 +1,4 @@
-"""Plans that empty a broker of a live cluster, made from what it tells."""
+"""What is emptied of a live cluster, who takes it, and the plan to bring it back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from trimtab.live.apply.live import each_of, owners_of
 from trimtab.live.apply.run import Reached
 from trimtab.live.apply.usage import usage_percent
-from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptying
+from trimtab.live.control.drain import BrokerState, Frame, bringing_back
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
 from trimtab.live.gather.access import GatherError
@@ -47,18 +47,6 @@ def drain_limits(bar_percent: float, every_s: float) -> Limits:
     )
 
 
-def drain_plan(cluster: Reached, drain: Drain) -> Plan:
-    """Return a plan to empty a broker.
-
-    Raises:
-        GatherError: the broker, or one that is to take, is not there, or does not answer.
-    """
-    made_s = time.time()
-    takers = _takers(cluster, drain)
-    states = each_of([drain.broker, *takers], lambda name: state_of(cluster, name))
-    return emptying(drain.broker, states, takers, _frame(cluster, drain, made_s))
-
-
 def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
     """Return a plan to bring back what a plan has taken.
 
@@ -73,7 +61,7 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
     _require_there(drain.broker, there)
     owned = each_of(there, cluster.admin.owned_or_none)
     owners = owners_of([move.bundle for move in emptied.moves], owned)
-    return bringing_back(drain.broker, emptied, owners, _frame(cluster, drain, made_s))
+    return bringing_back(drain.broker, emptied, owners, frame_of(cluster, drain, made_s))
 
 
 def left_on(cluster: Reached, broker: str) -> frozenset[str]:
@@ -99,7 +87,12 @@ def state_of(cluster: Reached, broker: str) -> BrokerState:
     )
 
 
-def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
+def takers_of(cluster: Reached, drain: Drain) -> Sequence[str]:
+    """Return who takes the bundles.
+
+    Raises:
+        GatherError: one that is named is not there, or nobody is.
+    """
     there = cluster.admin.brokers()
     for name in (drain.broker, *drain.takers):
         _require_there(name, there)
@@ -118,6 +111,7 @@ def _require_there(name: str, registered: tuple[str, ...]) -> None:
         raise GatherError(f"found no broker {name}, expected one of {there}")
 
 
-def _frame(cluster: Reached, drain: Drain, made_s: float) -> Frame:
+def frame_of(cluster: Reached, drain: Drain, made_s: float) -> Frame:
+    """Return what a plan says besides its moves."""
     because = drain.shedding_may_run_because
     return Frame(cluster.admin.cluster, made_s, drain.limits, because)
