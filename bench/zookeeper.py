@@ -17,8 +17,9 @@ from zlib import adler32
 
 from bench.table import Table
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.split_result import SplitAccount
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import SplitAccount, parse_split
+from trimtab.ingest.worker import parse_split
 from trimtab.ingest.zookeeper import SOURCE, StoreFile
 
 _SEED = 4

@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from tests.log_text import composed, damaged, lines
 from trimtab.ingest import splits
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import Split, cut
-from trimtab.ingest.worker import SIEVES, TableRows, parse_split
+from trimtab.ingest.worker import SIEVES, parse_split
 
 ORIGIN = Origin("logs/b/x.log", "b", UTC, date(2026, 11, 21))
 

@@ -20,8 +20,9 @@ from trimtab.ingest.columns import may_hold_endless_number
 from trimtab.ingest.exports import exported_samples
 from trimtab.ingest.load_reports import answered_reports, stored_reports
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import DOCUMENT_SIEVES, SIEVES, TableRows, parse_split
+from trimtab.ingest.worker import DOCUMENT_SIEVES, SIEVES, parse_split
 
 ORIGIN = Origin("store/x.json", "b", UTC, date(2026, 11, 21))
 TIME = "2026-11-21T06:37:26.786Z"

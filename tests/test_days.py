@@ -15,8 +15,9 @@ from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.ingest import Recording, open_recording
 from trimtab.ingest.days import with_days
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.split_result import SplitAccount, TableRows
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import SplitAccount, TableRows, parse_split
+from trimtab.ingest.worker import parse_split
 
 _LINE = (
     "[metadata-store-10-1] INFO  org.apache.pulsar.broker.PulsarService - "

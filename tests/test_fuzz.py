@@ -25,18 +25,10 @@ from tests.zookeeper_files import create, digest, log, multi, put, record
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import open_recording
+from trimtab.ingest.split_result import CLASSES, PARSED, SplitAccount, TableRows
 from trimtab.ingest.splits import cut
 from trimtab.ingest.store_columns import Waiting
-from trimtab.ingest.worker import (
-    CLASSES,
-    DOCUMENT_PARSERS,
-    LINE_PARSERS,
-    PARSED,
-    SIEVES,
-    SplitAccount,
-    TableRows,
-    parse_split,
-)
+from trimtab.ingest.worker import DOCUMENT_PARSERS, LINE_PARSERS, SIEVES, parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 
 ROOT = Path(__file__).parent.parent

@@ -19,8 +19,9 @@ import pytest
 from tests import fake_admin as fake
 from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.split_result import SplitAccount
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import SplitAccount, parse_split
+from trimtab.ingest.worker import parse_split
 from trimtab.live.gather import Gathered, GatherError, GatherRequest, gather, read_access
 from trimtab.live.gather.folder import Folder
 

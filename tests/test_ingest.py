@@ -14,8 +14,9 @@ from pyspark import SparkContext
 
 from trimtab.files.partitions import part_files
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import Accounting, IngestError, ingest, open_recording, pipeline, splits, worker
+from trimtab.ingest import Accounting, IngestError, ingest, open_recording, pipeline, splits
 from trimtab.ingest.recording import UnusedFile
+from trimtab.ingest.split_result import CLASSES
 
 LINE = "2026-11-21T06:00:00,000+0000 [main] INFO  x.Y - z\n"
 BUNDLE = "public/default/0x00000000_0x80000000"
@@ -211,7 +212,7 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
     ],
     "files": [
         {"file": file, "source": source, "lines": sum(classes)}
-        | dict(zip(worker.CLASSES, classes, strict=True))
+        | dict(zip(CLASSES, classes, strict=True))
         for file, source, classes in (
             ("recording.toml", "recording", (6, 2, 0, 0)),
             ("conf/broker1.conf", "conf", (3, 2, 0, 1)),

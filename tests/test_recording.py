@@ -15,7 +15,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from trimtab.ingest.recording import Recording, RecordingError, UnusedFile, open_recording
+from trimtab.ingest.recording import Recording, UnusedFile, open_recording
+from trimtab.ingest.recording_toml import RecordingError
 
 LINE = "2026-11-21T06:00:00,000+0000 [main] INFO  x.Y - z\n"
 

@@ -16,8 +16,9 @@ from pyspark import SparkContext
 
 from trimtab.ingest import Accounting, RecordingError, ingest, open_recording
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import TableRows, parse_split
+from trimtab.ingest.worker import parse_split
 from zookeeper_files import (
     TWO,
     close,

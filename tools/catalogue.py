@@ -14,6 +14,8 @@ from trimtab.cli import main as command_line
 from trimtab.diagnose import FINDINGS
 from trimtab.files import tables as schemas
 from trimtab.ingest.messages import MESSAGES
+from trimtab.ingest.wrapped.foreign import kinds
+from trimtab.ingest.wrapped.shapes import SHAPES, Shape
 from trimtab.live.control.limits import Limits
 from trimtab.pulsar.keys import KEYS, Key, Value
 from trimtab.pulsar.releases import RELEASE_LINES
@@ -157,6 +159,37 @@ def log_messages() -> str:
             parts.append(f"\nPrinted by {loggers}; releases: {message.releases}.\n\n")
             parts.append(f"```text\n{message.template}\n\n{message.example}\n```\n")
     return "".join(parts)
+
+
+def log_shapes() -> str:
+    """Return every shape in which logs are read, with the command that makes it."""
+    rows = ((shape.name, code(shape.command), _read_of(shape)) for shape in SHAPES)
+    return table(("shape", "command or place that makes it", "what is read"), rows)
+
+
+def _read_of(shape: Shape) -> str:
+    """Return what is read of a shape: the line, its time, and whose it is."""
+    if shape.form == "text":
+        groups = shape.pattern.groupindex
+        parts = ["what stands behind the prefix"]
+        parts += ["the time in it"] * ("time" in groups)
+        parts += ["the broker in it"] * bool({"broker", "labels"} & set(groups))
+        parts += ["lines in parts are joined"] * ("part" in groups)
+        return "; ".join(parts)
+    if not shape.line:
+        return f"each of {code('.'.join(shape.records))}, by its own shape"
+    inner = "".join(f" of each of {code(path)}" for path in reversed(shape.records))
+    times = " or ".join(map(code, shape.times))
+    labels = ", ".join(map(code, shape.labels))
+    parts = [f"line {code(shape.line)}{inner}", f"time {times}" if times else "no time"]
+    parts += [f"labels also in {labels}"] * bool(labels)
+    parts += ["lines in parts are joined"] * shape.is_cut
+    return "; ".join(parts)
+
+
+def foreign_kinds() -> str:
+    """Return what files are called that are no logs of Pulsar's."""
+    return "".join(f"- {name}\n" for name in kinds())
 
 
 # ------------------------------------------------------------ findings

@@ -12,8 +12,9 @@ from trimtab.files.tables import INGESTED
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.pipeline import meta_rows
 from trimtab.ingest.recording import Recording
+from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import TableRows, parse_split
+from trimtab.ingest.worker import parse_split
 
 
 def ingested(recording: Recording, tables: Path) -> None:

@@ -41,7 +41,8 @@ def explain(
 ) -> None:
     """Explain what a cluster's balancer did: one page, offline.
 
-    RECORDING is a folder, an archive of one (.tar.gz, .zip) or a single broker log.
+    RECORDING is a folder, an archive of one (.tar.gz, .zip) or a single log: a broker's own,
+    or what kubectl, Loki, Elasticsearch and others give of them (docs/log-shapes.md).
     Writes report.html, findings.json and tables/ into the output folder.  What is absent
     from the recording is not used, and the report says which questions stay open.
 

@@ -86,7 +86,7 @@ def gather(
         --metadata zk://zookeeper-1:2181 --logs broker-1:8080=/var/log/pulsar -o night
     """
     from trimtab.files.fields import FieldError, shown
-    from trimtab.ingest.recording import ZONES, zone_of
+    from trimtab.ingest.recording_toml import ZONES, zone_of
     from trimtab.live.gather import GatherRequest
     from trimtab.live.gather import gather as gathered
 

@@ -123,7 +123,12 @@ def log_spans(tables: ClusterTables) -> tuple[dict[str, tuple[datetime, datetime
     by_log = tables.answers("log_events", ask).group_by(of_log, use_threads=False)
     spans = by_log.aggregate([("time_min", "min"), ("time_max", "max")]).to_pydict()
     rows = list(zip(spans["file"], spans["time_min_min"], spans["time_max_max"], strict=True))
-    return {file: (start, end) for file, start, end in rows}, frozenset(spans["log_broker"])
+    by_file: dict[str, tuple[datetime, datetime]] = {}
+    for file, start, end in rows:
+        # A collector's file holds the logs of several brokers.
+        first, last = by_file.get(file, (start, end))
+        by_file[file] = min(first, start), max(last, end)
+    return by_file, frozenset(spans["log_broker"])
 
 
 def logs_without_events(files: Iterable[Mapping[str, Any]]) -> Silent:

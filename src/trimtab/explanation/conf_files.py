@@ -26,7 +26,8 @@ from trimtab.explanation.lint import (
 )
 from trimtab.explanation.software import Software, image_release, software
 from trimtab.ingest.archives import ARCHIVES
-from trimtab.ingest.recording import RecordedFile, RecordingError, open_recording
+from trimtab.ingest.recording import RecordedFile, open_recording
+from trimtab.ingest.recording_toml import RecordingError
 from trimtab.pulsar.releases import release_order
 
 #: What the standard input is called in findings.

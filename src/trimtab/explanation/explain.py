@@ -15,9 +15,12 @@ from trimtab.explanation.findings import Explained, explained
 from trimtab.explanation.replayed_changes import with_replayed
 from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
+from trimtab.files.visible import visible
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest import Accounting, Recording, ingest
-from trimtab.ingest.recording import META, NOT_IN_LAYOUT, OVERSIGHTS
+from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG
+from trimtab.ingest.wrapped.kinds import first_line, look_at
+from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 from trimtab.report import render
 from trimtab.spark.session import plain_faults, progress
 
@@ -65,11 +68,14 @@ def explain(
         first = accounting.rejects[0]["reason"] if accounting.rejects else "every file is empty"
         lines = f"{sum(file.lines for file in left)} lines in {len(left)} files"
         raise NothingReadableError(f"{recording.name}: none of {lines} could be read: {first}")
+    strangers = _not_pulsar(recording, accounting)
+    if strangers and sum(file.rows > 0 for file in left) == 0:
+        raise NothingReadableError(strangers[0])
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         # Where Spark ran before, its workers may stand in another folder than this program.
         diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
-    document["warnings"] = [*_unread(accounting), *document["warnings"]]
+    document["warnings"] = [*strangers, *_unread(accounting), *document["warnings"]]
     for each in more:
         document |= each(tables, document)
     if "what_if" in document:
@@ -79,12 +85,25 @@ def explain(
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
 
 
+def _not_pulsar(recording: Recording, accounting: Accounting) -> list[str]:
+    """Return a sentence for each log that was read, and in which nothing is Pulsar's."""
+    lines = {it.file: it.lines for it in accounting.files if it.other and not it.rows}
+    logs = (file for name in ("log", WRAPPED) for file in recording.files.get(name, ()))
+    return [
+        f"{file.name}: none of its {lines[file.name]:,} lines is Pulsar's, nor does it look like "
+        f"anything known: it begins with “{visible(first_line(file.path)[:100])}”"
+        for file in logs
+        if lines.get(file.name) and not look_at(file.path).is_pulsar
+    ]
+
+
 def _unread(accounting: Accounting) -> list[str]:
     """Return warnings of files that were not read and may have been meant to be."""
     unused = [
         f"{file.name}: not read: {file.reason}"
         for file in accounting.unused
         if file.reason in OVERSIGHTS
+        or file.reason.startswith((FOREIGN, SAME_LOG))
         or (file.reason == NOT_IN_LAYOUT and file.name.startswith(_READ_WHOLE))
     ]
     warnings = [*accounting.faults, *unused]

@@ -2,7 +2,8 @@
 
 from trimtab.ingest.accounting import Accounting, FileAccount, IngestError
 from trimtab.ingest.pipeline import ingest, ingest_all
-from trimtab.ingest.recording import Recording, RecordingError, UnusedFile, open_recording
+from trimtab.ingest.recording import Recording, UnusedFile, open_recording
+from trimtab.ingest.recording_toml import RecordingError
 
 __all__ = [
     "Accounting",

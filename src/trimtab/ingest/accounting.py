@@ -10,10 +10,12 @@ from typing import Any
 
 from trimtab.files.errors import TrimtabError
 from trimtab.ingest.recording import Recording, UnusedFile
+from trimtab.ingest.split_result import CLASSES, PARSED, SplitAccount
 from trimtab.ingest.splits import Split
-from trimtab.ingest.worker import CLASSES, PARSED, SplitAccount
 
 _COUNTS = attrgetter("lines", *CLASSES)
+#: From this share of a log's lines on, those without a logger are spoken of.
+_NAMELESS_SHARE = 0.01
 
 
 class IngestError(TrimtabError):
@@ -34,6 +36,31 @@ class FileAccount:
 
 
 @dataclass(frozen=True, slots=True)
+class Nameless:
+    """Lines of a log without a logger: what they say counts for nothing."""
+
+    file: str
+    count: int
+    lines: int
+    #: The first of them.
+    examples: Sequence[str]
+
+    @property
+    def is_share(self) -> bool:
+        """Return whether they are so many that the file was hardly meant to be so."""
+        return self.count >= _NAMELESS_SHARE * self.lines
+
+    @property
+    def sentence(self) -> str:
+        """Return what is said of them."""
+        shown = " and ".join(f"“{text}”" for text in self.examples)
+        return (
+            f"{self.file}: {self.count:,} of {self.lines:,} lines do not say who printed them, "
+            f"so they count for nothing: {shown}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Accounting:
     """What became of every line of a recording, and of every file."""
 
@@ -49,6 +76,8 @@ class Accounting:
     bytes_known: int = 0
     #: Files that cannot be read to their end.
     damaged: tuple[str, ...] = ()
+    #: Logs some lines of which do not say who printed them.
+    nameless: tuple[Nameless, ...] = ()
 
     @property
     def faults(self) -> list[str]:
@@ -62,7 +91,7 @@ class Accounting:
                 faults.append(f"{file.file}: none of {many} could be read{why}")
             elif file.file in self.damaged:
                 faults.append(f"{file.file}: breaks off after {many}; what followed is not known")
-        return faults
+        return [*faults, *(it.sentence for it in self.nameless if it.is_share)]
 
     @property
     def totals(self) -> dict[str, int]:
@@ -104,6 +133,18 @@ def file_accounts(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> 
             of_splits, key=lambda it: (it[0].source, it[0].origin.file)
         )
     ]
+
+
+def nameless_of(splits: Sequence[Split], accounts: Sequence[SplitAccount]) -> list[Nameless]:
+    """Return the logs that have lines without a logger."""
+    logs: dict[str, Nameless] = {}
+    for split, account in zip(splits, accounts, strict=True):
+        file = split.origin.file
+        before = logs.get(file, Nameless(file, 0, 0, ()))
+        examples = [*before.examples, *account.nameless_lines][:2]
+        count, lines = before.count + account.nameless, before.lines + account.lines
+        logs[file] = Nameless(file, count, lines, examples)
+    return [log for log in logs.values() if log.count]
 
 
 def check_lines(files: Iterable[FileAccount]) -> None:

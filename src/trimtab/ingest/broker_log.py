@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +21,16 @@ from trimtab.ingest.layouts import (
 )
 from trimtab.ingest.messages import MESSAGES, Message
 from trimtab.ingest.messages.template import stumble
-from trimtab.ingest.outcome import CONTINUATION, OTHER, Origin, Outcome, Rejected, Rows
+from trimtab.ingest.outcome import (
+    CONTINUATION,
+    NAMELESS,
+    OTHER,
+    Origin,
+    Outcome,
+    Rejected,
+    Rows,
+)
+from trimtab.ingest.wrapped.pieces import Piece, Unwrapping
 from trimtab.pulsar.confs import without_script
 
 _NO_TIME = Rejected(
@@ -34,6 +45,11 @@ _CUT = Rejected(
 _UTF_16 = Rejected(
     "the text is UTF-16, as PowerShell writes it; expected UTF-8: convert it, for example with "
     "iconv -f UTF-16 -t UTF-8"
+)
+
+_CUT_IN_PARTS = Rejected(
+    "the line goes on in the next one; expected lines that are whole, or a file in which every "
+    "line is wrapped alike"
 )
 
 #: A byte of zero behind every character, or in front of it.
@@ -96,6 +112,34 @@ def _unusual(text: str, origin: Origin) -> Outcome:
     if (inner := inner_line(text)) != text:
         return broker_log(inner, origin)
     line = _repeated(text) if len(text) <= _REPEATED_LENGTH else log_line(text)
+    if line is None or not line.logger:
+        pieces = Unwrapping(origin.zone).pieces(text) or []
+        if pieces and pieces[0].text != text:
+            return _unwrapped(pieces, origin)
+    return _as_it_stands(text, line, origin)
+
+
+def _unwrapped(pieces: Sequence[Piece], origin: Origin) -> Outcome:
+    """Return what becomes of a line in which others are packed."""
+    outcomes: list[Outcome] = []
+    for piece in pieces:
+        if piece.goes_on:
+            return _CUT_IN_PARTS
+        of_broker = replace(origin, log_broker=piece.broker or origin.log_broker)
+        for text in piece.text.split("\n"):
+            standard = STANDARD.match(text)
+            outcomes.append(
+                broker_log(text, of_broker)
+                if standard is not None
+                else _as_it_stands(text, log_line(text), of_broker)
+            )
+    rows = tuple(row for outcome in outcomes if isinstance(outcome, Rows) for row in outcome.rows)
+    rejected = (outcome for outcome in outcomes if isinstance(outcome, Rejected))
+    return Rows(rows) if rows else next(rejected, outcomes[0])
+
+
+def _as_it_stands(text: str, line: LogLine | None, origin: Origin) -> Outcome:
+    """Return what becomes of a line that nothing has wrapped, and of its parts if it has them."""
     if line is not None:
         return _event(line, messages_of(line.logger), origin)
     if _BEGINS_WITH_DATE.match(text):
@@ -145,7 +189,9 @@ def _event(line: LogLine, messages: tuple[Message, ...], origin: Origin) -> Outc
             return _row(line, message.kind, text, columns, origin)
         if message.is_telling and (line.logger or text.startswith(message.needle)):
             rejected = rejected or (message, text, "")
-    return OTHER if rejected is None else _rejected(*rejected)
+    if rejected is not None:
+        return _rejected(*rejected)
+    return OTHER if line.logger else NAMELESS
 
 
 def _rejected(message: Message, text: str, error: str) -> Rejected:

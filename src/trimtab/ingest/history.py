@@ -20,12 +20,15 @@ from trimtab.ingest.folder import MARKER
 from trimtab.ingest.parts import Place
 from trimtab.ingest.pieces import EarlierPiece, Group, Piece
 from trimtab.ingest.recording import Recording
+from trimtab.ingest.split_result import CLASSES, PARSED, SplitAccount
 from trimtab.ingest.splits import Split, pack
-from trimtab.ingest.worker import CLASSES, PARSED, SplitAccount
 from trimtab.spark.program import digest
 
 #: What is known of a split.
-_KEPT = ("end", "digest", "bytes", "is_damaged", "lines", *CLASSES, "table_rows")
+_KEPT = (
+    *("end", "digest", "bytes", "is_damaged", "lines", *CLASSES, "table_rows"),
+    *("nameless", "nameless_lines"),
+)
 #: What makes a split the same one in another run.
 _Key = tuple[str, str, int]
 

@@ -40,6 +40,9 @@ class Rows:
 class Other:
     """The line was understood and is not needed."""
 
+    #: Who printed it is known: nothing of a line without a logger says that it is not needed.
+    has_logger: bool = True
+
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
@@ -57,4 +60,5 @@ class Rejected:
 Outcome: TypeAlias = Rows | Other | Continuation | Rejected
 
 OTHER = Other()
+NAMELESS = Other(has_logger=False)
 CONTINUATION = Continuation()

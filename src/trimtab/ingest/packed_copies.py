@@ -1,4 +1,4 @@
-"""Files that lie in a folder twice, packed and plain, as `gzip -k` leaves them.
+"""Files that lie in a folder twice: packed and plain, as `gzip -k` leaves them, or by two names.
 
 Which of them is read is not decided here.
 """
@@ -6,10 +6,18 @@ Which of them is read is not decided here.
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import IO
 
 _CHUNK_SIZE = 1 << 20
+#: Bytes at the head of logs that may be the same one; a time must stand in them.
+_HEAD = 256
+_TIME = re.compile(rb"\d\d:\d\d:\d\d|\d{13}")
+_GZIP_MAGIC = b"\x1f\x8b"
+_UNREADABLE = (OSError, EOFError, zlib.error)
 
 
 def is_packed_copy(packed: Path, plain: Path) -> bool:
@@ -25,6 +33,66 @@ def is_packed_copy(packed: Path, plain: Path) -> bool:
                 if chunk != other.read(len(chunk)):
                     return False
                 size += len(chunk)
-    except (OSError, EOFError, zlib.error):
+    except _UNREADABLE:
         return False
     return size > 0
+
+
+def same_logs(logs: Mapping[str, Path]) -> dict[str, str]:
+    """Return which logs are others by another name: name → the one that has all that it holds.
+
+    One that was copied while it was written is the beginning of the other.
+    """
+    heads: dict[bytes, list[str]] = {}
+    for name, path in sorted(logs.items()):
+        if head := _head(path):
+            heads.setdefault(head, []).append(name)
+    copies: dict[str, str] = {}
+    for names in heads.values():
+        # The longest first, and of two that are the same the first by name.
+        sizes = {name: _size(logs[name]) for name in names} if len(names) > 1 else {}
+        kept: list[str] = []
+        for name in sorted(sizes, key=lambda it: (-sizes[it], it)):
+            longer = next((it for it in kept if _is_beginning(logs[name], logs[it])), None)
+            if longer is None:
+                kept.append(name)
+            else:
+                copies[name] = longer
+    return copies
+
+
+def _opened(path: Path) -> IO[bytes]:
+    with path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP_MAGIC
+    return gzip.open(path) if is_packed else path.open("rb")  # type: ignore[return-value]  # both read bytes
+
+
+def _head(path: Path) -> bytes:
+    """Return the head of a log; nothing of one without a time in it."""
+    try:
+        with _opened(path) as file:
+            head = file.read(_HEAD)
+    except _UNREADABLE:
+        return b""
+    return head if len(head) == _HEAD and _TIME.search(head) else b""
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a log, unpacked; 0 for one that cannot be read to its end."""
+    try:
+        with _opened(path) as file:
+            return sum(map(len, iter(lambda: file.read(_CHUNK_SIZE), b"")))
+    except _UNREADABLE:
+        return 0
+
+
+def _is_beginning(path: Path, longer: Path) -> bool:
+    """Return whether all of a log stands at the beginning of another."""
+    try:
+        with _opened(path) as one, _opened(longer) as other:
+            while chunk := one.read(_CHUNK_SIZE):
+                if chunk != other.read(len(chunk)):
+                    return False
+    except _UNREADABLE:
+        return False
+    return True

@@ -25,7 +25,7 @@ import pyarrow as pa
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import Part
 from trimtab.ingest.pieces import Group, moved, run_group
-from trimtab.ingest.worker import SplitAccount, TableRows
+from trimtab.ingest.split_result import SplitAccount, TableRows
 
 #: Rows that wait: of one split and table in each row, packed.
 _KEPT = pa.schema([("split", pa.int32()), ("table", pa.string()), ("rows", pa.binary())])

@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
+from trimtab.ingest.split_result import CLASSES, SplitAccount, SplitItem, TableRows
 from trimtab.ingest.splits import Split
-from trimtab.ingest.worker import CLASSES, SplitAccount, SplitItem, TableRows, parse_split
+from trimtab.ingest.worker import parse_split
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 
 
@@ -155,4 +156,11 @@ def _sum(earlier: SplitAccount, new: SplitAccount) -> SplitAccount:
         name: getattr(earlier, name) + getattr(new, name) for name in ("bytes", "lines", *CLASSES)
     }
     table_rows = Counter(earlier.table_rows) + Counter(new.table_rows)
-    return replace(new, **sums, table_rows=table_rows, bytes_known=earlier.bytes)
+    return replace(
+        new,
+        **sums,
+        table_rows=table_rows,
+        bytes_known=earlier.bytes,
+        nameless=earlier.nameless + new.nameless,
+        nameless_lines=[*earlier.nameless_lines, *new.nameless_lines][:2],
+    )

@@ -28,6 +28,7 @@ from trimtab.ingest.accounting import (
     check_rows,
     file_accounts,
     meta_account,
+    nameless_of,
     offsets,
 )
 from trimtab.ingest.columns import table_of
@@ -49,8 +50,8 @@ from trimtab.ingest.parts import Place, Written, write_group, write_waiting
 from trimtab.ingest.pieces import Group
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.shares import are_unchanged, shared_out
+from trimtab.ingest.split_result import PARSED, SplitAccount
 from trimtab.ingest.splits import Split, cut
-from trimtab.ingest.worker import PARSED, SplitAccount
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.spark.session import plain_faults, progress
 
@@ -176,6 +177,7 @@ def _bring(
         recording.unused,
         sum(account.bytes_known for account in result.accounts),
         _damaged(result),
+        tuple(nameless_of(result.splits, result.accounts)),
     )
     return accounting, entry(accounting, result.groups, result.accounts, how)
 

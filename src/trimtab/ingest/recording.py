@@ -5,22 +5,29 @@ Which line means what is not decided here.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path, PurePosixPath
-from typing import Any
-from zoneinfo import ZoneInfo
 
-from trimtab.files.errors import TrimtabError
 from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
-from trimtab.ingest.packed_copies import is_packed_copy
+from trimtab.ingest.packed_copies import is_packed_copy, same_logs
+from trimtab.ingest.recording_toml import (
+    ZONES,
+    RecordingError,
+    flat_keys,
+    moment_of,
+    read_meta,
+    wrong_key,
+    zone_of,
+)
+from trimtab.ingest.wrapped.foreign import EMPTY
+from trimtab.ingest.wrapped.kinds import Look, look_at
+from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 
 #: What files are read as, in the order in which their rows are written.
 SOURCES = (
@@ -29,6 +36,7 @@ SOURCES = (
     "helm-values",
     "runtime-config",
     "log",
+    "wrapped-log",
     "load-reports",
     "store-brokers",
     "store-leader",
@@ -95,17 +103,20 @@ _UNUSED = tuple(
         (r"(?:.*/)?README[^/]*", "notes for people"),
     )
 )
+#: Files that may be logs although their names do not say so, at the top or below logs/.
+_PERHAPS_LOG = re.compile(
+    r"(?:logs/(?:(?P<broker>[^/]+)/(?:.+/)?)?)?[^/]+?(?:\.(?:jsonl?|ndjson|csv|txt|out))?"
+)
+#: Why a log is not read: what follows says what it looks like.
+FOREIGN = "none of its lines is Pulsar's: it looks like "
+#: Why a log is not read: the name of the other follows.
+SAME_LOG = "the same log by another name: its lines count once, as those of "
+_A_LOG = "a broker's log, or what a collector has of it: a folder, an archive or a file"
 NOT_IN_LAYOUT = "not part of a recording's layout"
 #: Reasons not to read a file that whoever made the recording may not have meant.
 OVERSIGHTS = (_GZIP_ONLY, _SHUT)
-#: What a time zone may be called.
-ZONES = "such as '+08:00', 'UTC' or 'Asia/Shanghai'"
 #: Names that a recording's own folder has in it.
 _KNOWN = {META, "conf", "runtime-config", "logs", "load-reports.jsonl", "store", "metrics"}
-
-
-class RecordingError(TrimtabError):
-    """What was given is not a recording; the message names file, key, found and expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +198,12 @@ def open_recording(path: Path) -> Iterator[Recording]:
             _shown(path.name), path.resolve(), read_as[1] if read_as else _shown(path.stem)
         )
         source = read_as[0] if read_as else "log"
+        if source == "log":
+            look = look_at(path)
+            source = WRAPPED if look.is_wrapped else source
+            if look.foreign:
+                why = "it is empty" if look.foreign == EMPTY else FOREIGN + look.foreign
+                raise RecordingError(f"{path}: {why}; expected {_A_LOG}")
         yield Recording(path.parent, file.name, {}, UTC, None, {source: (file,)}, ())
 
 
@@ -218,7 +235,7 @@ def log_stem(name: str) -> str:
 
 def _recording(root: Path, name: str, named_path: Path) -> Recording:
     """Return the recording in a folder, which must have something in it."""
-    recording = _looked_through(root, name, named_path)
+    recording = _recognized(_looked_through(root, name, named_path))
     if not set(recording.files) - {"recording"}:
         shown = ", ".join(f"{it.name} ({it.reason})" for it in recording.unused[:3]) or "nothing"
         raise RecordingError(
@@ -228,20 +245,57 @@ def _recording(root: Path, name: str, named_path: Path) -> Recording:
     return _without_copies(recording)
 
 
+def _recognized(recording: Recording) -> Recording:
+    """Return it with logs read as what they hold: a collector's files, or nothing of Pulsar's.
+
+    A file whose name says nothing is a log if it holds lines of one.
+    """
+    logs: dict[str, list[RecordedFile]] = {"log": [], WRAPPED: []}
+    unused = []
+    for file in recording.files.get("log", ()):
+        look = look_at(file.path)
+        if look.foreign and look.foreign != EMPTY:
+            unused.append(UnusedFile(file.name, FOREIGN + look.foreign))
+        else:
+            logs[WRAPPED if look.is_wrapped else "log"].append(file)
+    for each in recording.unused:
+        match = _PERHAPS_LOG.fullmatch(each.name.removesuffix(".gz"))
+        look = look_at(recording.root / each.name) if match else Look()
+        if match is None or each.reason != NOT_IN_LAYOUT or not (look.is_pulsar and look.is_log):
+            unused.append(each)
+            continue
+        broker = match["broker"] or PurePosixPath(each.name).name.partition(".")[0]
+        path = (recording.root / each.name).absolute()
+        logs[WRAPPED if look.is_wrapped else "log"].append(RecordedFile(each.name, path, broker))
+    files = recording.files | {
+        source: tuple(sorted(those, key=lambda file: file.name)) for source, those in logs.items()
+    }
+    files = {source: files[source] for source in SOURCES if files.get(source)}
+    return replace(recording, files=files, unused=tuple(unused))
+
+
 def _without_copies(recording: Recording) -> Recording:
-    """Return it without what lies packed beside itself: each of its lines would count twice."""
+    """Return it without what lies there twice, packed or by another name: lines count once."""
     plain = {file.name: file for files in recording.files.values() for file in files}
     copies = {
-        file.name: UnusedFile(file.name, f"a packed copy of {beside.name}")
+        file.name: f"a packed copy of {beside.name}"
         for file in plain.values()
         if (beside := plain.get(file.name.removesuffix(".gz"))) not in (None, file)
         and is_packed_copy(file.path, beside.path)
     }
+    logs = {
+        file.name: file.path
+        for source in ("log", WRAPPED)
+        for file in recording.files.get(source, ())
+        if file.name not in copies
+    }
+    copies |= {name: SAME_LOG + other for name, other in same_logs(logs).items()}
     files = {
         source: tuple(file for file in those if file.name not in copies)
         for source, those in recording.files.items()
     }
-    return replace(recording, files=files, unused=(*recording.unused, *copies.values()))
+    unused = [UnusedFile(name, reason) for name, reason in copies.items()]
+    return replace(recording, files=files, unused=(*recording.unused, *unused))
 
 
 def _looked_through(root: Path, name: str, named_path: Path) -> Recording:
@@ -262,16 +316,15 @@ def _looked_through(root: Path, name: str, named_path: Path) -> Recording:
             unused.append(UnusedFile(file, reason or NOT_IN_LAYOUT))
     sources = {source: tuple(those) for source, those in files.items() if those}
     try:
-        meta = _read_meta(root / META)
+        meta = read_meta(root / META)
         zone = zone_of(meta.get("time_zone", "UTC"))
         if zone is None:
-            raise _wrong("time_zone", meta["time_zone"], ZONES)
-        times = {key: _moment(key, meta[key], zone) for key in ("from", "to") if key in meta}
+            raise wrong_key("time_zone", meta["time_zone"], ZONES)
+        times = {key: moment_of(key, meta[key], zone) for key in ("from", "to") if key in meta}
     except RecordingError as error:
         raise RecordingError(f"{named_path / META}: {error}") from None
-    return Recording(
-        root, meta.get("name", name), _flat(meta), zone, times.get("from"), sources, tuple(unused)
-    )
+    begin, shown = times.get("from"), meta.get("name", name)
+    return Recording(root, shown, flat_keys(meta), zone, begin, sources, tuple(unused))
 
 
 def _walk(root: Path) -> tuple[list[Path], list[Path]]:
@@ -330,69 +383,3 @@ def _reason_not_to_read(file: str, path: Path) -> str | None:
 def _shown(name: str) -> str:
     """Return a file's name as text that can be written, whatever bytes the system has in it."""
     return os.fsencode(name).decode("utf-8", "replace")
-
-
-# ------------------------------------------------------------ recording.toml
-
-
-def _read_meta(path: Path) -> dict[str, Any]:
-    """Return recording.toml, where every key may be absent but none may be of a wrong kind."""
-    if not path.exists():
-        return {}
-    try:
-        meta = tomllib.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError) as error:
-        raise RecordingError(getattr(error, "strerror", None) or str(error)) from None
-    for key in ("cluster", "pulsar", "time_zone", "name", "note", "store_root"):
-        if not isinstance(meta.get(key, ""), str):
-            raise _wrong(key, meta[key], "text")
-    if not re.fullmatch(r"(?:/[^/]+)*", meta.get("store_root", "")):
-        raise _wrong("store_root", meta["store_root"], "a path such as '/cluster1'")
-    brokers = meta.get("brokers", {})
-    if not isinstance(brokers, dict):
-        raise _wrong("brokers", brokers, "a table for each broker")
-    for name, broker in brokers.items():
-        if not isinstance(broker, dict):
-            raise _wrong(f"brokers.{name}", broker, "a table such as {id = 'host:port'}")
-        if not isinstance(broker.get("id", ""), str):
-            raise _wrong(f"brokers.{name}.id", broker["id"], "text such as 'host:port'")
-    return meta
-
-
-def zone_of(name: str) -> tzinfo | None:
-    """Return the zone of a name such as `+08:00`, `UTC` or `Asia/Shanghai`; None if none has it."""
-    if name in {"Z", "UTC"}:
-        return UTC
-    if offset := re.fullmatch(r"([+-])(\d\d):?([0-5]\d)", name):
-        minutes = int(offset[2]) * 60 + int(offset[3])
-        if minutes < 24 * 60:
-            return timezone(timedelta(minutes=minutes if offset[1] == "+" else -minutes))
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError):
-        return None
-
-
-def _moment(key: str, value: Any, zone: tzinfo) -> datetime:
-    try:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return datetime.fromtimestamp(value / 1000, zone)
-        moment = datetime.fromisoformat(value if isinstance(value, str) else value.isoformat())
-    except (AttributeError, ValueError, OverflowError, OSError):
-        raise _wrong(key, value, "a time in ISO 8601, or epoch milliseconds") from None
-    return moment.astimezone(zone) if moment.tzinfo else moment.replace(tzinfo=zone)
-
-
-def _wrong(key: str, value: Any, expected: str) -> RecordingError:
-    return RecordingError(f"key {key}: found {value!r}, expected {expected}")
-
-
-def _flat(table: dict[str, Any], head: str = "") -> dict[str, str]:
-    """Return every value of a table within tables as text, its keys joined by dots."""
-    flat: dict[str, str] = {}
-    for key, value in table.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{head}{key}.")
-        else:
-            flat[head + key] = value if isinstance(value, str) else json.dumps(value, default=str)
-    return flat

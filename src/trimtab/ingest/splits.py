@@ -25,7 +25,7 @@ from trimtab.ingest.zookeeper_files.writes import Share
 #: Bytes of a plain file in one split.  Smaller ones cost more round trips than they save.
 SPLIT_SIZE = 64 << 20
 #: What is not made of lines, and so is not cut.
-WHOLE = frozenset({"store-zookeeper"})
+WHOLE = frozenset({"store-zookeeper", "wrapped-log"})
 #: Bytes read at a time: what fits into a core's cache is parsed at twice the speed.
 _CHUNK_SIZE = 1 << 20
 #: Bytes read at a time to find the end of a line.

@@ -27,7 +27,7 @@ from trimtab.files.version import __version__
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import BOOKS, MARKER
-from trimtab.ingest.worker import CLASSES
+from trimtab.ingest.split_result import CLASSES
 from trimtab.live.follow.places import FIRST_PART
 from trimtab.live.follow.stage import STAGED, stage
 from trimtab.pulsar.settings import ResourceWeights

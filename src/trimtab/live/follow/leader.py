@@ -9,8 +9,9 @@ from typing import Any
 from trimtab.diagnose.deployment import deployment
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording
+from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import cut
-from trimtab.ingest.worker import TableRows, parse_split
+from trimtab.ingest.worker import parse_split
 from trimtab.live.follow.broker_totals import Rhythm
 from trimtab.pulsar.settings import ResourceWeights
 

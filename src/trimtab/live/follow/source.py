@@ -24,8 +24,9 @@ from pyspark.sql.types import StructType
 from trimtab.files.packing import packed
 from trimtab.ingest.outcome import Origin
 from trimtab.ingest.recording import Recording, open_growing
+from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import DamagedError
-from trimtab.ingest.worker import TableRows, parse_blocks
+from trimtab.ingest.worker import parse_blocks
 from trimtab.live.follow.disk import Disk, PackedContent, PlainContent
 from trimtab.live.follow.incarnations import FollowedFile, Register
 from trimtab.live.follow.ledger import Item, Ledger, items_of

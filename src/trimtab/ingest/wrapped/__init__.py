@@ -1,0 +1,1 @@
+"""Logs that something else has collected, shipped or exported → the lines that brokers wrote."""
