@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -43,9 +43,11 @@ class Column:
     """One resource, or one resource at some hour."""
 
     name: str
-    #: (n_brokers,) percent, NaN where it is not known, and its standard deviation.
+    #: (n_brokers,) percent, NaN where it is not known; its standard deviation, which is the same
+    #: at all hours of a resource; and what each hour brings besides.
     usage: Floats
     deviation: Floats
+    spread: Floats
     #: (n_brokers,) points that a unit of cost takes, and (n_bundles,) the costs.
     speed: Floats
     cost: Floats
@@ -58,6 +60,7 @@ class Column:
             self.name,
             self.usage[:n_brokers],
             self.deviation[:n_brokers],
+            self.spread[:n_brokers],
             self.speed[:n_brokers],
             self.cost[:n_bundles],
             Doubts(
@@ -85,6 +88,7 @@ def learned_cpu(known: Knowledge) -> Column:
         name="CPU",
         usage=level_now(known),
         deviation=np.sqrt(variance),
+        spread=np.zeros(variance.size),
         speed=quick * slope,
         cost=np.where(bundles.owner >= 0, work, 0.0),
         doubts=Doubts(
@@ -125,6 +129,7 @@ def by_share(name: str, usage: Floats, traffic: Floats, owner: Ints) -> Column:
         name=name,
         usage=usage,
         deviation=np.full(usage.size, SWING),
+        spread=np.zeros(usage.size),
         speed=np.ones(usage.size),
         cost=np.where(owned, cost, 0.0),
         doubts=Doubts(
@@ -136,6 +141,11 @@ def by_share(name: str, usage: Floats, traffic: Floats, owner: Ints) -> Column:
     )
 
 
+def steady(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return columns of which each hour is as it is expected to be."""
+    return tuple(replace(each, spread=np.zeros(each.spread.size)) for each in columns)
+
+
 def weighed(columns: Sequence[Column], weights: Sequence[float]) -> tuple[Column, ...]:
     """Return columns of which the one that is fullest by weight is a broker's usage."""
     return tuple(
@@ -143,6 +153,7 @@ def weighed(columns: Sequence[Column], weights: Sequence[float]) -> tuple[Column
             each.name,
             weight * each.usage,
             weight * each.deviation,
+            weight * each.spread,
             weight * each.speed,
             each.cost,
             each.doubts,

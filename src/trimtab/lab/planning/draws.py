@@ -12,6 +12,8 @@ from trimtab.pulsar.model import Floats, Ints
 
 #: Draws of one question.
 DRAWS = 500
+# Brokers that moves do not touch and that are drawn, the highest.
+_HIGHEST = 64
 
 
 def drawn_peaks(
@@ -22,20 +24,36 @@ def drawn_peaks(
 ) -> Floats:
     """Return the peak after each plan, (n_plans, DRAWS) percent.
 
+    Of the brokers those are drawn that moves touch, and of the others the highest.
+
     Properties:
         What is not sure is drawn once for all plans, so that they can be compared draw by draw.
         A plan of no moves has the peak of now, as unsure as it is measured.
     """
-    counted = question.is_counted
+    brokers = _near(question, plans)
+    place = np.full(question.is_counted.size, -1)
+    place[brokers] = np.arange(brokers.size)
     peaks = np.zeros((len(plans), DRAWS))
     for column, factors in zip(columns, _factors(columns, plans, random), strict=True):
-        noise = random.standard_normal((DRAWS, counted.size))
-        usage = np.nan_to_num(column.usage) + noise * column.deviation
-        for place, moves in enumerate(plans):
-            after = _after(question, column, moves, usage, factors)
-            peak = after[:, counted].max(axis=1, initial=0.0)
-            peaks[place] = np.maximum(peaks[place], np.minimum(peak, 100.0))
+        usage = _usage(column, factors, random)[:, brokers]
+        for number, moves in enumerate(plans):
+            after = usage.copy()
+            for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
+                source = int(question.owner[bundle])
+                after[:, place[source]] -= factors.points(column, bundle, source)
+                after[:, place[to]] += factors.points(column, bundle, to)
+            peak = np.minimum(after.max(axis=1, initial=0.0), 100.0)
+            peaks[number] = np.maximum(peaks[number], peak)
     return peaks
+
+
+def _near(question: Question, plans: Sequence[Moves]) -> Ints:
+    """Return the brokers that count for the peak, in order."""
+    highest = np.where(question.is_counted, question.usage.max(axis=1), -np.inf)
+    top = np.argsort(-highest, kind="stable")[:_HIGHEST]
+    touched = [moves.to for moves in plans] + [question.owner[moves.bundle] for moves in plans]
+    near = np.unique(np.concatenate((top[highest[top] >= 0], *touched)))
+    return near.astype(np.int64)
 
 
 class _Factors:
@@ -51,6 +69,20 @@ class _Factors:
         self.cost = dict(zip(bundles.tolist(), drawn, strict=True))
         noise = random.standard_normal((doubts.speed.size, DRAWS))
         self.speed = np.maximum(1.0 + doubts.speed[:, None] * noise, 0.0)
+        #: (DRAWS, n_brokers) deviations by which usages are off.
+        self.level = random.standard_normal((DRAWS, doubts.speed.size))
+
+    def points(self, column: Column, bundle: int, broker: int) -> Floats:
+        """Return what a bundle takes on a broker, (DRAWS,)."""
+        points = column.speed[broker] * column.cost[bundle]
+        return np.asarray(points * self.cost[bundle] * self.speed[broker], np.float64)
+
+
+def _usage(column: Column, factors: _Factors, random: np.random.Generator) -> Floats:
+    """Return the usage before any move, (DRAWS, n_brokers)."""
+    hour = random.standard_normal(factors.level.shape)
+    usage: Floats = column.usage + factors.level * column.deviation + hour * column.spread
+    return np.nan_to_num(usage)
 
 
 def _factors(
@@ -64,21 +96,6 @@ def _factors(
     return [drawn[id(column.doubts)] for column in columns]
 
 
-def _after(
-    question: Question, column: Column, moves: Moves, usage: Floats, factors: _Factors
-) -> Floats:
-    """Return the usage of one resource after moves, (DRAWS, n_brokers)."""
-    if moves.bundle.size == 0:
-        return usage
-    after = usage.copy()
-    for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
-        source = int(question.owner[bundle])
-        points = column.cost[bundle] * factors.cost[bundle]
-        after[:, source] -= column.speed[source] * points * factors.speed[source]
-        after[:, to] += column.speed[to] * points * factors.speed[to]
-    return after
-
-
 def drawn_usages(
     question: Question, columns: Sequence[Column], moves: Moves, random: np.random.Generator
 ) -> Floats:
@@ -90,17 +107,13 @@ def drawn_usages(
     n = moves.bundle.size
     drawn = np.zeros((n, 2, 2, DRAWS))
     for column, factors in zip(columns, _factors(columns, [moves], random), strict=True):
-        noise = random.standard_normal((DRAWS, question.is_counted.size))
-        usage = np.nan_to_num(column.usage) + noise * column.deviation
+        usage = _usage(column, factors, random)
         for i in range(n):
-            pair = [int(question.owner[moves.bundle[i]]), int(moves.to[i])]
-            after = _after(
-                question,
-                column,
-                Moves(moves.bundle[i : i + 1], moves.to[i : i + 1]),
-                usage,
-                factors,
-            )
-            drawn[i] = np.maximum(drawn[i], np.stack((usage[:, pair].T, after[:, pair].T)))
-            usage = after
+            bundle, to = int(moves.bundle[i]), int(moves.to[i])
+            source = int(question.owner[bundle])
+            before = usage[:, (source, to)].T
+            usage[:, source] -= factors.points(column, bundle, source)
+            usage[:, to] += factors.points(column, bundle, to)
+            pair = np.stack((before, usage[:, (source, to)].T))
+            drawn[i] = np.maximum(drawn[i], pair)
     return drawn

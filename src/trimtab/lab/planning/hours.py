@@ -95,6 +95,6 @@ def _then(column: Column, owner: Ints, now: Floats, hour: Expected) -> Column:
     return replace(
         column,
         usage=np.clip(column.usage + column.speed * (then - cost), 0.0, 100.0),
-        deviation=np.sqrt(column.deviation**2 + column.speed**2 * spread),
+        spread=column.speed * np.sqrt(spread),
         cost=ahead,
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.lab.frontier import NO_MOVES, Frontier, Moves, Question, frontier
-from trimtab.lab.planning.columns import Column
+from trimtab.lab.planning.columns import Column, steady
 from trimtab.lab.planning.course import Course, course, in_order
 from trimtab.lab.planning.draws import drawn_peaks
 from trimtab.lab.planning.obstacle import Obstacle, obstacle
@@ -94,11 +94,11 @@ def planned(columns: Sequence[Column], owner: Ints, restraints: Restraints, wish
         The same arguments give the same plan.
     """
     question, curve, aside = _relievable(_question(columns, owner, restraints), wish.moves_max)
-    random = np.random.default_rng(_SEED)
-    drawn = drawn_peaks(question, columns, curve.moves, random)
-    choice = recommended(curve.peak, drawn, wish.gain_min, wish.only_if_sure)
+    # A gain is that of the hours as they are expected: weather comes with or without moves.
+    gains = drawn_peaks(question, steady(columns), curve.moves, np.random.default_rng(_SEED))
+    choice = recommended(curve.peak, gains, wish.gain_min, wish.only_if_sure)
     moves = in_order(question, curve.moves[choice.moves])
-    low, high = interval(drawn)
+    low, high = interval(drawn_peaks(question, columns, curve.moves, np.random.default_rng(_SEED)))
     is_end = curve.peak[choice.moves] - curve.peak[-1] < _LEAST
     last = obstacle(question, moves) if is_end else None
     return Planned(

@@ -11,15 +11,16 @@ from trimtab.pulsar.model import Floats, Ints
 HOURS = 24
 _WEEK = 7 * HOURS
 # How much a day says of another: of the same weekday, of the same kind, and of the other kind.
-_SAME, _ALIKE, _OTHER = 1.0, 0.6, 0.1
+_SAME, _ALIKE, _OTHER = 1.0, 0.6, 0.02
 # Days after which a day counts half.
 _HALF_DAYS = 21.0
 # What the mean of the last day counts beside the same hours of days, and how much those next to
 # an hour do.
 _MEAN_COUNTS = 0.1
-_BESIDE = 0.25
-# Degrees of freedom of the weights that days get which are like no other.
+_BESIDE = 0.1
+# Degrees of freedom of the weights that days get which are like no other, and steps to them.
 _FREEDOM = 4.0
+_STEPS = 3
 # Deviation of an hour that only one day tells of, as a share of what it says.
 _FIRST = 0.3
 
@@ -67,11 +68,12 @@ def _hour(history: Floats, past: Ints, hour: int, mean: Floats) -> tuple[Floats,
     known = ~np.isnan(values)
     values = np.where(known, values, 0.0)
     weights = np.where(known, np.append(weight[rows], _MEAN_COUNTS), 0.0)
-    middle = _mean(values, weights)
-    square = (values - middle[:, None]) ** 2
-    variance = np.maximum(_mean(square, weights), 1e-12)
-    sturdy = weights * (_FREEDOM + 1.0) / (_FREEDOM + square / variance[:, None])
-    middle = _mean(values, sturdy)
+    middle, sturdy = _mean(values, weights), weights
+    for _ in range(_STEPS):
+        square = (values - middle[:, None]) ** 2
+        variance = np.maximum(_mean(square, sturdy), 1e-12)[:, None]
+        sturdy = weights * (_FREEDOM + 1.0) / (_FREEDOM + square / variance)
+        middle = _mean(values, sturdy)
     count = weights.sum(axis=1)
     spread = _mean((values - middle[:, None]) ** 2, sturdy)
     spread += (_FIRST * middle) ** 2 / (1.0 + count) ** 2
