@@ -83,6 +83,7 @@ def _card(name: str, cards: Cards, end: int) -> Column:
         name=name,
         usage=cards.level[:, end],
         deviation=np.full(n_brokers, _CARD_SWING),
+        spread=np.zeros(n_brokers),
         speed=cards.speed[:, end],
         cost=cards.cost[:, end],
         doubts=Doubts(
