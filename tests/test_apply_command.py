@@ -280,7 +280,7 @@ def test_a_plan_is_made_and_carried_out(cluster: FakePulsar, folder: Path) -> No
         ["1", "75.0", "%"],
         ["2", "60.0", "%"],
     ]
-    assert lines[4] == "Recommended: 2 moves, 90.0 to 60.0 %; further moves would gain nothing"
+    assert lines[4] == "Recommended: 2 moves, 90.0 to 60.0 %; more were not asked for"
     # Six equal bundles of 15 points: one to each of the others.
     assert [line.split()[-4:] for line in lines[6:]] == [
         ["75.0", "%", "20.0", "%"],

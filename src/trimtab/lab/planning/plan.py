@@ -99,7 +99,8 @@ def planned(columns: Sequence[Column], owner: Ints, restraints: Restraints, wish
     choice = recommended(curve.peak, gains, wish.gain_min, wish.only_if_sure)
     moves = in_order(question, curve.moves[choice.moves])
     low, high = interval(drawn_peaks(question, columns, curve.moves, np.random.default_rng(_SEED)))
-    is_end = curve.peak[choice.moves] - curve.peak[-1] < _LEAST
+    further = choice.moves < wish.moves_max
+    is_end = further and curve.peak[choice.moves] - curve.peak[-1] < _LEAST
     last = obstacle(question, moves) if is_end else None
     return Planned(
         question=question,

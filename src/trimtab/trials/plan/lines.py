@@ -72,7 +72,9 @@ def _recommendation(document: Mapping[str, Any]) -> str:
     count, further = document["recommended"], document["next"]
     begin, end = (document["frontier"][i]["peak"] for i in (0, count))
     gain = f"{_many(further['moves'])} more would gain {further['gain']:.1f} points"
-    if further["is_unsure"]:
+    if count and count == len(document["frontier"]) - 1:
+        ending = "more were not asked for"
+    elif further["is_unsure"]:
         ending = f"{gain}, but that is within what is not known (--even-if-unsure plans it)"
     elif further["gain"] >= 0.05:
         ending = f"all that further moves would gain are {further['gain']:.1f} points"
