@@ -127,6 +127,16 @@ def test_before_anything_is_seen_nothing_is_told() -> None:
     assert prices.untold
 
 
+def test_where_most_brokers_carry_nothing_all_traffic_is_that_of_those_that_do() -> None:
+    cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 4.0), swing=0.6, noise=0.3)
+    cluster.owner[:] = 0
+    price = priced(_after(cluster, 60)).traffic
+    # Of a broker that carries nothing everything would be known, and worth nothing.
+    assert price.value > 10.0
+    assert price.low < price.value < price.high
+    assert not priced(nothing_known(["a", "b"], [])).traffic.is_told
+
+
 def test_a_slow_broker_is_told_apart_from_a_busy_host() -> None:
     cluster = _Cluster(2.0, _rest(4.0, 4.0, 4.0, 24.0), swing=0.7, noise=0.3)
     known = _after(cluster, 240)

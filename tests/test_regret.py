@@ -181,6 +181,16 @@ def test_a_broker_that_had_not_measured_itself_decides_nothing() -> None:
     assert other.missed.percent == pytest.approx(0.0, abs=0.5)
 
 
+def test_of_a_night_of_very_many_moves_the_first_are_judged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("trimtab.trials.regret.walk.MOVES_MAX", 2)
+    first, second = _judged(_decision([0, 1], [2, 1]), _decision([3], [2], number=2))
+    assert isinstance(first, Judged)
+    assert isinstance(second, Open)
+    assert second.why == "2 moves were judged before it: cut the recording in time"
+
+
 def test_unloads_are_gathered_by_round_in_order_of_time() -> None:
     def unload(number: int, second: int, bundle: str) -> dict[str, Any]:
         time = f"2026-11-21T06:37:{second:02d}.000Z"

@@ -46,7 +46,7 @@ class Prices:
     cores: float
     #: A unit of each feature, by its name, for a host that uses what the median one does.
     units: dict[str, Price]
-    #: All traffic of the median broker together.
+    #: All traffic of the median broker together, of those that carry any.
     traffic: Price
     #: Exponent of what a host makes of work; 1 is a straight line.
     exponent: Price
@@ -68,7 +68,7 @@ def priced(known: Knowledge) -> Prices:
     brokers, half = known.brokers, float(ndtri(0.5 + SHARE / 2))
     there = np.flatnonzero(~np.isnan(brokers.level))
     by_cores = float(np.median(brokers.by_cores[there])) if there.size else 1.0
-    load = np.median(carried(known)[there], axis=0) if there.size else np.zeros(len(FEATURES))
+    load = _load(known)
     costs = np.exp(known.shared[:-1])
     is_changing = _changes(known) >= _CHANGES_MIN
     work = max(float(by_cores * (load @ costs)), 1e-6)
@@ -94,6 +94,13 @@ def priced(known: Knowledge) -> Prices:
         deviation=float(np.sqrt(deviation_variance(known))),
         untold=_untold(known, units, traffic),
     )
+
+
+def _load(known: Knowledge) -> Floats:
+    """Return the features of the median broker of those that carry anything, (7,)."""
+    load = carried(known)[~np.isnan(known.brokers.level)]
+    busy = load[load.sum(axis=1) > 0]
+    return np.asarray(np.median(busy, axis=0)) if busy.size else np.zeros(len(FEATURES))
 
 
 def _changes(known: Knowledge) -> float:
@@ -122,7 +129,8 @@ def _traffic(known: Knowledge, load: Floats, cpu: float, half: float, is_changin
     parts = load * np.exp(known.shared[:-1])
     slopes = np.append(parts / max(float(parts.sum()), 1e-9), 0.0)
     ratio = float(np.exp(half * np.sqrt(slopes @ known.covariance @ slopes)))
-    return Price(cpu, cpu / ratio, cpu * ratio, is_changing and ratio**2 <= _TRAFFIC_RATIO_MAX)
+    is_told = is_changing and bool(parts.any()) and ratio**2 <= _TRAFFIC_RATIO_MAX
+    return Price(cpu, cpu / ratio, cpu * ratio, is_told)
 
 
 def _own(known: Knowledge, half: float) -> tuple[dict[str, Price], dict[str, Price]]:

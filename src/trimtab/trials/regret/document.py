@@ -22,8 +22,8 @@ from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.trials.recorded_cluster import evidence, weights
 from trimtab.trials.regret.walk import SAME_POINTS, Decision, Judged, Open, Peak, judged
 
-#: Rows of bundles up to which a recording is walked through: some 2 GiB of memory.
-ROWS_MAX = 5_000_000
+#: Rows of bundles up to which a recording is walked through: they are held in memory.
+ROWS_MAX = 2_000_000
 _TABLE = "decisions"
 #: How a decision stands to what was possible.
 AS_LOW, MISSED, UNSURE, OPEN = "as-low-as-possible", "missed", "not-sure", "not-decidable"

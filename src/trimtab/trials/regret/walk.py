@@ -24,6 +24,8 @@ from trimtab.trials.regret.standing import is_there, standing
 SAME_POINTS = 0.5
 #: Of draws in which costs may be so, those that lie in an interval.
 SHARE = 0.8
+#: Moves of a night up to which its decisions are judged: the lowest peaks are searched for each.
+MOVES_MAX = 1_000
 # Pairs of bundles and brokers up to which integer programming decides: a night has many rounds.
 _CHOICES_MAX = 0
 
@@ -89,7 +91,8 @@ def judged(
     """
     known = nothing_known(evidence.brokers, evidence.bundles)
     walk = _Walk(evidence, network(evidence), weights)
-    waiting = list(decisions)
+    within = list(_within(decisions))
+    waiting = within.copy()
     for look in looks(evidence, windows.host_s):
         # The next decision in the same window goes out from what this one did.
         now = known
@@ -103,6 +106,20 @@ def judged(
         known = _owned(known, decision.bundle, decision.source)
         yield walk.judged(known, decision)
         known = _owned(known, decision.bundle, decision.target)
+    for decision in decisions[len(within) :]:
+        yield Open(
+            decision, f"{MOVES_MAX:,} moves were judged before it: cut the recording in time"
+        )
+
+
+def _within(decisions: Sequence[Decision]) -> Iterator[Decision]:
+    """Yield the first decisions, up to so many moves as are judged."""
+    count = 0
+    for decision in decisions:
+        count += decision.bundle.size
+        if count > MOVES_MAX:
+            return
+        yield decision
 
 
 @dataclass(frozen=True, slots=True)
