@@ -29,6 +29,7 @@ from trimtab.diagnose.cluster_tables import (
     log_events,
     log_spans,
     logs_without_events,
+    misread_logs,
     releases_of,
     reports_of,
 )
@@ -45,7 +46,7 @@ from trimtab.diagnose.document import findings_document, iso_time, picture, repo
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
-from trimtab.diagnose.night import Event, Usage
+from trimtab.diagnose.night import Event, Handover, Usage
 from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
@@ -54,6 +55,7 @@ from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
 from trimtab.diagnose.undecidable import undecidable
+from trimtab.diagnose.unexplained import EXPLAINING, TELLING, changes_of_owners, unexplained
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.whole_night import Beside, whole_night
@@ -127,6 +129,8 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
         beside = replace(
             _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
             unread=silent.unread,
+            unexplained=_unexplained(cluster_tables, ran, spans),
+            misread=misread_logs(cluster_tables, TELLING),
         )
         reported = reported_series(basis.usages)
         replayed = playing.result()
@@ -194,6 +198,20 @@ def _beside(
         heaviest=heavy,
         logs=logs,
     )
+
+
+def _unexplained(
+    tables: ClusterTables, ran: Deployment, spans: Sequence[Span]
+) -> tuple[Handover, ...]:
+    """Return the changes of owners that nothing in the recording explains."""
+    columns = ("time", "bundle", "broker", "file", "line")
+    changes = changes_of_owners(best_table(tables.table("ownership", columns), spans), ran.release)
+    if not changes:
+        return ()
+    lines = log_events(tables, among("kind", EXPLAINING))
+    sources = among("broker", (change.handover.source for change in changes))
+    reports = tables.table("load_reports", ("time", "broker", "is_gone", "started"), sources)
+    return unexplained(changes, lines, reports.to_pylist())
 
 
 def _standing(
