@@ -5,18 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trimtab.live.apply.admin import Admin
-from trimtab.live.apply.journal import FileJournal, journal_entries, opened_journal
+from trimtab.live.apply.journal import FileJournal, JournalError, journal_entries, opened_journal
 from trimtab.live.apply.live import LiveCluster, LockHolder
 from trimtab.live.apply.lock import file_lock, seen_in, stop_file
 from trimtab.live.apply.post import Unheld
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
-from trimtab.live.control.entries import Begun, Entry
+from trimtab.live.control.entries import Asked, Begun, Entry, LookedUp
 from trimtab.live.control.guards import MoveStatus, standings
 from trimtab.live.control.memory import remembered
 from trimtab.live.control.plan import Plan
@@ -121,8 +121,9 @@ def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
     """
     _require_same(plan, cluster)
     entries = journal_entries(journal, plan.digest)
-    memory = remembered(entries, cluster.unheld.unloads)
-    view = cluster.live(cluster.unheld, threading.Event()).seen(plan)
+    live = cluster.live(cluster.unheld, threading.Event())
+    memory = remembered(entries, cluster.unheld.unloads, live.time_s)
+    view = live.seen(plan)
     return Rehearsal(view, standings(plan, view, memory), account(plan, entries))
 
 
@@ -135,8 +136,16 @@ class ReportingJournal:
     entries: list[Entry] = field(default_factory=list)
 
     def write(self, entry: Entry) -> None:
-        """Keep an entry, and pass it on once it is kept."""
-        self.kept.write(entry)
+        """Keep an entry, and pass it on once it is kept.
+
+        What was seen is true even if it cannot be kept; what was meant is not done then.
+        """
+        try:
+            self.kept.write(entry)
+        except JournalError:
+            if not isinstance(entry, Asked | LookedUp):
+                self.entries.append(entry)
+            raise
         self.entries.append(entry)
         self.tell(entry)
 
@@ -169,7 +178,7 @@ def carried_out(
 
     Raises:
         GatherError: the plan is another cluster's.
-        JournalError: the journal cannot be used or no longer be written.
+        JournalError: the journal cannot be used.
         LockError: somebody else acts on the cluster.
     """
     _require_same(plan, cluster)
@@ -186,15 +195,17 @@ def carried_out_by(
 ) -> Account:
     """Return the account of a plan, carried out or gone on with by whoever holds the lock.
 
-    Raises:
-        JournalError: the journal can no longer be written.
+    If the journal can no longer be written, the run ends there, and the account says so.
     """
     live = cluster.live(post, watching.is_over)
     journal_and_screen = ReportingJournal(kept, watching.entry, list(kept.entries))
-    journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
-    memory = remembered(journal_and_screen.entries, post.unloads)
-    for why in driven(plan, live, journal_and_screen, memory):
-        watching.waiting(why)
+    try:
+        journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
+        memory = remembered(journal_and_screen.entries, post.unloads, live.time_s)
+        for why in driven(plan, live, journal_and_screen, memory):
+            watching.waiting(why)
+    except JournalError as error:
+        return replace(account(plan, journal_and_screen.entries), ended=str(error))
     return account(plan, journal_and_screen.entries)
 
 

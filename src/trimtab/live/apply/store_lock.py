@@ -25,6 +25,7 @@ from kazoo.interfaces import IAsyncResult
 
 from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
 from trimtab.live.control.entries import Asked
+from trimtab.live.control.view import TAKEN
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.watched_store import owner_in, servers_of
 
@@ -37,6 +38,7 @@ _DRAINING, _STOP = f"{_ROOT}/draining", f"{_ROOT}/stop"
 _SESSION_S = 10.0
 _ANSWER_S = 10.0
 _POLL_S = 0.5
+_UNKNOWN = "so whether somebody else holds the lock by now is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +115,8 @@ class StoreLock:
     token: int
 
     @property
-    def is_ours(self) -> bool:
-        """Return whether it is still held.
+    def loss(self) -> str:
+        """Return why it is not held any more, or may not be; empty while it is.
 
         While the store does not answer, it is waited for as long as the session may live:
         only then can somebody else have taken the lock.
@@ -123,13 +125,22 @@ class StoreLock:
         last = time.monotonic() + _SESSION_S
         while client.state == KazooState.SUSPENDED and time.monotonic() < last:
             time.sleep(_POLL_S)
+        if client.state == KazooState.SUSPENDED:
+            return f"{self.store.where} has not answered for {_SESSION_S:.0f} s, {_UNKNOWN}"
         try:
             _, stat = self.store.answer(client.get_async(_LOCK))
-            owner = stat.ephemeralOwner
             token = self.store.answer(client.exists_async(_TOKEN))
-        except (LockError, NoNodeError):
-            return False
-        return bool(owner == client.client_id[0] and token.version == self.token)
+        except NoNodeError:
+            return TAKEN
+        except LockError as error:
+            return f"{error}, {_UNKNOWN}"
+        is_ours = stat.ephemeralOwner == client.client_id[0] and token.version == self.token
+        return "" if is_ours else TAKEN
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether it is still held."""
+        return not self.loss
 
     @property
     def is_stopped(self) -> bool:
@@ -180,7 +191,7 @@ class StoreLock:
         writing.set_data(path, content)
         results = self.store.answer(writing.commit_async())
         if any(isinstance(each, Exception) for each in results):
-            raise LockError(f"{self.store.where}: somebody else has taken the lock")
+            raise LockError(f"{self.store.where}: {TAKEN}")
 
 
 @contextmanager
@@ -224,8 +235,9 @@ def store_lock(store: Store) -> Iterator[StoreLock]:
         yield StoreLock(store, stat.version)
     finally:
         # What is not removed goes with the session.
-        with suppress(LockError, NoNodeError):
-            store.answer(client.delete_async(_LOCK))
+        if client.connected:
+            with suppress(LockError, NoNodeError):
+                store.answer(client.delete_async(_LOCK))
 
 
 def _take(store: Store) -> None:

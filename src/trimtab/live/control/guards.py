@@ -15,6 +15,8 @@ from trimtab.live.control.plan import Interval, Plan, PlannedMove
 from trimtab.live.control.view import BrokerView, View
 
 _HOUR_S = 3600.0
+#: By which the clocks of two machines may differ.
+_CLOCKS_APART_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ def killed(plan: Plan, view: View, memory: Memory) -> Objection | None:
 def outdated(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Is the plan too old?"""
     age_s = view.time_s - plan.made_s
+    if age_s < -_CLOCKS_APART_S:
+        return Refusal(
+            f"the plan was made {-age_s:.0f} s from now: a clock has been set back since; plan again"
+        )
     if age_s <= plan.limits.plan_age_max_s:
         return None
     return Refusal(

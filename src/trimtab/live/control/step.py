@@ -83,7 +83,7 @@ def step(plan: Plan, view: View, memory: Memory) -> Act:
     if memory.ended is not None:
         return End(memory.ended)
     if not view.is_lock_ours:
-        return Record(Stopped(view.time_s, "somebody else has taken the lock of this cluster"))
+        return Record(Stopped(view.time_s, view.lock_loss))
     if memory.surprise:
         return Record(Stopped(view.time_s, memory.surprise))
     if memory.move >= len(plan.moves):
