@@ -43,7 +43,7 @@ def _hurried(bar_percent: float, every_s: float) -> Limits:
 
 def run(cluster: FakePulsar, *words: str) -> Result:
     admin = ["--admin", f"http://{cluster.brokers[0].id}"]
-    return CliRunner().invoke(main, [*words, *admin])
+    return CliRunner().invoke(main, [*words, *admin, "--lock-here"])
 
 
 def written(cluster: FakePulsar, count: int, folder: Path, name: str = "plan.json") -> Plan:
@@ -233,7 +233,7 @@ def test_who_asks_is_written_nowhere(cluster: FakePulsar, folder: Path) -> None:
         ["drain", cluster.brokers[1].id, "-o", "drain.json", "--every", "0.01s", "--yes"],
         ["restart-plan", "--seeds", "1", "--every", "3m", "-o", "restarts.json"],
     ):
-        told += CliRunner().invoke(main, [*words, "--client-conf", str(conf)]).output
+        told += CliRunner().invoke(main, [*words, "--client-conf", str(conf), "--lock-here"]).output
 
     assert set(cluster.headers) == {f"Bearer {TOKEN}"}
     files = [each for each in folder.rglob("*") if each.is_file() and each != conf]

@@ -244,7 +244,8 @@ def test_somebody_on_the_way_fails(
         return once.pop() if method == "PUT" and when == moment and once else None
 
     with unruly_proxies(brokers) as proxies:
-        where = Where(proxies.addresses[source], read_access(None), tmp_path / "state")
+        folder = tmp_path / "state"
+        where = Where(proxies.addresses[source], read_access(None), folder, is_lock_here=True)
         with reached(where) as there:
             there.admin.addresses.update(proxies.addresses)
             proxies.fault = failing

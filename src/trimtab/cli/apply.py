@@ -69,13 +69,16 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
     from trimtab.live.apply.text import rehearsal_json, rehearsal_lines
 
     rehearsal = rehearsed(plan, cluster, journal)
+    if cluster.lockless:
+        complain(f"trimtab: {cluster.lockless}")
+    is_free = rehearsal.may_go and not cluster.lockless
     if is_json:
         click.echo(rehearsal_json(plan, rehearsal))
-        return rehearsal.may_go
+        return is_free
     for line in rehearsal_lines(plan, rehearsal):
         say(line)
     click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
-    return rehearsal.may_go
+    return is_free
 
 
 def carry_out(

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FOLDER, SETTINGS
+from trimtab.cli.arguments import SETTINGS
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
     EVERY,
     INTO,
+    LOCK_HERE,
     NO_HOST_CHECK,
+    STATE,
     WATCHED_STORE,
     reached_by,
     where_of,
@@ -107,13 +109,8 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     metavar="LEAST MOST",
     help="With --act: moves a round, adapted between these.  [default: 0.25 3]",
 )
-@click.option(
-    "--state",
-    type=FOLDER,
-    envvar="TRIMTAB_STATE",
-    show_envvar=True,
-    help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
-)
+@LOCK_HERE
+@STATE
 @NO_HOST_CHECK
 def watch(
     admin: str | None,
@@ -133,6 +130,7 @@ def watch(
     yes: bool,
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
+    lock_here: bool,
     state: Path | None,
     no_host_check: bool,
 ) -> None:
@@ -175,7 +173,7 @@ def watch(
             admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
         )
         who = beside(strategy, settings, interval)
-        where = partial(where_of, address, access, state, metadata)
+        where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
         question = WatchRequest(gathering, access, output, who, acting)
         with offered(metrics) as offering:

@@ -12,7 +12,8 @@ from trimtab.live.apply.admin import Admin
 from trimtab.live.apply.journal import FileJournal, JournalError, journal_entries, opened_journal
 from trimtab.live.apply.live import LiveCluster, LockHolder
 from trimtab.live.apply.lock import file_lock, seen_in, stop_file
-from trimtab.live.apply.post import Unheld
+from trimtab.live.apply.one_lock import found_store
+from trimtab.live.apply.post import LockError, Unheld
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account
 from trimtab.live.control.drive import driven
@@ -34,10 +35,12 @@ class Where:
     #: Of any broker's admin API, without a slash at its end.
     address: str
     access: Access
-    #: Folder of locks; not used with `metadata`.
+    #: Folder of the lock that is asked for by `is_lock_here`.
     folder: Path
-    #: zk://host:port/path
+    #: zk://host:port/path; None: as the cluster's settings have it.
     metadata: str | None = None
+    #: The lock is in the folder, where runs elsewhere do not see it.
+    is_lock_here: bool = False
     #: Between two looks.
     pause_s: float = 1.0
 
@@ -51,13 +54,17 @@ class Reached:
     store: Store | None
     #: What can be seen without the lock.
     unheld: Unheld
+    #: Why nothing may be moved: its lock cannot be reached; empty if it can.
+    lockless: str = ""
 
     def held(self) -> AbstractContextManager[LockHolder]:
         """Return what holds the lock of the cluster: only then may anything be moved.
 
         Raises:
-            LockError: somebody else has it.
+            LockError: somebody else has it, or it cannot be reached.
         """
+        if self.lockless:
+            raise LockError(self.lockless)
         store = self.store
         return store_lock(store) if store else file_lock(self.where.folder, self.admin.cluster)
 
@@ -84,17 +91,34 @@ class Reached:
 
 @contextmanager
 def reached(where: Where) -> Iterator[Reached]:
-    """Connect to a cluster.
+    """Connect to a cluster, and to where its lock is.
 
     Raises:
-        GatherError: nobody answers.
+        GatherError: nobody answers, or `metadata` is another cluster's.
     """
     with ExitStack() as closing:
-        store = closing.enter_context(opened_store(where.metadata)) if where.metadata else None
+        store, why = None, ""
+        if where.metadata:
+            store = closing.enter_context(opened_store(where.metadata))
         admin = Admin(where.address, where.access)
         admin.begin()
+        if store is None and not where.is_lock_here:
+            store, why = closing.enter_context(found_store(admin.settings()))
+        if where.metadata and store is not None and not store.brokers() & {*admin.brokers()}:
+            raise GatherError(
+                f"--metadata: found none of the brokers of {admin.cluster} at {store.where}, "
+                "expected the ZooKeeper of this cluster"
+            )
         unheld = store.seen() if store else seen_in(where.folder, admin.cluster)
-        yield Reached(where, admin, store, unheld)
+        yield Reached(where, admin, store, unheld, _lockless(admin.cluster, why) if why else "")
+
+
+def _lockless(cluster: str, why: str) -> str:
+    """Return that nothing may be moved, since the lock cannot be reached, and what to do."""
+    return (
+        f"the lock of cluster {cluster} cannot be reached: {why}; name its ZooKeeper by "
+        "--metadata, or say --lock-here, which keeps out nobody but runs that see the same folder"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ T = TypeVar("T")
 _ROOT = "/trimtab"
 _LOCK, _TOKEN, _UNLOADS = f"{_ROOT}/lock", f"{_ROOT}/token", f"{_ROOT}/unloads"
 _DRAINING, _STOP = f"{_ROOT}/draining", f"{_ROOT}/stop"
+_BROKERS = "/loadbalance/brokers"
 #: A holder that was killed holds the lock for so long.
 _SESSION_S = 10.0
 _ANSWER_S = 10.0
@@ -85,6 +86,13 @@ class Store:
         """Return the brokers that are being emptied."""
         try:
             return frozenset(self.answer(self.client.get_children_async(_DRAINING)))
+        except NoNodeError:
+            return frozenset()
+
+    def brokers(self) -> frozenset[str]:
+        """Return the ids of the brokers that are registered there."""
+        try:
+            return frozenset(self.answer(self.client.get_children_async(_BROKERS)))
         except NoNodeError:
             return frozenset()
 
@@ -195,7 +203,7 @@ class StoreLock:
 
 
 @contextmanager
-def opened_store(metadata: str) -> Iterator[Store]:
+def opened_store(metadata: str, within_s: float = _ANSWER_S) -> Iterator[Store]:
     """Connect to the metadata store of a cluster.
 
     Raises:
@@ -206,10 +214,10 @@ def opened_store(metadata: str) -> Iterator[Store]:
     client = KazooClient(hosts=servers, timeout=_SESSION_S)
     try:
         try:
-            client.start(timeout=_ANSWER_S)
+            client.start(timeout=within_s)
             is_cluster = client.exists("/loadbalance") is not None
         except (KazooTimeoutError, KazooException, OSError):
-            raise GatherError(f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s") from None
+            raise GatherError(f"{where}: no ZooKeeper answers within {within_s:g} s") from None
         if not is_cluster:
             raise GatherError(f"{where}: found no node /loadbalance, expected a Pulsar cluster's")
         yield Store(client, where)

@@ -73,7 +73,8 @@ def outdated(plan: Plan, view: View, memory: Memory) -> Objection | None:
     age_s = view.time_s - plan.made_s
     if age_s < -_CLOCKS_APART_S:
         return Refusal(
-            f"the plan was made {-age_s:.0f} s from now: a clock has been set back since; plan again"
+            f"the plan was made {-age_s:.0f} s from now: a clock has been set back since; "
+            "plan again"
         )
     if age_s <= plan.limits.plan_age_max_s:
         return None
