@@ -71,6 +71,9 @@ def drain(
     moves nothing there, until --return takes the mark away and brings the bundles back.
     What was killed or stopped goes on with `trimtab apply PLAN --yes`.
 
+    Whether there is room for all of it is judged before the first move; if somebody would
+    stand above --bar in the end, nothing is done, and what would make room is said.
+
     Exit codes are those of `trimtab apply`; 1 also if BROKER owns bundles in the end.
 
     \b
@@ -80,16 +83,20 @@ def drain(
       trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
     """
     from trimtab.live.apply import reached
-    from trimtab.live.apply.drain import Drain, drain_limits, drain_plan, return_plan
+    from trimtab.live.apply.drain import Drain, HeadroomError, drain_limits, drain_plan, return_plan
     from trimtab.live.apply.files import plan_of, write_plan
 
     limits = drain_limits(bar, every)
     drain = Drain(broker, takers, limits, shedding, emptied is not None)
     with reached(reach.where()) as cluster:
-        if emptied is None:
-            plan = drain_plan(cluster, drain)
-        else:
-            plan = return_plan(cluster, drain, plan_of(emptied))
+        try:
+            if emptied is None:
+                plan = drain_plan(cluster, drain)
+            else:
+                plan = return_plan(cluster, drain, plan_of(emptied))
+        except HeadroomError as error:
+            complain(f"trimtab: {error}; nothing was done")
+            sys.exit(1)
         path = output or _named("drain" if emptied is None else "return", broker)
         write_plan(path, plan)
         click.echo(f"Plan: {path}", err=is_json)
