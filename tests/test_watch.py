@@ -9,10 +9,10 @@ from itertools import pairwise
 import pytest
 
 from tests.watched_nights import Told, told, watched
-from trimtab.lab.outcomes.recording import Unloaded
+from trimtab.lab.outcomes.recording import Reported, Unloaded
 from trimtab.live.watch.memory import Span
 from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
-from trimtab.live.watch.scores import projected
+from trimtab.live.watch.scores import projected, shifted
 from trimtab.live.watch.targets import moves_of
 
 #: Night → rounds that the leaders logged, and of how many the time of a departure is not known.
@@ -126,6 +126,30 @@ def test_a_projection_moves_usage_and_makes_none() -> None:
 
     assert max(shift.values()) > 1.0
     assert sum(shift.values()) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_what_is_full_gets_no_fuller() -> None:
+    reported = [Reported(1.0, "a", 90.0), Reported(2.0, "a", 90.0), Reported(2.0, "b", 120.0)]
+    reported += [Reported(2.0, "c", 10.0), Reported(2.0, "d", None)]
+
+    found = shifted(reported, {"a": 87.0, "b": 5.0, "c": -30.0, "d": 1.0}, 1.0)
+
+    assert [each.usage for each in found] == [90.0, 100.0, 120.0, 0.0, None]
+
+
+def test_an_outcome_of_the_shadow_lies_between_its_ends() -> None:
+    night = told("uniform")
+    # A shadow that moves nothing stands where Pulsar's moves have helped it away from.
+    conf = {**night.settings.conf, "loadBalancerBrokerOverloadedThresholdPercentage": "99"}
+    still = replace(night.settings, shedder="OverloadShedder", conf=conf)
+    scored = [each for each in watched(night, 1.0, still) if isinstance(each, Scored)]
+
+    assert any(each.shadow["unloads"] == 0 < each.pulsar["unloads"] for each in scored)
+    for each in scored:
+        for name, (low, high) in each.between.items():
+            assert low <= each.shadow[name] <= high
+    apart = [low < high for each in scored for low, high in [each.between["peak_percent"]]]
+    assert any(apart)
 
 
 def test_who_did_the_same_needs_no_projection() -> None:

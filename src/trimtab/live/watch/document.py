@@ -54,6 +54,11 @@ def line_of(action: Action) -> dict[str, Any]:
                 "for_s": round(action.for_s, 3),
                 "pulsar": _numbers(action.pulsar),
                 "shadow": _numbers(action.shadow),
+                "shadow_between": {
+                    name: list(ends)
+                    for name, ends in action.between.items()
+                    if all(map(isfinite, ends))
+                },
             }
         case Acted():
             return {

@@ -141,6 +141,15 @@ def _of_the_watch(view: View, now_s: float) -> Iterator[Metric]:
     for (who, measure), value in sorted(tally.scores.items()):
         scores.add_metric([who, measure], value)
     yield scores
+    bounds = GaugeMetricFamily(
+        "trimtab_watch_shadow_score_bound",
+        "Between which values the projected outcomes of the strategy beside lie.",
+        labels=["measure", "end"],
+    )
+    for measure, ends in sorted(tally.between.items()):
+        for end, value in zip(("low", "high"), ends, strict=True):
+            bounds.add_metric([measure, end], value)
+    yield bounds
     yield CounterMetricFamily(
         "trimtab_watch_late", "Writes that came too late for their own time.", memory.n_late
     )

@@ -82,6 +82,8 @@ class Scored:
     #: Names of `MEASURES` → value.
     pulsar: Mapping[str, float]
     shadow: Mapping[str, float]
+    #: Between which values the shadow's lie, as far as that is known.
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ from trimtab.pulsar.scores import busiest_resource
 #: A level looks so far back.
 _BACK = timedelta(minutes=5)
 _KEPT = timedelta(minutes=15)
+#: No broker uses more of a resource than there is, %.
+_FULL = 100.0
 
 
 def remember_usage(memory: Memory, term: Term, row: Mapping[str, Any]) -> None:
@@ -74,13 +76,18 @@ def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
     return scores
 
 
-def projected(span: Span, moves: Iterable[Unloaded]) -> dict[str, float]:
+def projected(span: Span, moves: Iterable[Unloaded], *, idle: float = 0.0) -> dict[str, float]:
     """Return by how much brokers' usage would differ after the other decision.
+
+    Args:
+        span: the round.
+        moves: what Pulsar unloaded.
+        idle: of each broker's usage what no traffic causes, fraction.
 
     Returns:
         Broker → points of usage; 0 for those that are not named.
     """
-    usage = sum(span.usage.values())
+    usage = sum(max(0.0, each - idle) for each in span.usage.values())
     throughput = sum(span.throughput.values())
     points = 100.0 * usage / throughput if throughput > 0 else 0.0
     shadow = span.decided.shadow
@@ -102,21 +109,41 @@ def projected(span: Span, moves: Iterable[Unloaded]) -> dict[str, float]:
 
 def _scored(memory: Memory, span: Span, moves: list[Unloaded], end: datetime) -> Scored:
     begin_s = span.decided.time.timestamp()
-    shift = projected(span, moves)
     shadow_moves = [
         Unloaded(begin_s, 0, bundle, source, target)
         for bundle, source, target in moves_of(span.decided.shadow)
     ]
     mine = _measured(memory.usages, moves, begin_s, end.timestamp())
-    shifted = [
+    # How much of usage traffic causes is not known: all of it, or all but what the least busy
+    # broker uses.
+    most, least = (
+        _measured(shifted(memory.usages, shift, begin_s), shadow_moves, begin_s, end.timestamp())
+        for idle in (0.0, min(span.usage.values(), default=0.0))
+        for shift in [projected(span, moves, idle=idle)]
+    )
+    between = {
+        name: (min(value, least[name]), max(value, least[name]))
+        for name, value in most.items()
+        if name in least
+    }
+    for_s = end.timestamp() - begin_s
+    return Scored(span.decided.number, span.decided.time, for_s, mine, most, between)
+
+
+def shifted(
+    usages: Iterable[Reported], shift: Mapping[str, float], begin_s: float
+) -> list[Reported]:
+    """Return reports as they would be after a shift, which makes nobody pass what is possible."""
+    return [
         each
         if each.usage is None or each.time_s <= begin_s
-        else Reported(each.time_s, each.broker, each.usage + shift.get(each.broker, 0.0))
-        for each in memory.usages
+        else Reported(
+            each.time_s,
+            each.broker,
+            min(max(_FULL, each.usage), max(0.0, each.usage + shift.get(each.broker, 0.0))),
+        )
+        for each in usages
     ]
-    theirs = _measured(shifted, shadow_moves, begin_s, end.timestamp())
-    for_s = end.timestamp() - begin_s
-    return Scored(span.decided.number, span.decided.time, for_s, mine, theirs)
 
 
 def _measured(

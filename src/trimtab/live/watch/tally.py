@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
@@ -52,6 +52,8 @@ class Tally:
     counts: dict[Of, int] = field(default_factory=dict)
     #: Of the last round that was scored.
     scores: dict[Of, float] = field(default_factory=dict)
+    #: Between which values the shadow's lie.
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     decided: Decided | None = None
 
     def add(self, actions: Iterable[Action]) -> None:
@@ -75,6 +77,7 @@ class Tally:
 
     def _score(self, action: Scored) -> None:
         self.scores.clear()
+        self.between = action.between
         for who, scores in ((PULSAR, action.pulsar), (SHADOW, action.shadow)):
             for measure, value in scores.items():
                 of = who, measure
