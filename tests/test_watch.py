@@ -10,8 +10,9 @@ import pytest
 
 from tests.watched_nights import Told, told, watched
 from trimtab.lab.outcomes.recording import Reported, Unloaded
+from trimtab.live.watch.document import words
 from trimtab.live.watch.memory import Span
-from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
+from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored, Unexplained
 from trimtab.live.watch.scores import projected, shifted
 from trimtab.live.watch.targets import moves_of
 
@@ -162,3 +163,33 @@ def test_who_did_the_same_needs_no_projection() -> None:
     shift = projected(decided, same)
     assert shift
     assert max(map(abs, shift.values())) < 1e-9
+
+
+def test_moves_that_the_log_does_not_explain_are_told_live() -> None:
+    night = told("uniform")
+    # The log goes on, and its lines of rounds and unloads cannot be read.
+    rows = [
+        (heard, [row for row in rows if row[0] != "log_events" or "lead" in row[1]["kind"]])
+        for heard, rows in night.rows
+    ]
+    said = watched(replace(night, rows=rows), 1.0, misread=1)
+
+    strange = [each for each in said if isinstance(each, Unexplained)]
+    rounds = [each for each in said if isinstance(each, Decided)]
+    assert {each.guessed for each in rounds} == {
+        "the leader's log is not understood, so the time is that at which the round was due"
+    }
+    assert sum(len(each.moves) for each in strange) > 20
+    (first, *_) = strange
+    assert words(first, night.settings).startswith(
+        f"{first.time:%H:%M:%S}Z round {first.number}: moves were made that the log does not "
+        f"explain: {first.moves[0][0]} from {first.moves[0][1]} to {first.moves[0][2]}"
+    )
+    assert f"{first.misread} lines of it could not be read" in words(first, night.settings)
+    scores = {each.number: each for each in said if isinstance(each, Scored)}
+    assert scores[first.number].pulsar["unloads"] == len(first.moves)
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_nothing_is_strange_where_the_log_tells_all(name: str) -> None:
+    assert not [each for each in watched(told(name), 0.5) if isinstance(each, Unexplained)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +14,11 @@ class Clock:
     #: s since 1970.
     began_s: float = field(default_factory=time.time)
     _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def now(self) -> datetime:
+        """Return the same as a time."""
+        return datetime.fromtimestamp(self.time_s, UTC)
 
     @property
     def time_s(self) -> float:

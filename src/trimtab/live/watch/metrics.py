@@ -151,6 +151,11 @@ def _of_the_watch(view: View, now_s: float) -> Iterator[Metric]:
             bounds.add_metric([measure, end], value)
     yield bounds
     yield CounterMetricFamily(
+        "trimtab_watch_unexplained_moves",
+        "Changes of owners that the leader's log does not explain.",
+        tally.unexplained,
+    )
+    yield CounterMetricFamily(
         "trimtab_watch_late", "Writes that came too late for their own time.", memory.n_late
     )
     yield CounterMetricFamily(

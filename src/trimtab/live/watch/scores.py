@@ -19,7 +19,7 @@ from trimtab.lab.outcomes import measured
 from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.live.watch.events import measures, write_time
 from trimtab.live.watch.memory import Memory, Owners, Span, Term
-from trimtab.live.watch.nouns import Scored
+from trimtab.live.watch.nouns import Scored, Unexplained
 from trimtab.live.watch.targets import moves_of
 from trimtab.pulsar.scores import busiest_resource
 
@@ -58,9 +58,13 @@ def unloaded(owners: Owners, logged: Round) -> list[Unloaded]:
     ]
 
 
-def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
-    """Return the scores of rounds whose next one has been decided, and whose moves are known."""
-    scores = []
+def scored(memory: Memory, term: Term, now: datetime) -> list[Scored | Unexplained]:
+    """Return the scores of rounds whose next one has been decided, and whose moves are known.
+
+    Before each stands what changed owners without a line that says why.
+    """
+    owners = term.owners
+    scores: list[Scored | Unexplained] = []
     while len(memory.spans) > 1:
         span, after = memory.spans[:2]
         end = after.decided.time
@@ -70,6 +74,13 @@ def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
         if moves is None:
             break
         memory.spans.pop(0)
+        if term.log and span.decided.guessed:
+            strange = _unexplained(memory, term, span, end)
+            moves = moves or strange
+            if strange:
+                triples = tuple((it.bundle, it.source, it.target or "") for it in strange)
+                decided = span.decided
+                scores.append(Unexplained(decided.number, decided.time, triples, span.misread))
         if span.decided.leader == after.decided.leader:
             scores.append(_scored(memory, span, moves, end))
     owners.handovers = [each for each in owners.handovers if each[0] > now - _KEPT]
@@ -172,6 +183,21 @@ def _measured(
 def _landing(owners: Owners, bundle: str, time: datetime) -> str | None:
     """Return where a bundle went, by its owner."""
     return next((to for at, name, _, to in owners.handovers if name == bundle and at >= time), None)
+
+
+def _unexplained(memory: Memory, term: Term, span: Span, end: datetime) -> list[Unloaded]:
+    """Return the changes of owners up to the next round that were neither ours nor a departure."""
+    begin = span.decided.time
+    return [
+        move
+        for move in _handovers(term.owners, begin, end)
+        if not _is_since(memory.own.get(move.bundle), begin - _KEPT)
+        and not _is_since(term.gone.get(move.source), begin - _BACK)
+    ]
+
+
+def _is_since(time: datetime | None, begin: datetime) -> bool:
+    return time is not None and time >= begin
 
 
 def _handovers(owners: Owners, begin: datetime, end: datetime) -> list[Unloaded]:

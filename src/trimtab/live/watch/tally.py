@@ -11,7 +11,7 @@ from typing import TypeAlias
 from trimtab.live.watch.document import verdict
 from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory
-from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings
+from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings, Unexplained
 from trimtab.live.watch.targets import moves_of
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.scores import weighted_usage
@@ -47,6 +47,8 @@ class Tally:
     )
     #: Bundles that each would have moved, or moved.
     unloads: dict[str, int] = field(default_factory=lambda: {PULSAR: 0, SHADOW: 0})
+    #: Changes of owners that no line explains.
+    unexplained: int = 0
     #: Sum of each outcome over the rounds that know it, and how many these are.
     sums: dict[Of, float] = field(default_factory=dict)
     counts: dict[Of, int] = field(default_factory=dict)
@@ -69,6 +71,8 @@ class Tally:
                     self.unloads[PULSAR] += len(action.logged.moves)
                 case Scored():
                     self._score(action)
+                case Unexplained():
+                    self.unexplained += len(action.moves)
 
     def mean(self, who: str, measure: str) -> float:
         """Return the mean of an outcome over the rounds; NaN if none knows it."""
