@@ -31,7 +31,7 @@ def one_run(seed: int) -> tuple[FaultyCluster, FragileJournal, str]:
         try:
             journal.write(Begun(cluster.time_s, plan.digest, start))
             for said in driven(plan, cluster, journal, journal.memory()):
-                why = said
+                why = said.why
             break
         except KilledError:
             why = "killed"

@@ -102,14 +102,14 @@ def drain(
         click.echo(f"Plan: {path}", err=is_json)
         journal = path.with_name(f"{path.name}.journal")
         if yes:
-            is_good = _carry_out(plan, cluster, journal, drain, is_json=is_json)
+            code = _carry_out(plan, cluster, journal, drain, is_json=is_json)
         else:
-            is_good = rehearse(plan, cluster, journal, is_json=is_json)
-    sys.exit(0 if is_good else 1)
+            code = 0 if rehearse(plan, cluster, journal, is_json=is_json) else 1
+    sys.exit(code)
 
 
-def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
-    """Return whether all is as it was meant to be, after the broker is marked and emptied."""
+def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> int:
+    """Return the exit code, after the broker is marked and emptied."""
     from trimtab.live.apply.drain import left_on
 
     broker = drain.broker
@@ -117,14 +117,14 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
     def marked(post: LockHolder) -> None:
         (post.take_back if drain.is_return else post.drain)(broker)
 
-    is_done = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)
-    if drain.is_return or not is_done:
-        return is_done
+    code = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)
+    if drain.is_return or code:
+        return code
     bundles = sorted(left_on(cluster, broker))
     if bundles:
         came = f"{broker} owns {len(bundles)} bundles that came meanwhile: {', '.join(bundles[:3])}"
         complain(f"trimtab: {came}; drain it again")
-    return not bundles
+    return 1 if bundles else 0
 
 
 def _named(verb: str, broker: str) -> Path:

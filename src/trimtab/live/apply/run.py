@@ -15,12 +15,13 @@ from trimtab.live.apply.lock import file_lock, seen_in, stop_file
 from trimtab.live.apply.one_lock import found_store
 from trimtab.live.apply.post import LockError, Unheld
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
-from trimtab.live.control.account import Account, account
+from trimtab.live.control.account import Account, account, in_the_end
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Asked, Begun, Entry, LookedUp
 from trimtab.live.control.guards import MoveStatus, standings
 from trimtab.live.control.memory import remembered
 from trimtab.live.control.plan import Plan
+from trimtab.live.control.step import Wait
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
 from trimtab.live.gather.calls import CallError
@@ -179,7 +180,7 @@ class Watching:
     """Who looks on while a plan is carried out, and may end it."""
 
     entry: Callable[[Entry], None]
-    waiting: Callable[[str], None]
+    waiting: Callable[[Wait], None]
     is_over: threading.Event
 
 
@@ -226,11 +227,14 @@ def carried_out_by(
     try:
         journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
         memory = remembered(journal_and_screen.entries, post.unloads, live.time_s)
-        for why in driven(plan, live, journal_and_screen, memory):
-            watching.waiting(why)
+        for act in driven(plan, live, journal_and_screen, memory):
+            if isinstance(act, Wait):
+                watching.waiting(act)
     except JournalError as error:
-        return replace(account(plan, journal_and_screen.entries), ended=str(error))
-    return account(plan, journal_and_screen.entries)
+        done = replace(account(plan, journal_and_screen.entries), ended=str(error))
+    else:
+        done = account(plan, journal_and_screen.entries)
+    return in_the_end(done, live.seen(plan).owners)
 
 
 def _require_same(plan: Plan, cluster: Reached) -> None:
