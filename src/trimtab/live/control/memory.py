@@ -135,9 +135,10 @@ def _taken_up(memory: Memory, time_s: float) -> Memory:
     What had no answer may still run, for as long from now on: a clock may have been set since.
     """
     memory = replace(memory, sought_s=float("inf"))
-    if memory.phase is Phase.ASKED and memory.answer is None:
+    status = memory.answer.status if memory.answer else entries.UNKNOWN
+    if memory.phase is Phase.ASKED and status == entries.UNKNOWN:
         return replace(memory, asked_s=time_s)
-    if memory.answer is None or memory.answer.status != entries.REFUSED:
+    if status != entries.REFUSED:
         return memory
     return replace(
         memory,
