@@ -182,13 +182,7 @@ class FaultyCluster:
         self._pass(_PAUSE_S)
         if self._fails("broker killed"):
             self._kill(self._any_machine())
-        if self._fails("bundle split"):
-            name = self._any_bundle()
-            self._drop(name, (f"{name}-low", f"{name}-high"))
-        if self._fails("namespace deleted"):
-            self._drop(self._any_bundle(), ())
-        if self._fails("foreign move"):
-            self._move(self._any_bundle())
+        self._let_others_act()
         if self._fails("lock lost"):
             self.is_lock_ours = False
         if self.is_lock_ours and self._fails("store silent"):
@@ -255,6 +249,15 @@ class FaultyCluster:
             for bundle_name, owner in self.owners.items():
                 if owner == name:
                     self.owners[bundle_name] = None
+
+    def _let_others_act(self) -> None:
+        if self._fails("bundle split"):
+            name = self._any_bundle()
+            self._drop(name, (f"{name}-low", f"{name}-high"))
+        if self._fails("namespace deleted"):
+            self._drop(self._any_bundle(), ())
+        if self._fails("foreign move"):
+            self._move(self._any_bundle())
 
     def _move(self, name: str) -> None:
         """Let somebody else move a bundle, unless it is on its way or nobody's."""

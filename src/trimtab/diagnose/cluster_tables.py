@@ -139,6 +139,11 @@ def logs_without_events(files: Iterable[Mapping[str, Any]]) -> Silent:
     return Silent(quiet, rejected - quiet)
 
 
+def log_folders(files: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the names of the folders in which logs are, by rows of `files`."""
+    return frozenset(_folder(row["file"]) for row in files if row["source"] == "log")
+
+
 def misread_logs(tables: ClusterTables, kinds: Iterable[str]) -> dict[str, int]:
     """Return by log how many lines of some kinds were recognized and could not be read."""
     pattern = f"^({'|'.join(sorted(kinds))}): "

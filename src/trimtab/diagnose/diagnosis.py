@@ -27,6 +27,7 @@ from trimtab.diagnose.cluster_tables import (
     clocks_of,
     heaviest,
     log_events,
+    log_folders,
     log_spans,
     logs_without_events,
     misread_logs,
@@ -41,6 +42,7 @@ from trimtab.diagnose.deployment import (
     logged_releases,
     logged_settings,
     logged_strategies,
+    named_by_address,
 )
 from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
 from trimtab.diagnose.elections import with_elections
@@ -104,10 +106,13 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     names = broker_ids(meta)
     spans = covered(cluster_tables.rows("store_files"))
     reports = best_table(_reports(cluster_tables), spans)
+    leaders = best_rows(cluster_tables.rows("leaders"), spans)
+    files = cluster_tables.rows("files")
+    ids = {*pc.unique(reports["broker"]).to_pylist(), *(row["broker"] for row in leaders)}
+    names = named_by_address(names, log_folders(files), ids - {None})
     clocks = clocks_of(cluster_tables, names, reports)
     cluster_tables = replace(cluster_tables, ahead=clocks.ahead_of_logs(names))
     lines = log_events(cluster_tables, among("logger", SHEDDER_LOGGERS) | among("kind", OF_LEADERS))
-    leaders = best_rows(cluster_tables.rows("leaders"), spans)
     events = with_elections(lines, leaders, names)
     ran = _deployment(cluster_tables, meta, events)
     basis = Basis(
@@ -125,7 +130,7 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     with second_thread(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        silent = logs_without_events(cluster_tables.rows("files"))
+        silent = logs_without_events(files)
         beside = replace(
             _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
             unread=silent.unread,
