@@ -83,6 +83,9 @@ class FakePulsar:
     is_extensible: bool = False
     #: Releases before 2.11 have no address that tells the release.
     tells_release: bool = True
+    #: Isolation policies by name, and anti-affinity groups by namespace.
+    isolation: dict[str, object] = field(default_factory=dict)
+    groups: dict[str, str] = field(default_factory=dict)
     #: Who asked, call by call.
     headers: list[str] = field(default_factory=list)
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -212,6 +215,11 @@ class FakeRequest(BaseHTTPRequestHandler):
         elif path in answers:
             found = answers[path]
             self._say(200, found if isinstance(found, str) else json.dumps(found))
+        elif path.endswith("/namespaceIsolationPolicies"):
+            self._say(200, json.dumps(cluster.isolation))
+        elif path.endswith("/antiAffinity"):
+            group = cluster.groups.get("/".join(path.split("/")[-3:-1]), "")
+            self._say(200 if group else 204, group)
         elif path.startswith("/admin/v2/namespaces/") and path.endswith("/bundles"):
             self._cut(path.split("/")[-3:-1])
         elif path.endswith("/ownedNamespaces"):

@@ -273,23 +273,58 @@ def test_a_plan_is_made_and_carried_out(cluster: FakePulsar, folder: Path) -> No
 
     made = run(cluster, "plan", "--moves", "2")
     assert made.exit_code == 0, made.output
-    heading, *lines, last = made.stdout.splitlines()
+    heading, costs, *lines, last = made.stdout.splitlines()
     assert heading == "fake: highest 90.0 %, lowest 20.0 %"
+    assert costs.startswith("costs: by the share of traffic, since none were learned")
     assert last == "Plan: plan.json"
+    assert [line.split()[:3] for line in lines[1:4]] == [
+        ["0", "90.0", "%"],
+        ["1", "75.0", "%"],
+        ["2", "60.0", "%"],
+    ]
+    assert lines[4] == "Recommended: 2 moves, 90.0 to 60.0 %; more were not asked for"
     # Six equal bundles of 15 points: one to each of the others.
-    assert [line.split()[-4:] for line in lines[1:]] == [
+    assert [line.split()[-4:] for line in lines[6:]] == [
         ["75.0", "%", "20.0", "%"],
         ["60.0", "%", "35.0", "%"],
     ]
     plan = read_plan((folder / "plan.json").read_text())
     assert {move.destination for move in plan.moves} == {each.id for each in others}
     looked = run(cluster, "apply", "plan.json")
-    # The second move goes out from where the first will have left the broker.
-    assert looked.exit_code == 1
-    assert "90.0 %, planned at 65 to 85 %" in looked.stdout
+    # The second goes out from where the first leaves the broker: 75 %, give or take half of 15.
+    assert looked.exit_code == 0, looked.output
+    assert plan.moves[1].before.source is not None
+    low, high = plan.moves[1].before.source
+    assert low < 60.0
+    assert high > 90.0
 
     program = run(cluster, "plan", "--moves", "1", "-o", "one.json", "--json")
     assert json.loads(program.stdout)["highest_percent"] == [90.0, 75.0]
     for each in others:
         each.usage_percent = 89.5
-    assert "No move would gain enough." in run(cluster, "plan").stdout
+    assert "No move would gain enough" in run(cluster, "plan").stdout
+
+
+def test_an_isolated_or_grouped_namespace_stays_where_its_policies_leave_it(
+    cluster: FakePulsar,
+) -> None:
+    busy, first, second = cluster.brokers
+    busy.usage_percent = 90.0
+    first.usage_percent = second.usage_percent = 20.0
+    # A policy's patterns are of hosts or whole ids; here brokers differ by their ports.
+    cluster.isolation = {"only": {"namespaces": ["t/n"], "primary": [busy.id, second.id]}}
+
+    plan = json.loads(run(cluster, "plan", "--moves", "2", "--json").stdout)
+    assert {move["destination"] for move in plan["moves"]} == {second.id}
+
+    cluster.isolation, cluster.groups = {}, {"t/n": "apart"}
+    plan = json.loads(run(cluster, "plan", "--moves", "2", "--json").stdout)
+    assert plan["moves"] == []
+    assert "left where they are, for their anti-affinity: t/n" in plan["notes"]
+
+
+def test_a_plan_for_hours_to_come_needs_a_recording(cluster: FakePulsar) -> None:
+    wrong = run(cluster, "plan", "--horizon", "24h")
+
+    assert wrong.exit_code == 2
+    assert "--horizon goes by the hours of a RECORDING, and found none" in wrong.stderr

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from tests import fake_admin as fake
 from trimtab.cli import main
+from trimtab.trials.costs.state import read_state
 
 ROOT = Path(__file__).parent.parent
 NIGHT = str(ROOT / "recordings" / "uniform")
@@ -82,3 +84,29 @@ def test_a_night_of_the_extensible_manager_is_refused(tmp_path: Path) -> None:
     result = run("backtest", str(tmp_path / "night"))
     assert result.exit_code != 0
     assert "expected ModularLoadManagerImpl" in result.output
+
+
+def test_a_recording_and_a_cluster_are_not_both_learned_from() -> None:
+    both = run("costs", NIGHT, "--admin", "http://127.0.0.1:1")
+    assert both.exit_code == 2
+    assert "found RECORDING and --admin, expected one of them" in both.output
+    neither = run("costs")
+    assert neither.exit_code == 2
+    assert "--admin: found nothing" in neither.output
+
+
+@pytest.mark.spark
+def test_a_live_cluster_is_asked_and_what_it_tells_is_kept(tmp_path: Path) -> None:
+    state = tmp_path / "costs.npz"
+    with fake.brokers(2) as cluster:
+        words = ("costs", "--admin", cluster[0].address, "--for", "3s", "--state", str(state))
+        result = run(*words, "--json")
+    assert result.exit_code == 0, result.output
+    document = json.loads(result.stdout)
+    assert document["recording"] == "h1"
+    # A few seconds tell who is there and nothing of what traffic costs.
+    assert sorted(row["broker"] for row in document["brokers"]) == sorted(b.id for b in cluster)
+    assert not document["traffic"]["is_told"]
+    known = read_state(state)
+    assert known is not None
+    assert set(known.broker_names) == {broker.id for broker in cluster}

@@ -69,6 +69,23 @@ def test_the_busiest_bundle_goes_where_usage_is_lowest() -> None:
     ]
 
 
+def test_learned_costs_and_speeds_decide_where_they_are_known() -> None:
+    owned = {"t/n/0x0_0x1": 60.0, "t/n/0x1_0x2": 30.0}
+    # By their share of the traffic the first would take 20 points; it takes 6, and 12 on a.
+    brokers = {
+        "old": BrokerState(30.0, owned, {"t/n/0x0_0x1": 6.0, "t/n/0x1_0x2": 3.0}, speed=1.0),
+        "a": BrokerState(20.0, {}, speed=2.0),
+        "b": BrokerState(25.0, {}, speed=1.0),
+    }
+
+    plan = emptying("old", brokers, ("a", "b"), FRAME)
+
+    assert [(move.destination, move.reason.partition("; ")[2]) for move in plan.moves] == [
+        ("a", "a will stand at about 32 %"),
+        ("b", "b will stand at about 28 %"),
+    ]
+
+
 def test_above_the_bar_the_run_is_to_stop() -> None:
     def expected(bar_percent: float) -> Interval | None:
         frame = Frame("demo", 0.0, Limits(bar_percent=bar_percent))

@@ -106,3 +106,10 @@ def test_what_would_make_it_possible_does(cluster: FakePulsar) -> None:
 def test_without_a_bar_it_is_for_who_asks(cluster: FakePulsar) -> None:
     assert "would stand" not in drain(cluster, "--bar", "100").stderr
     assert Path("drain.json").exists()
+
+
+def test_learned_costs_leave_no_interval_and_follow_the_machine() -> None:
+    old = BrokerState(60.0, OWNED, {"t/n/0x0_0x1": 12.0, "t/n/0x1_0x2": 6.0})
+    brokers = {"old": old, "a": BrokerState(20.0, {}, speed=2.0)}
+
+    assert judged(brokers) == (Outlook("a", 20.0, (56.0, 56.0)),)

@@ -6,9 +6,13 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from tests.watched_nights import Told, told, watched
+from trimtab.lab.costs import nothing_known
+from trimtab.lab.costs.knowledge import with_brokers, with_bundles
+from trimtab.lab.costs.predict import works
 from trimtab.lab.outcomes.recording import Reported, Unloaded
 from trimtab.live.watch.document import words
 from trimtab.live.watch.memory import Span
@@ -193,3 +197,33 @@ def test_moves_that_the_log_does_not_explain_are_told_live() -> None:
 @pytest.mark.parametrize("name", NIGHTS)
 def test_nothing_is_strange_where_the_log_tells_all(name: str) -> None:
     assert not [each for each in watched(told(name), 0.5) if isinstance(each, Unexplained)]
+
+
+def test_what_is_learned_of_costs_takes_the_place_of_the_share_of_traffic() -> None:
+    decided = span(told("uniform"), 1)
+    ((bundle, source, target), *_) = [
+        move for move in moves_of(decided.decided.shadow) if move[2] is not None
+    ]
+    known = nothing_known((source, target), (bundle,))
+    counts = np.zeros((1, 7))
+    counts[0, 0] = 5000.0
+    # The target has half the cores.
+    known = with_brokers(with_bundles(known, counts=counts), by_cores=np.array((1.0, 2.0)))
+    only = replace(
+        decided,
+        decided=replace(
+            decided.decided,
+            shadow={
+                **decided.decided.shadow,
+                "unloads": [
+                    each for each in decided.decided.shadow["unloads"] if each["bundle"] == bundle
+                ],
+            },
+        ),
+    )
+
+    shift = projected(only, [], known)
+
+    assert shift[source] == pytest.approx(-works(known)[0], rel=1e-6)
+    assert shift[target] == pytest.approx(2.0 * works(known)[0], rel=1e-6)
+    assert shift[source] != pytest.approx(projected(only, [])[source], rel=0.01)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,17 @@ from hypothesis import strategies as st
 
 from tests.watched_nights import told, watched
 from trimtab.cli import main
+from trimtab.lab.costs.predict import level_now
 from trimtab.live.control.account import OPEN, VERIFIED, Account, MoveAccount
+from trimtab.live.control.expected import Costs
 from trimtab.live.control.limits import Limits
-from trimtab.live.control.plan import plan_text, read_plan
+from trimtab.live.control.plan import Expected, plan_text, read_plan
 from trimtab.live.gather.access import GatherError
+from trimtab.live.watch.costs import heard, learning
 from trimtab.live.watch.health import Fares
 from trimtab.live.watch.nouns import Decided
 from trimtab.live.watch.plans import (
+    Basis,
     PlannedRound,
     effect_share,
     limits_in,
@@ -44,8 +50,19 @@ def round_() -> Decided:
     return decided(1)
 
 
+@cache
+def costs_at(time: datetime) -> Costs:
+    """What a watch knows of costs by then."""
+    now = learning(None)
+    for heard_at, rows in NIGHT.rows:
+        if heard_at <= time:
+            now = heard(now, rows, heard_at.timestamp(), NIGHT.settings)
+    return now.costs
+
+
 def plan_of(round_: Decided, count: int) -> PlannedRound:
-    return planned(round_, count, "h1", NIGHT.settings, limits_of(NIGHT.settings, {}))
+    limits = limits_of(NIGHT.settings, {})
+    return planned(round_, count, "h1", Basis("Shedder", limits, costs_at(round_.time)))
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])
@@ -59,20 +76,36 @@ def test_a_plan_is_the_first_moves_of_a_round(round_: Decided, count: int) -> No
     assert all(m.traffic_bytes_s > 0 and "scores stand at" in m.reason for m in made.plan.moves)
 
 
-def test_what_is_expected_goes_from_what_was_to_all_of_its_share(round_: Decided) -> None:
+def test_what_is_expected_of_each_move_has_an_interval_of_its_own() -> None:
+    # By the fifth round all sources have told what they carry.
+    round_ = decided(5)
     made = plan_of(round_, 3)
-    assert round_.shadow is not None
-    usage = {row["broker"]: 100 * row["usage"] for row in round_.shadow["brokers"].to_pylist()}
+    known = costs_at(round_.time).known
+    level = dict(zip(known.broker_names, level_now(known), strict=True))
+    widths = set()
     gone = 0.0
     for move, relief in zip(made.plan.moves, made.reliefs, strict=True):
         before, after = move.before.source, move.after.source
         assert before is not None
         assert after is not None
-        assert before[0] <= usage[move.source] - gone <= before[1]
+        assert before[0] <= level[move.source] - gone <= before[1]
+        assert relief.points > 0
         gone += relief.points
-        assert 0 < relief.points <= usage[move.source]
-        assert after[0] <= max(0.0, usage[move.source] - gone)
-        assert usage[move.source] <= after[1] < usage[move.source] + 16
+        # Whatever is read of a window that began before the move is as expected, too.
+        assert after[0] <= max(0.0, level[move.source] - gone)
+        assert after[1] >= before[1]
+        widths.add(round(after[1] - after[0], 3))
+    assert len(widths) > 1
+
+
+def test_of_a_cluster_that_told_nothing_nothing_is_expected(round_: Decided) -> None:
+    basis = Basis("Shedder", limits_of(NIGHT.settings, {}), learning(None).costs)
+    made = planned(round_, 1, "h1", basis)
+    (move,), (relief,) = made.plan.moves, made.reliefs
+    assert move.before == move.after == Expected()
+    assert math.isnan(relief.points)
+    # A relief that nobody could foretell is no reason to slow down.
+    assert math.isnan(effect_share(made, account(made, [relief.usage], VERIFIED)))
 
 
 def test_limits_are_the_clusters_unless_given() -> None:

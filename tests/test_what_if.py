@@ -65,7 +65,7 @@ def test_an_explained_night_holds_what_a_replay_advises(
 ) -> None:
     more = partial(advice, spark, tmp_path / "what-if", FEW)
     with open_recording(AVG) as opened:
-        found = explain(spark, opened, tmp_path, more)
+        found = explain(spark, opened, tmp_path, [more])
     document = json.loads((tmp_path / "findings.json").read_text(encoding="utf-8"))
     schema = json.loads((ROOT / "docs" / "findings.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator(schema).validate(document)
@@ -80,7 +80,7 @@ def test_of_a_log_alone_it_is_said_why_nothing_is_advised(
 ) -> None:
     more = partial(advice, spark, tmp_path / "what-if", FEW)
     with open_recording(ROOT / "recordings" / "seed-001") as opened:
-        found = explain(spark, opened, tmp_path, more)
+        found = explain(spark, opened, tmp_path, [more])
     assert not found.document["what_if"]["is_trusted"]
     assert "no load report tells of a bundle" in found.document["what_if"]["why_not"]
     assert "no load report tells of a bundle" in found.report.read_text(encoding="utf-8")

@@ -73,7 +73,7 @@ def cli() -> str:
 
 def all_tables() -> dict[str, pa.Schema]:
     """Return every table: what ingest writes, what diagnosis writes, what a sweep writes."""
-    return {**schemas.INGESTED, **schemas.DIAGNOSED, **schemas.SWEPT}
+    return {**schemas.INGESTED, **schemas.DIAGNOSED, **schemas.JUDGED, **schemas.SWEPT}
 
 
 def tables() -> str:

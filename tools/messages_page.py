@@ -11,7 +11,9 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "trimtab"
 #: Heading → files that say what stands below it.
 PARTS = {
     "Before and while a bundle is moved": ("live/control/guards.py", "live/control/step.py"),
-    "Whether there is room": ("live/control/headroom.py", "live/apply/drain.py"),
+    "Whether there is room": (
+        *("live/control/headroom.py", "live/apply/drain.py", "live/apply/emptying.py"),
+    ),
     "Of a plan, its run and its account": (
         *("live/apply/text.py", "live/control/account.py", "live/apply/moves.py"),
         *("live/apply/files.py", "live/control/plan.py"),

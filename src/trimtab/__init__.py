@@ -143,13 +143,14 @@ def explain(
             folder = folder or path_of("output", f"explained/{recording.name}")
             with shared_spark(cores=n_tasks, master=url, meanwhile=_load_explanation) as spark:
                 from trimtab.explanation.explain import explain as explained
+                from trimtab.trials.regret.document import regret
 
-                if not what_if:
-                    return explained(spark, recording, folder)
-                from trimtab.trials.compare.compare import Contest
-                from trimtab.trials.what_if.command import advice
+                more = [partial(regret, recording.cluster)]
+                if what_if:
+                    from trimtab.trials.compare.compare import Contest
+                    from trimtab.trials.what_if.command import advice
 
-                more = partial(advice, spark, folder / "what-if", Contest())
+                    more.append(partial(advice, spark, folder / "what-if", Contest()))
                 return explained(spark, recording, folder, more)
 
 

@@ -4,28 +4,52 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FILE, RECORDING, json_option, spark_options
-from trimtab.cli.output import say
+from trimtab.cli.arguments import FILE, json_option, spark_options
+from trimtab.cli.cluster import ADMIN, CLIENT_CONF, NO_HOST_CHECK, WATCHED_STORE, reached_by
+from trimtab.cli.output import complain, say
+from trimtab.cli.signals import ended_by_signals
+from trimtab.cli.values import Duration
+
+if TYPE_CHECKING:
+    from trimtab.live.gather import Access, GatherRequest
+
+# Brokers measure once a minute; asked three times in it, no window of theirs is missed.
+_EVERY_S = 20.0
 
 
 @click.command()
-@RECORDING
+@click.argument("recording", type=click.Path(path_type=Path), required=False)
+@ADMIN
+@click.option(
+    "--for", "duration", type=Duration(), default="30m", show_default=True,
+    help="With --admin: how long.",
+)  # fmt: skip
+@CLIENT_CONF
+@WATCHED_STORE
+@NO_HOST_CHECK
 @json_option("Print JSON instead of the tables.")
 @click.option("--state", type=FILE, help="What was learned before; read, and written again.")
 @click.option("--plot", type=FILE, help="Draw it: .svg or .png.")
 @spark_options
 def costs(
-    recording: Path,
+    recording: Path | None,
+    admin: str | None,
+    duration: float,
+    client_conf: Path | None,
+    metadata: str | None,
+    no_host_check: bool,
     as_json: bool,
     state: Path | None,
     plot: Path | None,
     cores: int,
     master: str | None,
 ) -> None:
-    """Learn from a recorded night what traffic costs its brokers.
+    """Learn from a recorded night, or a live cluster, what traffic costs its brokers.
 
     Prints what messages, bytes, topics and clients take of a host's CPU, what each broker
     takes at rest and how quick it is, and which bundles cost more than their traffic; each
@@ -33,13 +57,15 @@ def costs(
     night does not tell.
 
     RECORDING is a folder or an archive of one (.tar.gz, .zip) of a modular load manager
-    that tells of bundles.
+    that tells of bundles.  With --admin in its place a live cluster is asked for a while;
+    nothing in it is changed, and Ctrl-C ends it early.
 
     \b
     Examples:
       trimtab costs recordings/uniform
       trimtab costs recordings/threshold --plot costs.svg
       trimtab costs recordings/avg --state costs.npz --json | jq .units
+      trimtab costs --admin http://broker-1:8080 --for 1h --state costs.npz
     """
     from trimtab.ingest import open_recording
     from trimtab.spark.session import opened_spark
@@ -50,10 +76,21 @@ def costs(
     from trimtab.trials.costs.plot import plot as drawn
     from trimtab.trials.costs.state import read_state, write_state
 
+    if recording is not None and admin is not None:
+        raise click.UsageError("found RECORDING and --admin, expected one of them")
     checked(plot)
     before = None if state is None else read_state(state)
-    with open_recording(recording) as opened, opened_spark(cores=cores, master=master) as spark:
-        name, (evidence, windows) = opened.name, read_evidence(spark, opened)
+    with TemporaryDirectory(prefix="trimtab-") as scratch:
+        cluster = ""
+        if recording is None:
+            address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
+            recording = Path(scratch) / "recording"
+            cluster = _gathered(_request(address, metadata, duration), access, recording)
+        with (
+            open_recording(recording) as opened,
+            opened_spark(cores=cores, master=master) as spark,
+        ):
+            name, (evidence, windows) = cluster or opened.name, read_evidence(spark, opened)
     learned = night(evidence, windows, before)
     if state is not None:
         write_state(state, learned.known)
@@ -65,3 +102,28 @@ def costs(
         return
     for line in lines(prices):
         say(line)
+
+
+def _request(address: str, metadata: str | None, duration_s: float) -> GatherRequest:
+    from trimtab.live.gather import GatherRequest
+
+    return GatherRequest(
+        admin=address,
+        metadata=metadata,
+        duration_s=duration_s,
+        every_s=_EVERY_S,
+        metrics_every_s=_EVERY_S,
+    )
+
+
+def _gathered(request: GatherRequest, access: Access, folder: Path) -> str:
+    """Return the name of a live cluster, recorded into a folder."""
+    from trimtab.live.gather import gather
+
+    minutes = request.duration_s / 60.0
+    complain(f"trimtab: asking {request.admin} for {minutes:g} minutes; Ctrl-C ends it early")
+    with ended_by_signals() as is_over:
+        gathered = gather(request, access, folder, is_over)
+    for warning in gathered.warnings:
+        complain(f"warning: {warning}")
+    return gathered.cluster

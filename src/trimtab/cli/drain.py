@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="At least, between two moves.",
 )
+@click.option("--costs", type=FILE, help="Costs learned before, by `trimtab costs --state`.")
 @SHEDDING
 @output_option("File of the plan.  [default: drain-BROKER-TIME.json]", FILE)
 @click.option("--yes", is_flag=True, help="Carry it out; without it, write the plan and look.")
@@ -59,6 +60,7 @@ def drain(
     emptied: Path | None,
     bar: float,
     every: float,
+    costs: Path | None,
     shedding: str,
     output: Path | None,
     yes: bool,
@@ -83,15 +85,18 @@ def drain(
       trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
     """
     from trimtab.live.apply import reached
-    from trimtab.live.apply.drain import Drain, HeadroomError, drain_limits, drain_plan, return_plan
+    from trimtab.live.apply.drain import Drain, HeadroomError, drain_limits, return_plan
+    from trimtab.live.apply.emptying import drain_plan
     from trimtab.live.apply.files import plan_of, write_plan
+    from trimtab.trials.costs.state import read_state
 
     limits = drain_limits(bar, every)
     drain = Drain(broker, takers, limits, shedding, emptied is not None)
+    known = None if costs is None else read_state(costs)
     with reached(reach.where()) as cluster:
         try:
             if emptied is None:
-                plan = drain_plan(cluster, drain)
+                plan = drain_plan(cluster, drain, known)
             else:
                 plan = return_plan(cluster, drain, plan_of(emptied))
         except HeadroomError as error:

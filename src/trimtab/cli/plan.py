@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FILE, output_option
+from trimtab.cli.arguments import FILE, json_option, output_option, spark_options
 from trimtab.cli.cluster import SHEDDING, ClusterOptions, cluster_options
 from trimtab.cli.output import say
-from trimtab.cli.values import Finite
+from trimtab.cli.values import Duration, Finite
+
+if TYPE_CHECKING:
+    from trimtab.lab.costs import Knowledge
+    from trimtab.lab.planning import Wish
+    from trimtab.trials.plan.document import Document
+    from trimtab.trials.plan.recording import Ahead, RecordedCosts
+
+_HOUR_S = 3600.0
 
 
 @click.command()
+@click.argument("recording", type=click.Path(path_type=Path), required=False)
 @cluster_options
 @click.option(
     "--moves", type=click.IntRange(1), default=3, show_default=True, help="At most so many."
@@ -22,48 +34,138 @@ from trimtab.cli.values import Finite
     type=Finite(0, min_open=True),
     default=1.0,
     show_default=True,
-    help="Points that a move must take off the busier of its brokers.",
+    help="Points that a move must bring the peak down.",
 )
 @click.option(
-    "--tolerance",
-    type=Finite(0, 100),
-    default=10.0,
-    show_default=True,
-    help="Points by which usage may differ from what is expected.",
+    "--even-if-unsure", is_flag=True, help="Also moves whose gain is within what is not known."
 )
+@click.option(
+    "--horizon",
+    type=Duration(),
+    metavar="DURATION",
+    help="Plan for the peaks of the hours to come, by the hours recorded: 24h.",
+)
+@click.option("--costs", type=FILE, help="Costs learned before, by `trimtab costs --state`.")
 @SHEDDING
 @output_option("File of the plan.", FILE, default=Path("plan.json"), show_default=True)
-@click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
+@click.option("--plot", type=FILE, help="Draw how low the peak may come: .svg or .png.")
+@json_option("Tell it for a program.")
+@spark_options
 def plan(
+    recording: Path | None,
     reach: ClusterOptions,
     moves: int,
     gain: float,
-    tolerance: float,
+    even_if_unsure: bool,
+    horizon: float | None,
+    costs: Path | None,
     shedding: str,
     output: Path,
-    is_json: bool,
+    plot: Path | None,
+    as_json: bool,
+    cores: int,
+    master: str | None,
 ) -> None:
     """Plan the few moves that bring the busiest brokers down most.
 
-    Looks at the cluster once, changes nothing, and writes a plan for `trimtab apply`.
-    Each move takes the bundle off the busiest broker that levels it best with the least
-    busy one, if it costs there what its share of the traffic costs here; the table says
-    where the highest and the lowest broker are expected after each.
+    Prints how low the peak may come with 1, 2, … moves, between what it lies in nine of ten
+    cases, and what no plan of so many moves comes below; recommends where that curve ends,
+    and plans no move whose gain is within what is not known.
+
+    Looks at the cluster once, changes nothing, and writes a plan for `trimtab apply`.  What
+    moves bring is learned from RECORDING, a recorded night of the same cluster; without it
+    a bundle is taken to cost its share of the traffic.  With RECORDING alone the cluster is
+    planned as it was at its end, and no plan is written.
 
     \b
     Examples:
       trimtab plan --admin http://broker-1:8080 --moves 3
+      trimtab plan night --admin http://broker-1:8080 --moves 8 --plot frontier.svg
+      trimtab plan weeks --moves 8 --horizon 24h
       trimtab apply plan.json --admin http://broker-1:8080
     """
+    from trimtab.lab.planning import Wish
+    from trimtab.trials.costs.plot import checked
+
+    checked(plot)
+    hours = 0 if horizon is None else max(1, round(horizon / _HOUR_S))
+    if hours and recording is None:
+        raise click.UsageError("--horizon goes by the hours of a RECORDING, and found none")
+    wish = Wish(moves, gain, only_if_sure=not even_if_unsure)
+    read = None if recording is None else _read(recording, cores, master)
+    if read is not None and reach.admin is None and reach.client_conf is None:
+        _shown(_recorded(read, wish, hours), plot, as_json)
+        return
+    _shown(_live(reach, wish, _learned(read, costs, hours), shedding, output), plot, as_json)
+    click.echo(f"Plan: {output}", err=as_json)
+
+
+@dataclass(frozen=True, slots=True)
+class _Learned:
+    """What was learned before, and of what a plan for hours ahead is made."""
+
+    known: Knowledge | None
+    ahead: Ahead | None
+    hours: int
+
+
+def _learned(read: RecordedCosts | None, costs: Path | None, hours: int) -> _Learned:
+    """Return what was learned of a recording, or else before it."""
+    from trimtab.trials.costs.state import read_state
+    from trimtab.trials.plan.recording import Ahead
+
+    known = None if costs is None else read_state(costs)
+    if read is None:
+        return _Learned(known, None, hours)
+    return _Learned(known or read.known, Ahead(read, hours) if hours else None, hours)
+
+
+def _read(recording: Path, cores: int, master: str | None) -> RecordedCosts:
+    """Return what a recording tells a plan."""
+    from trimtab.ingest import open_recording
+    from trimtab.spark.session import opened_spark
+    from trimtab.trials.backtest.command import read_evidence
+    from trimtab.trials.plan.recording import recorded_costs
+
+    with open_recording(recording) as opened, opened_spark(cores=cores, master=master) as spark:
+        return recorded_costs(opened.name, *read_evidence(spark, opened))
+
+
+def _recorded(costs: RecordedCosts, wish: Wish, hours: int) -> Document:
+    from trimtab.trials.plan.document import Basis, document
+    from trimtab.trials.plan.recording import Ahead, recorded_plan
+
+    notes = (Ahead(costs, hours).note,) if hours else ()
+    basis = Basis(costs.name, costs.is_learned, hours, notes)
+    return document(basis, costs.snapshot, recorded_plan(costs, wish, hours))
+
+
+def _live(
+    reach: ClusterOptions, wish: Wish, learned: _Learned, shedding: str, output: Path
+) -> Document:
+    """Plan for a live cluster, and write the plan."""
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import write_plan
-    from trimtab.live.apply.moves import level_plan, levelled_json, levelled_lines
-    from trimtab.live.control.level import Wish
+    from trimtab.live.apply.moves import levelled
+    from trimtab.trials.plan.document import Basis, document
 
     with reached(reach.where()) as cluster:
-        levelled = level_plan(cluster, Wish(moves, gain, tolerance), shedding)
-    write_plan(output, levelled.plan)
-    lines = [levelled_json(levelled)] if is_json else levelled_lines(levelled)
-    for line in lines:
+        found = levelled(cluster, wish, shedding, learned.known, learned.ahead)
+    write_plan(output, found.plan)
+    notes = (*found.notes, *((learned.ahead.note,) if learned.ahead else ()))
+    basis = Basis(found.plan.cluster, found.is_learned, learned.hours, notes)
+    whole = document(basis, found.snapshot, found.planned)
+    return {"cluster": whole.pop("cluster"), "plan": found.plan.digest, **whole}
+
+
+def _shown(document: Document, plot: Path | None, as_json: bool) -> None:
+    from trimtab.trials.plan.lines import lines
+    from trimtab.trials.plan.plot import plot as drawn
+
+    if plot is not None:
+        drawn(document, plot)
+    if as_json:
+        click.echo(json.dumps(document, indent=1))
+        return
+    for line in lines(document):
         say(line)
-    click.echo(f"Plan: {output}", err=is_json)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import SETTINGS
+from trimtab.cli.arguments import FILE, SETTINGS
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -29,6 +29,7 @@ from trimtab.cli.values import Duration
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
     from trimtab.live.watch.actor import ActingRequest
+    from trimtab.live.watch.loop import KeptCosts
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -111,6 +112,9 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 )
 @LOCK_HERE
 @STATE
+@click.option(
+    "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
+)
 @NO_HOST_CHECK
 def watch(
     admin: str | None,
@@ -132,6 +136,7 @@ def watch(
     throttle: tuple[float, float] | None,
     lock_here: bool,
     state: Path | None,
+    costs: Path | None,
     no_host_check: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
@@ -143,7 +148,8 @@ def watch(
 
     With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
     out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
-    clients fare.  Ctrl-C ends it once what is in flight has landed.
+    clients fare.  What traffic costs is learned meanwhile, and what each move is expected to
+    do has its interval.  Ctrl-C ends it once what is in flight has landed.
 
     \b
     Examples:
@@ -175,12 +181,22 @@ def watch(
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        question = WatchRequest(gathering, access, output, who, acting)
+        question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
             last = show(offering.followed(watched(question, is_over)), Console())
     for line in summary(last) if last else ():
         say(line)
     click.echo(f"Recording: {output}")
+
+
+def _kept(costs: Path | None) -> KeptCosts:
+    """Return what was learned of costs before, and where that is kept."""
+    from trimtab.live.watch.loop import KeptCosts
+    from trimtab.trials.costs.state import read_state, write_state
+
+    return (
+        KeptCosts() if costs is None else KeptCosts(read_state(costs), partial(write_state, costs))
+    )
 
 
 def _acting(

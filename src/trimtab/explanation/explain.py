@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -38,7 +38,7 @@ More: TypeAlias = Callable[[Path, Mapping[str, Any]], Mapping[str, Any]]
 
 
 def explain(
-    spark: SparkContext, recording: Recording, output: Path, more: More | None = None
+    spark: SparkContext, recording: Recording, output: Path, more: Sequence[More] = ()
 ) -> Explained:
     """Return the explanation of a recording, which is written to a folder as well.
 
@@ -49,7 +49,7 @@ def explain(
         spark: of `trimtab.spark.session.started`.
         recording: an open recording.
         output: folder to write into; made if need be.
-        more: adds to the findings before they are written; None for nothing.
+        more: each adds to the findings before they are written.
 
     Raises:
         NothingReadableError: no line of any file could be read.
@@ -70,10 +70,10 @@ def explain(
         diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
     document = diagnosis.findings | {"accounting": _accounting(accounting)}
     document["warnings"] = [*_unread(accounting), *document["warnings"]]
-    if more is not None:
-        document |= more(tables, document)
-        if "what_if" in document:
-            document["changes"] = with_replayed(document)
+    for each in more:
+        document |= each(tables, document)
+    if "what_if" in document:
+        document["changes"] = with_replayed(document)
     report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))

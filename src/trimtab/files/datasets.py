@@ -10,9 +10,9 @@ import pyarrow as pa
 from pyarrow.dataset import Dataset, dataset, partitioning
 
 from trimtab.files.partitions import CLUSTER, DAY, has_days
-from trimtab.files.tables import DIAGNOSED, INGESTED
+from trimtab.files.tables import DIAGNOSED, INGESTED, JUDGED
 
-_SCHEMAS = INGESTED | DIAGNOSED
+_SCHEMAS = INGESTED | DIAGNOSED | JUDGED
 
 
 @dataclass(frozen=True, repr=False, eq=False)

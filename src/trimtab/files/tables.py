@@ -78,10 +78,11 @@ def _schema(meaning: str, columns: Mapping[str, Mapping[str, str]]) -> pa.Schema
 _TABLES: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     files("trimtab.files").joinpath("tables.toml").read_text("utf-8")
 )
-#: Tables that ingest writes, those that diagnosis writes, and those that a sweep writes.
-INGESTED, DIAGNOSED, SWEPT = (
+#: Tables that ingest writes, those that diagnosis writes, those that regret adds, and those that
+#: a sweep writes.
+INGESTED, DIAGNOSED, JUDGED, SWEPT = (
     {name: _schema(**of_table) for name, of_table in _TABLES[writer].items()}
-    for writer in ("ingested", "diagnosed", "swept")
+    for writer in ("ingested", "diagnosed", "judged", "swept")
 )
 #: Table → column → where ingest reads its values, as tables.toml says.
 KEYS: dict[str, dict[str, str]] = {

@@ -27,6 +27,7 @@ from trimtab.report.drawing import start_engine
 from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
+from trimtab.report.regret_section import section_of as regret_of
 from trimtab.report.rounds import Round, listed, rounds_of
 from trimtab.report.verdicts import SIGNS, Words
 from trimtab.report.what_if_section import section_of
@@ -153,6 +154,7 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
         ],
         "chart": chart,
         "what_if": section_of(findings),
+        "regret": regret_of(findings),
         "brokers": brokers,
         "moves": moves,
         "rows_of_chart": rows_of(chart, journeys),

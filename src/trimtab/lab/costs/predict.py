@@ -61,14 +61,14 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
     first, last = _usage(known, brokers, now), _usage(known, brokers, then)
     slopes = [end - begin for begin, end in zip(first[1:], last[1:], strict=True)]
     costs_variance = _variance(known, brokers, slopes[0], slopes[1])
-    by_work = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
+    speed = last[3] * known.brokers.by_cores[brokers] * np.exp(known.brokers.slowness[brokers])
     each = (load @ np.exp(known.shared[:-1])) ** 2 * deviation_variance(known)
-    own_variance = by_work**2 * (np.abs(sign) @ each)
+    own_variance = speed**2 * (np.abs(sign) @ each)
     change_variance = costs_variance + own_variance
     before = level_now(known)[brokers]
     after = before + (last[0] - first[0])
     drift = drift_variance(known, horizon_s)
-    variance = _level_variance(known, brokers) + change_variance + drift
+    variance = level_variance(known, brokers) + change_variance + drift
     return Predictions(
         broker=brokers,
         before=before,
@@ -82,7 +82,7 @@ def predicted(known: Knowledge, bundle: Ints, to: Ints, horizon_s: float = 0.0) 
 def unmoved(known: Knowledge, brokers: Ints, horizon_s: float) -> Predictions:
     """Return what becomes of brokers whose bundles stay: as now, and less sure by the hour."""
     level, drift = level_now(known)[brokers], drift_variance(known, horizon_s)
-    deviation = np.sqrt(_level_variance(known, brokers) + drift)
+    deviation = np.sqrt(level_variance(known, brokers) + drift)
     return Predictions(brokers, level, level, np.zeros(brokers.size), deviation, drift)
 
 
@@ -103,12 +103,19 @@ def traffic_cpu(known: Knowledge) -> Floats:
 
 def relief(known: Knowledge) -> Floats:
     """Return what each bundle takes of its owner's CPU, (n_bundles,) points; 0 if it has none."""
-    bundles, owner = known.bundles, np.maximum(known.bundles.owner, 0)
-    everyone = np.arange(len(known.broker_names))
-    by_work = _usage(known, everyone, carried(known))[3]
-    speed = by_work * known.brokers.by_cores * np.exp(known.brokers.slowness)
-    work = features(bundles.counts) @ np.exp(known.shared[:-1])
-    return np.where(bundles.owner >= 0, speed[owner] * work, 0.0)
+    owner = np.maximum(known.bundles.owner, 0)
+    return np.where(known.bundles.owner >= 0, by_work(known)[owner] * works(known), 0.0)
+
+
+def works(known: Knowledge) -> Floats:
+    """Return the work of each bundle, (n_bundles,): points on a broker of which one is one."""
+    return features(known.bundles.counts) @ np.exp(known.shared[:-1])
+
+
+def by_work(known: Knowledge) -> Floats:
+    """Return the points of CPU that a further point of work takes on each broker, (n_brokers,)."""
+    slope = _usage(known, np.arange(len(known.broker_names)), carried(known))[3]
+    return slope * known.brokers.by_cores * np.exp(known.brokers.slowness)
 
 
 def level_now(known: Knowledge) -> Floats:
@@ -131,8 +138,8 @@ def drift_variance(known: Knowledge, horizon_s: float) -> float:
     return float(np.interp(horizon_s, lags_s, np.concatenate(([0.0], squares))))
 
 
-def _level_variance(known: Knowledge, brokers: Ints) -> Floats:
-    """Return by how much levels may be off now, points squared."""
+def level_variance(known: Knowledge, brokers: Ints) -> Floats:
+    """Return the variance of what is known of some brokers' usage now, points squared."""
     known_by = known.brokers
     return np.asarray(
         known_by.level_variance[brokers] + _UNSTEADY * known_by.window_variance[brokers]

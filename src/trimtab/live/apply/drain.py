@@ -1,4 +1,4 @@
-"""Plans that empty a broker of a live cluster, made from what it tells."""
+"""What is emptied of a live cluster, who takes it, and the plan to bring it back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from trimtab.files.errors import TrimtabError
 from trimtab.live.apply.live import each_of, owners_of
 from trimtab.live.apply.run import Reached
 from trimtab.live.apply.usage import usage_percent
-from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptying
-from trimtab.live.control.headroom import outlooks, refusal, remedies, spares_needed
+from trimtab.live.control.drain import BrokerState, Frame, bringing_back
+from trimtab.live.control.headroom import outlooks, refusal, remedies
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
 from trimtab.live.gather.access import GatherError
@@ -53,29 +53,6 @@ def drain_limits(bar_percent: float, every_s: float) -> Limits:
     )
 
 
-def drain_plan(cluster: Reached, drain: Drain) -> Plan:
-    """Return a plan to empty a broker.
-
-    Raises:
-        GatherError: the broker, or one that is to take, is not there, or does not answer.
-        HeadroomError: somebody would stand above the bar in the end.
-    """
-    made_s = time.time()
-    takers = _takers(cluster, drain)
-    states = each_of([drain.broker, *takers], lambda name: state_of(cluster, name))
-    frame = _frame(cluster, drain, made_s)
-    plan = emptying(drain.broker, states, takers, frame)
-    then = outlooks(plan.moves, states)
-    if why := refusal(then, frame.limits.bar_percent):
-        ways = list(remedies(then, frame.limits.bar_percent))
-        count = spares_needed(drain.broker, states, takers, frame)
-        if count is not None:
-            brokers = "1 more broker" if count == 1 else f"{count} more brokers"
-            ways.append(f"{brokers} as idle as the least busy one")
-        raise _headroom_error(f"{drain.broker} cannot be emptied", why, ways)
-    return plan
-
-
 def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
     """Return a plan to bring back what a plan has taken.
 
@@ -91,17 +68,17 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
     _require_there(drain.broker, there)
     owned = each_of(there, cluster.admin.owned_or_none)
     owners = owners_of([move.bundle for move in emptied.moves], owned)
-    frame = _frame(cluster, drain, made_s)
+    frame = frame_of(cluster, drain, made_s)
     plan = bringing_back(drain.broker, emptied, owners, frame)
     involved = sorted({drain.broker, *(move.source for move in plan.moves)})
     then = outlooks(plan.moves, each_of(involved, lambda name: state_of(cluster, name)))
     if why := refusal(then, frame.limits.bar_percent):
         ways = remedies(then, frame.limits.bar_percent)
-        raise _headroom_error(f"{drain.broker} cannot take all back", why, ways)
+        raise headroom_error(f"{drain.broker} cannot take all back", why, ways)
     return plan
 
 
-def _headroom_error(what: str, why: str, ways: Sequence[str]) -> HeadroomError:
+def headroom_error(what: str, why: str, ways: Sequence[str]) -> HeadroomError:
     """Return the error of a plan that is not begun, with what would let it be."""
     possible = f"; possible with {', or with '.join(ways)}" if ways else ""
     return HeadroomError(f"{what}: {why}{possible}")
@@ -130,7 +107,12 @@ def state_of(cluster: Reached, broker: str) -> BrokerState:
     )
 
 
-def _takers(cluster: Reached, drain: Drain) -> Sequence[str]:
+def takers_of(cluster: Reached, drain: Drain) -> Sequence[str]:
+    """Return who takes the bundles.
+
+    Raises:
+        GatherError: one that is named is not there, or nobody is.
+    """
     there = cluster.admin.brokers()
     for name in (drain.broker, *drain.takers):
         _require_there(name, there)
@@ -149,6 +131,7 @@ def _require_there(name: str, registered: tuple[str, ...]) -> None:
         raise GatherError(f"found no broker {name}, expected one of {there}")
 
 
-def _frame(cluster: Reached, drain: Drain, made_s: float) -> Frame:
+def frame_of(cluster: Reached, drain: Drain, made_s: float) -> Frame:
+    """Return what a plan says besides its moves."""
     because = drain.shedding_may_run_because
     return Frame(cluster.admin.cluster, made_s, drain.limits, because)

@@ -2,60 +2,92 @@
 
 from __future__ import annotations
 
-import json
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from trimtab.live.apply.drain import state_of
-from trimtab.live.apply.live import each_of
+import numpy as np
+
+from trimtab.lab.costs import Knowledge
+from trimtab.lab.planning import Planned, Restraints, Snapshot, Wish, planned
+from trimtab.lab.planning.columns import Column
+from trimtab.lab.planning.snapshot import columns, is_learned
+from trimtab.live.apply.policies import grouped, isolation
+from trimtab.live.apply.present import Present, known_now, present
 from trimtab.live.apply.run import Reached
 from trimtab.live.control.drain import Frame
-from trimtab.live.control.level import Levelled, Wish, levelling
+from trimtab.live.control.level import level_plan
 from trimtab.live.control.limits import Limits
-from trimtab.pulsar.sequences.wording import aligned_rows, mebibytes
+from trimtab.live.control.plan import Plan
+from trimtab.pulsar.bundles import namespace
 
 
-def level_plan(cluster: Reached, wish: Wish, shedding: str) -> Levelled:
+@dataclass(frozen=True, slots=True)
+class Levelled:
+    """A plan, what it goes out from, and what a reader should know."""
+
+    plan: Plan
+    planned: Planned
+    snapshot: Snapshot
+    is_learned: bool
+    notes: tuple[str, ...]
+
+
+def levelled(
+    cluster: Reached,
+    wish: Wish,
+    shedding: str,
+    known: Knowledge | None = None,
+    ahead: Callable[[Snapshot, tuple[Column, ...], Knowledge], tuple[Column, ...]] | None = None,
+) -> Levelled:
     """Return a plan of the moves that bring the busiest brokers down.
+
+    Args:
+        cluster: that answers.
+        wish: what is wanted of the plan.
+        shedding: why Pulsar's own may stay on; empty: it may not.
+        known: what was learned of costs; without it usage goes by the share of traffic.
+        ahead: makes columns of the hours to come of those of now; None plans for now.
 
     Raises:
         GatherError: a broker does not answer.
     """
-    made_s = time.time()
-    names = cluster.admin.brokers()
-    states = each_of(names, lambda name: state_of(cluster, name))
-    takers = frozenset(names) - cluster.unheld.draining
-    frame = Frame(cluster.admin.cluster, made_s, Limits(), shedding)
-    return levelling(states, takers, wish, frame)
-
-
-def levelled_lines(levelled: Levelled) -> Iterator[str]:
-    """Return lines of what each move is expected to bring: the best that so many moves can do."""
-    highest, lowest = levelled.highest[0], levelled.lowest[0]
-    yield f"{levelled.plan.cluster}: highest {highest:.1f} %, lowest {lowest:.1f} %"
-    if not levelled.plan.moves:
-        yield "No move would gain enough."
-        return
-    moves = levelled.plan.moves
-    yield from aligned_rows(
-        [
-            ("move", [str(number + 1) for number in range(len(moves))]),
-            ("bundle", [move.bundle for move in moves]),
-            ("from", [move.source for move in moves]),
-            ("to", [move.destination for move in moves]),
-            ("traffic", [mebibytes(move.traffic_bytes_s) for move in moves]),
-            ("highest", [f"{each:.1f} %" for each in levelled.highest[1:]]),
-            ("lowest then", [f"{each:.1f} %" for each in levelled.lowest[1:]]),
-        ]
+    limits = Limits()
+    now = present(cluster)
+    snapshot = now.snapshot
+    knows = is_learned(known)
+    current = known_now(known, now)
+    kinds = columns(snapshot, current if knows else None)
+    if ahead is not None:
+        kinds = ahead(snapshot, kinds, current)
+    policies = isolation(cluster.admin, snapshot.bundles, snapshot.brokers)
+    restraints = Restraints(
+        takes=~now.is_draining,
+        ceiling=np.full(len(snapshot.brokers), limits.bar_percent),
+        is_movable=snapshot.traffic > 0,
+        kind=policies.kind,
+        allowed=policies.allowed,
     )
+    notes = [*_notes(now, limits), *([policies.note] if policies.note else [])]
+    plan = planned(kinds, snapshot.owner, restraints, wish)
+    while kept := grouped(cluster.admin, map(snapshot.bundles.__getitem__, plan.moves.bundle)):
+        notes.append(f"left where they are, for their anti-affinity: {', '.join(sorted(kept))}")
+        is_kept = np.array([namespace(name) in kept for name in snapshot.bundles], np.bool_)
+        restraints = replace(restraints, is_movable=restraints.is_movable & ~is_kept)
+        plan = planned(kinds, snapshot.owner, restraints, wish)
+    frame = Frame(cluster.admin.cluster, now.time_s, limits, shedding)
+    return Levelled(level_plan(plan, snapshot, frame), plan, snapshot, knows, tuple(notes))
 
 
-def levelled_json(levelled: Levelled) -> str:
-    """Return the same to a program."""
-    document = {
-        "cluster": levelled.plan.cluster,
-        "plan": levelled.plan.digest,
-        "highest_percent": levelled.highest,
-        "lowest_percent": levelled.lowest,
-    }
-    return json.dumps(document, indent=1)
+def _notes(now: Present, limits: Limits) -> Iterator[str]:
+    """Yield what a reader should know of the brokers."""
+    names = np.array(now.snapshot.brokers, object)
+    young = now.time_s - now.started_s < limits.broker_age_min_s
+    for which, words in (
+        (now.is_draining, "takes nothing, it is being emptied"),
+        (now.is_stale, "is left alone: its usage is older than a broker may be silent"),
+        (young, f"started less than {limits.broker_age_min_s:.0f} s ago: its usage is not its own"),
+    ):
+        if which.any():
+            yield f"{', '.join(names[which])}: {words}"
+    if not now.snapshot.is_known:
+        yield "No broker tells what its bundles carry, so what a move would bring cannot be told"

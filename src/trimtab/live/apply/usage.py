@@ -12,10 +12,20 @@ import numpy as np
 from trimtab.live.apply.admin import Admin
 from trimtab.live.gather.calls import CallError
 from trimtab.live.gather.cluster import has_no_report
+from trimtab.pulsar.model import Floats
 from trimtab.pulsar.scores import busiest_resource
 from trimtab.pulsar.settings import ResourceWeights, resource_weights
 from trimtab.pulsar.settings.reader import Reader, SettingError
 
+_COUNTS = (
+    "msgRateIn",
+    "msgRateOut",
+    "msgThroughputIn",
+    "msgThroughputOut",
+    "topics",
+    "producerCount",
+    "consumerCount",
+)
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _METRICS = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
 _GAUGE = re.compile(r"^(pulsar_lb_\w+_usage|process_start_time_seconds)(?:\{[^}]*\})? (\S+)", re.M)
@@ -35,6 +45,21 @@ class Usage:
     bundles: Mapping[str, float]
 
 
+@dataclass(frozen=True, slots=True)
+class PlainUsage:
+    """What a broker tells of each of its resources, and of its bundles."""
+
+    #: (5,) %, columns RESOURCES; NaN if it tells none.
+    percent: Floats
+    #: When it last published its report, and when it started, s since 1970.
+    published_s: float
+    started_s: float
+    #: Of its host; NaN if it does not tell.
+    cores: float
+    #: Bundle → (7,) columns COUNTS; empty if it does not tell.
+    counts: Mapping[str, Floats]
+
+
 def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usage:
     """Return how loaded a broker is, its resources weighed by the settings of the leader.
 
@@ -45,7 +70,7 @@ def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usa
     Raises:
         CallError: it does not answer.
     """
-    weights = _weights(settings, admin.release)
+    weights = weights_of(settings, admin.release)
     try:
         report = admin.report(broker)
     except CallError as error:
@@ -65,6 +90,39 @@ def of_report(report: Mapping[str, Any], weights: ResourceWeights = _EVEN) -> Us
         published_s=_number(report.get("lastUpdate")) / 1000.0,
         started_s=_number(report.get("startTimestamp")) / 1000.0,
         bundles={name: load[2] + load[3] for name, load in bundle_loads(report).items()},
+    )
+
+
+def of_whole_report(report: Mapping[str, Any]) -> PlainUsage:
+    """Return what a load report tells; what is not in it, or is no number, counts as nothing."""
+    resources = [_mapping(report.get(name)) for name in _RESOURCES]
+    usage, limit = (
+        np.array([_number(each.get(key)) for each in resources]) for key in ("usage", "limit")
+    )
+    stats = _mapping(report.get("lastStats"))
+    return PlainUsage(
+        percent=np.divide(100.0 * usage, limit, out=np.zeros(usage.size), where=limit > 0),
+        published_s=_number(report.get("lastUpdate")) / 1000.0,
+        started_s=_number(report.get("startTimestamp")) / 1000.0,
+        cores=limit[0] / 100.0 if limit[0] > 0 else np.nan,
+        counts={
+            str(name): np.array([_number(_mapping(each).get(key)) for key in _COUNTS])
+            for name, each in stats.items()
+        },
+    )
+
+
+def of_metrics(text: str) -> PlainUsage:
+    """Return what the metrics of a broker of the extensible load manager tell: of no bundle."""
+    values = {name: float(value) for name, value in _GAUGE.findall(text)}
+    percent = np.array([values.get(f"pulsar_lb_{name}_usage", np.nan) for name in _METRICS])
+    is_reported = not np.isnan(percent).all()
+    return PlainUsage(
+        percent=np.nan_to_num(percent) if is_reported else percent,
+        published_s=float("inf"),
+        started_s=values.get("process_start_time_seconds", 0.0),
+        cores=np.nan,
+        counts={},
     )
 
 
@@ -91,7 +149,7 @@ def _of_metrics(text: str, weights: ResourceWeights) -> Usage:
     )
 
 
-def _weights(settings: Mapping[str, str], release: str) -> ResourceWeights:
+def weights_of(settings: Mapping[str, str], release: str) -> ResourceWeights:
     """Return the weights of a broker; as long as they are not known, all count the same."""
     try:
         return resource_weights(Reader(settings, release)) if settings else _EVEN

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Expected, Plan, PlannedMove
@@ -21,6 +21,10 @@ class BrokerState:
     usage_percent: float
     #: Bundle → its traffic, bytes/s, in and out; 0 where that is not known.
     bundles: Mapping[str, float]
+    #: Bundle → points of usage that it takes there; empty: its share of the traffic.
+    points: Mapping[str, float] = field(default_factory=dict)
+    #: Points that a bundle takes here which takes one where this is 1.
+    speed: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,8 @@ def emptying(
 ) -> Plan:
     """Return a plan to move every bundle of a broker away, the busiest first.
 
-    Each goes where usage will be lowest after it, if it costs there what its share of the
-    traffic costs here.
+    Each goes where usage will be lowest after it, by what it is known to cost; where that is
+    not known, by its share of the traffic.
 
     Args:
         broker: to be emptied.
@@ -76,9 +80,9 @@ def emptying(
     moves = []
     for bundle, bytes_s in sorted(state.bundles.items(), key=lambda each: (-each[1], each[0])):
         share = bytes_s / total if total else 1.0 / len(state.bundles)
-        points = max(_POINTS_MIN, _or(state.usage_percent, 0.0) * share)
+        points = state.points.get(bundle, _or(state.usage_percent, 0.0) * share)
         taker = min(usage, key=lambda name: (usage[name], traffic[name], name))
-        usage[taker] += points
+        usage[taker] += max(_POINTS_MIN, points * brokers[taker].speed / state.speed)
         traffic[taker] += bytes_s
         reason = f"{broker} is to be emptied; {taker} will stand at about {usage[taker]:.0f} %"
         moves.append(PlannedMove(bundle, broker, taker, reason, bytes_s, after=frame.bar))

@@ -37,7 +37,8 @@ def outlooks(
 ) -> tuple[Outlook, ...]:
     """Return how high each destination will stand, the highest first.
 
-    A bundle costs where it goes what it costs where it is: its share of the traffic of its
+    A bundle costs where it goes what it costs where it is, by the speed of both: what was
+    learned of it, or else its share of the traffic of its
     broker, at most of all that the broker uses, and at least of what is left of that without
     what an idle broker uses, which is no more than the least busy one does.
 
@@ -54,11 +55,11 @@ def outlooks(
     low: dict[str, float] = {}
     high: dict[str, float] = {}
     for move in moves:
-        state, taker = brokers[move.source], move.destination
-        share = _share(state, move.bundle)
-        usage = state.usage_percent
-        low[taker] = low.get(taker, 0.0) + share * (usage - min(idle, usage))
-        high[taker] = high.get(taker, 0.0) + share * usage
+        taker = move.destination
+        least, most = _points(brokers[move.source], move.bundle, idle)
+        slower = brokers[taker].speed / brokers[move.source].speed
+        low[taker] = low.get(taker, 0.0) + least * slower
+        high[taker] = high.get(taker, 0.0) + most * slower
     takers = [
         Outlook(name, now, (now + low[name], now + high[name]))
         for name in high
@@ -126,6 +127,14 @@ def spares_needed(
 def _words(interval: Interval) -> str:
     low, high = (f"{each:.0f}" for each in interval)
     return f"{high} %" if low == high else f"{low} to {high} %"
+
+
+def _points(state: BrokerState, bundle: str, idle: float) -> Interval:
+    """Return what a bundle takes of its broker, at least and at most; learned costs are both."""
+    if bundle in state.points:
+        return state.points[bundle], state.points[bundle]
+    share, usage = _share(state, bundle), state.usage_percent
+    return share * (usage - min(idle, usage)), share * usage
 
 
 def _share(state: BrokerState, bundle: str) -> float:

@@ -15,12 +15,20 @@ from trimtab.live.apply.journal import opened_journal
 from trimtab.live.apply.live import LockHolder, each_of
 from trimtab.live.apply.run import carried_out_by
 from trimtab.live.control.account import Account
+from trimtab.live.control.expected import Costs
 from trimtab.live.control.throttle import Bars, Health, Throttle, adapted, bad_signs, granted
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.calls import CallError
 from trimtab.live.watch.health import Fares
 from trimtab.live.watch.nouns import Acted, Decided, Settings
-from trimtab.live.watch.plans import PlannedRound, effect_share, limits_of, planned, unloaded_by
+from trimtab.live.watch.plans import (
+    Basis,
+    PlannedRound,
+    effect_share,
+    limits_of,
+    planned,
+    unloaded_by,
+)
 from trimtab.live.watch.targets import moves_of
 
 #: Plans in a row that end before they are done, after which nothing is moved any more.
@@ -54,7 +62,7 @@ class Actor:
         self._share, self._is_cut_short, self._n_cut_short = float("nan"), False, 0
         self._unloaded: list[tuple[datetime, str]] = []
 
-    def take(self, decided: list[Decided], settings: Settings) -> list[Acted]:
+    def take(self, decided: list[Decided], settings: Settings, costs: Costs) -> list[Acted]:
         """Return what was done: the newest decided round is carried out if nothing else is on."""
         acts = self._finished()
         if not decided:
@@ -68,7 +76,8 @@ class Actor:
             return [*acts, self._acted(newest, 0, signs, why)]
         count, self._throttle = granted(self._throttle, len(moves))
         if count:
-            self._begin(newest, count, settings)
+            limits = limits_of(settings, self._request.limits)
+            self._begin(newest, count, Basis(settings.shedder, limits, costs))
         return [*acts, self._acted(newest, count, signs, "")]
 
     def unloaded(self) -> list[tuple[datetime, str]]:
@@ -109,10 +118,9 @@ class Actor:
         self._share, self._is_cut_short = float("nan"), False
         return health, bad_signs(health, self._request.bars)
 
-    def _begin(self, decided: Decided, count: int, settings: Settings) -> None:
+    def _begin(self, decided: Decided, count: int, basis: Basis) -> None:
         """Write a plan, and carry it out in a thread."""
-        limits = limits_of(settings, self._request.limits)
-        round_ = planned(decided, count, self._cluster.admin.cluster, settings, limits)
+        round_ = planned(decided, count, self._cluster.admin.cluster, basis)
         path = self._folder / f"{decided.number:06d}.json"
         looking = Watching(lambda entry: None, lambda why: None, self._is_over)
 

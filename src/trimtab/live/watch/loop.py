@@ -7,11 +7,11 @@ import os
 import threading
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextlib import closing as closed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -19,11 +19,14 @@ from typing import Any
 from trimtab.diagnose.deployment import deployment
 from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
+from trimtab.lab.costs import Knowledge
+from trimtab.lab.planning.snapshot import is_learned
 from trimtab.live.apply.clock import Clock
 from trimtab.live.gather import Access, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
 from trimtab.live.watch.actor import ActingRequest, Actor, acting
+from trimtab.live.watch.costs import Learning, heard, learning
 from trimtab.live.watch.document import line_of
 from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
@@ -35,6 +38,16 @@ from trimtab.live.watch.tails import Tails
 from trimtab.live.watch.tally import Tally, View
 
 _TICK_S = 0.5
+#: s after which what was learned of costs is written again.
+_WRITTEN_EVERY_S = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCosts:
+    """What was learned of costs before, and what keeps what is learned."""
+
+    known: Knowledge | None = None
+    write: Callable[[Knowledge], None] = lambda known: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +63,7 @@ class WatchRequest:
     beside: Beside
     #: What is decided is carried out; None: nothing is changed.
     acting: ActingRequest | None = None
+    costs: KeptCosts = field(default_factory=KeptCosts)
 
 
 def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
@@ -79,7 +93,8 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
         settings = _settings(request)
         tails = closing.enter_context(closed(Tails(log_folders(request.gathering.logs))))
         actor = closing.enter_context(_actor(request, settings, is_over))
-        now = _Now(settings, Memory(began=began), Tally())
+        now = _Now(settings, Memory(began=began), Tally(), learning(request.costs.known))
+        closing.callback(lambda: request.costs.write(now.learning.costs.known))
         while True:
             is_last = recording.done()
             rows = [*listening.rows(), *tails.rows()]
@@ -103,6 +118,10 @@ class _Now:
     settings: Settings
     memory: Memory
     tally: Tally
+    #: Of what traffic costs.
+    learning: Learning
+    #: s since 1970 at which it was last written.
+    written_s: float = 0.0
 
     def view(self, request: WatchRequest, actions: list[Action], listening: Listening) -> View:
         """Return the view of a step, whose actions are written."""
@@ -119,13 +138,27 @@ def _steps(
     if actor is not None:
         arrivals = replace(arrivals, unloaded=actor.unloaded())
     actions, now.memory = step(arrivals, now.memory, now.settings)
+    _learn(request, now, arrivals)
     for action in actions:
         if isinstance(action, Relearn):
             now.memory = learned(now.memory, now.settings, action, listening.again())
     if actor is not None:
         decided = [each for each in actions if isinstance(each, Decided)]
-        actions += actor.take(decided, now.settings)
+        actions += actor.take(decided, now.settings, now.learning.costs)
     yield now.view(request, actions, listening)
+
+
+def _learn(request: WatchRequest, now: _Now, arrivals: Arrivals) -> None:
+    """Take what has come in into what is known of costs, and keep that now and then."""
+    before, now_s = now.learning.costs.known, arrivals.now.timestamp()
+    now.learning = heard(now.learning, arrivals.rows, now_s, now.settings)
+    known = now.learning.costs.known
+    if known is before:
+        return
+    now.memory.known = known if is_learned(known) else None
+    if now_s - now.written_s >= _WRITTEN_EVERY_S:
+        now.written_s = now_s
+        request.costs.write(known)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any
 
 from trimtab.diagnose.night import Event
 from trimtab.diagnose.replay.replay import STARTED, Leading, Replaying, replaying
+from trimtab.lab.costs import Knowledge
 from trimtab.lab.outcomes.recording import Reported, Unloaded
 from trimtab.live.watch.events import Happening, happenings, report, write_time
 from trimtab.live.watch.nouns import Decided, Relearn, Row, Settings
@@ -130,6 +131,8 @@ class Memory:
     own: dict[str, datetime] = field(default_factory=dict)
     #: What came so late that rounds after it were decided already.
     n_late: int = 0
+    #: What was learned of costs; None: not enough to say what a move does.
+    known: Knowledge | None = None
 
 
 def learned(memory: Memory, settings: Settings, led: Relearn, rows: Iterable[Row]) -> Memory:

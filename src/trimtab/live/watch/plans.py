@@ -6,18 +6,16 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
 
 from trimtab.files.fields import expected_name
 from trimtab.live.control.account import VERIFIED, Account
+from trimtab.live.control.expected import Costs, Step, effects
 from trimtab.live.control.limits import Limits
-from trimtab.live.control.plan import Expected, Plan, PlannedMove
+from trimtab.live.control.plan import Plan, PlannedMove
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.nouns import Decided, Settings
 from trimtab.live.watch.targets import moves_of
 
-#: Usage swings by itself by so many points.
-_SWING_POINTS = 15.0
 #: Reliefs smaller than this drown in the swings.
 _RELIEF_MIN_POINTS = 2.0
 
@@ -56,13 +54,24 @@ def limits_in(texts: Sequence[str]) -> Mapping[str, float]:
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What a plan goes out from, besides the round."""
+
+    #: Who decides.
+    shedder: str
+    limits: Limits
+    #: As they are known now.
+    costs: Costs
+
+
+@dataclass(frozen=True, slots=True)
 class Relief:
     """What a source is to be rid of by one move."""
 
     source: str
     #: %, before any move of the round.
     usage: float
-    #: Of usage, if it goes with the traffic.
+    #: Of CPU, by what costs are known to be; NaN if that is not known.
     points: float
 
 
@@ -74,43 +83,38 @@ class PlannedRound:
     reliefs: tuple[Relief, ...]
 
 
-def planned(
-    decided: Decided, count: int, cluster: str, settings: Settings, limits: Limits
-) -> PlannedRound:
+def planned(decided: Decided, count: int, cluster: str, basis: Basis) -> PlannedRound:
     """Return a plan of the first moves of a round.
 
-    After each move its source and its target should stand between where they stood and
-    where the bundles' share of the source's traffic would take them, give or take what
-    usage swings by itself.
+    What is expected of each has the interval that what is known of costs leaves open.
     """
     shadow = decided.shadow
     assert shadow is not None
     states = {each["broker"]: each for each in shadow["brokers"].to_pylist()}
     traffic = {(each["bundle"], each["source"]): each["throughput"] for each in shadow["unloads"]}
-    shift = dict.fromkeys(states, 0.0)
+    steps = [
+        Step(bundle, source, target)
+        for bundle, source, target in moves_of(shadow)
+        if target is not None
+    ][:count]
     moves: list[PlannedMove] = []
     reliefs: list[Relief] = []
-    for bundle, source, target in moves_of(shadow):
-        if target is None or len(moves) == count:
-            continue
-        points = _points(states[source], traffic[bundle, source])
-        before = _between(states, shift, source, target)
-        shift[source] -= points
-        shift[target] += points
-        reliefs.append(Relief(source, 100.0 * states[source]["usage"], points))
+    expected = effects(basis.costs, steps, basis.limits.settle_s)
+    for (bundle, source, target), effect in zip(steps, expected, strict=True):
+        reliefs.append(Relief(source, 100.0 * states[source]["usage"], effect.relief))
         scores = f"{states[source]['score']:.4g} to {states[target]['score']:.4g}"
         moves.append(
             PlannedMove(
                 bundle=bundle,
                 source=source,
                 destination=target,
-                reason=f"{settings.shedder}: scores stand at {scores}",
+                reason=f"{basis.shedder}: scores stand at {scores}",
                 traffic_bytes_s=traffic[bundle, source],
-                before=before,
-                after=_between(states, shift, source, target),
+                before=effect.before,
+                after=effect.after,
             )
         )
-    paced = replace(limits, moves_per_round=max(1.0, float(count)))
+    paced = replace(basis.limits, moves_per_round=max(1.0, float(count)))
     plan = Plan(cluster, decided.time.timestamp(), tuple(moves), paced)
     return PlannedRound(plan, tuple(reliefs))
 
@@ -125,7 +129,7 @@ def effect_share(round_: PlannedRound, account: Account) -> float:
     came: dict[str, float] = {}
     for relief, move in zip(round_.reliefs, account.moves, strict=True):
         after = move.source_percent
-        if move.state != VERIFIED or after is None or math.isnan(after):
+        if move.state != VERIFIED or after is None or math.isnan(after + relief.points):
             continue
         expected[relief.source] = expected.get(relief.source, 0.0) + relief.points
         came[relief.source] = relief.usage - after
@@ -141,20 +145,3 @@ def unloaded_by(account: Account) -> list[tuple[datetime, str]]:
         for move in account.moves
         if move.asked_s is not None and move.unloads
     ]
-
-
-def _points(state: Mapping[str, Any], throughput: float) -> float:
-    """Return what a bundle's share of its broker's traffic is of the broker's usage."""
-    share = throughput / state["throughput"] if state["throughput"] > 0 else 0.0
-    return float(100.0 * state["usage"] * min(1.0, share))
-
-
-def _between(
-    states: Mapping[str, Mapping[str, Any]], shift: Mapping[str, float], source: str, target: str
-) -> Expected:
-    ranges = []
-    for name in (source, target):
-        usage = 100.0 * states[name]["usage"]
-        low, high = sorted((usage, usage + shift[name]))
-        ranges.append((max(0.0, low - _SWING_POINTS), high + _SWING_POINTS))
-    return Expected(*ranges)

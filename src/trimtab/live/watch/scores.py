@@ -2,7 +2,8 @@
 
 Both start from what the brokers reported when the round was decided.  For the strategy
 beside, the reports that follow are shifted by what it would have moved and by what Pulsar
-moved instead: a bundle's usage is its traffic times the cluster's usage for each byte/s.
+moved instead, by what bundles are known to cost; where that is not known, a bundle's usage is
+its traffic times the cluster's usage for each byte/s.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from trimtab.diagnose.night import Round
+from trimtab.lab.costs import Knowledge
+from trimtab.lab.costs.predict import by_work, works
 from trimtab.lab.outcomes import measured
 from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.live.watch.events import measures, write_time
@@ -87,13 +90,16 @@ def scored(memory: Memory, term: Term, now: datetime) -> list[Scored | Unexplain
     return scores
 
 
-def projected(span: Span, moves: Iterable[Unloaded], *, idle: float = 0.0) -> dict[str, float]:
+def projected(
+    span: Span, moves: Iterable[Unloaded], known: Knowledge | None = None, *, idle: float = 0.0
+) -> dict[str, float]:
     """Return by how much brokers' usage would differ after the other decision.
 
     Args:
-        span: the round.
-        moves: what Pulsar unloaded.
-        idle: of each broker's usage what no traffic causes, fraction.
+        span: a round.
+        moves: what Pulsar moved.
+        known: what was learned of costs; None: not enough to say what a move does.
+        idle: of each broker's usage what no traffic causes, fraction; for what is not learned.
 
     Returns:
         Broker → points of usage; 0 for those that are not named.
@@ -108,13 +114,18 @@ def projected(span: Span, moves: Iterable[Unloaded], *, idle: float = 0.0) -> di
         for each in (row["unloads"] if row else ())
     }
     shift: dict[str, float] = {}
+    learned = {} if known is None else dict(zip(known.bundle_names, works(known), strict=True))
+    speed = {} if known is None else dict(zip(known.broker_names, by_work(known), strict=True))
     ours = moves_of(shadow)
     theirs = [(move.bundle, move.target, move.source) for move in moves]
     for bundle, source, target in [*ours, *theirs]:
-        by = points * traffic.get(bundle, 0.0)
-        if source is not None and target is not None:
-            shift[source] = shift.get(source, 0.0) - by
-            shift[target] = shift.get(target, 0.0) + by
+        if source is None or target is None:
+            continue
+        for broker, sign in ((source, -1.0), (target, 1.0)):
+            by = points * traffic.get(bundle, 0.0)
+            if bundle in learned and broker in speed:
+                by = float(learned[bundle] * speed[broker])
+            shift[broker] = shift.get(broker, 0.0) + sign * by
     return shift
 
 
@@ -130,7 +141,7 @@ def _scored(memory: Memory, span: Span, moves: list[Unloaded], end: datetime) ->
     most, least = (
         _measured(shifted(memory.usages, shift, begin_s), shadow_moves, begin_s, end.timestamp())
         for idle in (0.0, min(span.usage.values(), default=0.0))
-        for shift in [projected(span, moves, idle=idle)]
+        for shift in [projected(span, moves, memory.known, idle=idle)]
     )
     between = {
         name: (min(value, least[name]), max(value, least[name]))

@@ -26,6 +26,7 @@ from trimtab.pulsar.candidates.request import (
     Request,
 )
 from trimtab.pulsar.candidates.step1_apply_namespace_policies import (
+    allowed_by_policies,
     apply_namespace_policies,
     apply_namespace_policies_2_10,
 )
@@ -69,6 +70,7 @@ __all__ = [
     "LostSelectionError",
     "Request",
     "Step",
+    "allowed_by_policies",
     "chain",
     "chosen_again",
     "considered",

@@ -63,6 +63,23 @@ def apply_namespace_policies_2_10(candidates: Ints, request: Request) -> Ints:
     return _allowed(candidates, request, [(host(name),) for name in request.brokers.names])
 
 
+def allowed_by_policies(
+    name: str, brokers: Sequence[str], policies: Sequence[IsolationPolicy]
+) -> Flags:
+    """Return which brokers the policies leave to a namespace, (n_brokers,), all being there.
+
+    As `apply_namespace_policies` does, but for what brokers report that they serve.
+    """
+    names = [(host(broker), broker) for broker in brokers]
+    policy = next((each for each in policies if _is_match(name, each.namespaces)), None)
+    if policy is None:
+        return ~_is_claimed(names, policies)
+    is_primary = _matches(names, policy.primary)
+    if int(np.count_nonzero(is_primary)) >= policy.primaries_min:
+        return is_primary
+    return is_primary | _matches(names, policy.secondary)
+
+
 def host(broker: str) -> str:
     """Return a broker's id without its port; nothing is left of one without."""
     return broker.rpartition(":")[0]

@@ -9,6 +9,7 @@ from trimtab.trials.recorded_cluster.cluster import (
     evidence,
     recorded,
     refuse_unrecorded,
+    weights,
 )
 
-__all__ = ["RecordedCluster", "evidence", "recorded", "refuse_unrecorded"]
+__all__ = ["RecordedCluster", "evidence", "recorded", "refuse_unrecorded", "weights"]

@@ -12,6 +12,7 @@ from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Re
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.model import MINUTE_S
+from trimtab.pulsar.settings import ResourceWeights
 from trimtab.pulsar.settings.reader import Reader
 from trimtab.trials.recorded_cluster.reading import is_empty, read, rows
 
@@ -63,6 +64,11 @@ def evidence(tables: Path, findings: Mapping[str, Any]) -> tuple[Evidence, Measu
     refuse_unrecorded(tables)
     ran = _deployment(tables, findings)
     return read(tables, findings, ran.manager), _measured(ran)
+
+
+def weights(tables: Path, findings: Mapping[str, Any]) -> ResourceWeights:
+    """Return how much each resource counts in the usage of a recording's brokers."""
+    return _deployment(tables, findings).threshold_shedder.weights
 
 
 def refuse_unrecorded(tables: Path) -> None:

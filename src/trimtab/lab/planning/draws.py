@@ -1,0 +1,119 @@
+"""Plans → how high the peak may be after each of them, drawn from all that is not sure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from trimtab.lab.frontier import Moves, Question
+from trimtab.lab.planning.columns import Column, Doubts
+from trimtab.pulsar.model import Floats, Ints
+
+#: Draws of one question.
+DRAWS = 500
+# Brokers that moves do not touch and that are drawn, the highest.
+_HIGHEST = 64
+
+
+def drawn_peaks(
+    question: Question,
+    columns: Sequence[Column],
+    plans: Sequence[Moves],
+    random: np.random.Generator,
+) -> Floats:
+    """Return the peak after each plan, (n_plans, DRAWS) percent.
+
+    Of the brokers those are drawn that moves touch, and of the others the highest.
+
+    Properties:
+        What is not sure is drawn once for all plans, so that they can be compared draw by draw.
+        A plan of no moves has the peak of now, as unsure as it is measured.
+    """
+    brokers = _near(question, plans)
+    place = np.full(question.is_counted.size, -1)
+    place[brokers] = np.arange(brokers.size)
+    peaks = np.zeros((len(plans), DRAWS))
+    for column, factors in zip(columns, _factors(columns, plans, random), strict=True):
+        usage = _usage(column, factors, random)[:, brokers]
+        for number, moves in enumerate(plans):
+            after = usage.copy()
+            for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
+                source = int(question.owner[bundle])
+                after[:, place[source]] -= factors.points(column, bundle, source)
+                after[:, place[to]] += factors.points(column, bundle, to)
+            peak = np.minimum(after.max(axis=1, initial=0.0), 100.0)
+            peaks[number] = np.maximum(peaks[number], peak)
+    return peaks
+
+
+def _near(question: Question, plans: Sequence[Moves]) -> Ints:
+    """Return the brokers that count for the peak, in order."""
+    highest = np.where(question.is_counted, question.usage.max(axis=1), -np.inf)
+    top = np.argsort(-highest, kind="stable")[:_HIGHEST]
+    touched = [moves.to for moves in plans] + [question.owner[moves.bundle] for moves in plans]
+    near = np.unique(np.concatenate((top[highest[top] >= 0], *touched)))
+    return near.astype(np.int64)
+
+
+class _Factors:
+    """By what costs and speeds are multiplied in each draw; the same at all hours of a resource."""
+
+    def __init__(self, doubts: Doubts, bundles: Ints, random: np.random.Generator) -> None:
+        unknowns = len(doubts.covariance)
+        shared = random.multivariate_normal(
+            np.zeros(unknowns), doubts.covariance, DRAWS, method="eigh"
+        )
+        own = doubts.own * random.standard_normal((bundles.size, DRAWS))
+        drawn = np.maximum(1.0 + doubts.following[bundles] @ shared.T + own, 0.0)
+        self.cost = dict(zip(bundles.tolist(), drawn, strict=True))
+        noise = random.standard_normal((doubts.speed.size, DRAWS))
+        self.speed = np.maximum(1.0 + doubts.speed[:, None] * noise, 0.0)
+        #: (DRAWS, n_brokers) deviations by which usages are off.
+        self.level = random.standard_normal((DRAWS, doubts.speed.size))
+
+    def points(self, column: Column, bundle: int, broker: int) -> Floats:
+        """Return what a bundle takes on a broker, (DRAWS,)."""
+        points = column.speed[broker] * column.cost[bundle]
+        return np.asarray(points * self.cost[bundle] * self.speed[broker], np.float64)
+
+
+def _usage(column: Column, factors: _Factors, random: np.random.Generator) -> Floats:
+    """Return the usage before any move, (DRAWS, n_brokers)."""
+    hour = random.standard_normal(factors.level.shape)
+    usage: Floats = column.usage + factors.level * column.deviation + hour * column.spread
+    return np.nan_to_num(usage)
+
+
+def _factors(
+    columns: Sequence[Column], plans: Sequence[Moves], random: np.random.Generator
+) -> list[_Factors]:
+    bundles = np.unique(np.concatenate([moves.bundle for moves in plans]))
+    drawn = dict[int, _Factors]()
+    for column in columns:
+        if id(column.doubts) not in drawn:
+            drawn[id(column.doubts)] = _Factors(column.doubts, bundles, random)
+    return [drawn[id(column.doubts)] for column in columns]
+
+
+def drawn_usages(
+    question: Question, columns: Sequence[Column], moves: Moves, random: np.random.Generator
+) -> Floats:
+    """Return the usage of source and destination before and after each move in its turn.
+
+    Returns:
+        (n_moves, 2, 2, DRAWS) percent: before and after, source and destination.
+    """
+    n = moves.bundle.size
+    drawn = np.zeros((n, 2, 2, DRAWS))
+    for column, factors in zip(columns, _factors(columns, [moves], random), strict=True):
+        usage = _usage(column, factors, random)
+        for i in range(n):
+            bundle, to = int(moves.bundle[i]), int(moves.to[i])
+            source = int(question.owner[bundle])
+            before = usage[:, (source, to)].T
+            usage[:, source] -= factors.points(column, bundle, source)
+            usage[:, to] += factors.points(column, bundle, to)
+            pair = np.stack((before, usage[:, (source, to)].T))
+            drawn[i] = np.maximum(drawn[i], pair)
+    return drawn
