@@ -146,10 +146,9 @@ def watch(
     leader sees; with the leader's --logs too it says of each round whether scores and
     bundles are those of the log, to the last digit.  Nothing in the cluster is changed.
 
-    With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
-    out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
-    clients fare.  What traffic costs is learned meanwhile, and what each move is expected to
-    do has its interval.  Ctrl-C ends it once what is in flight has landed.
+    With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
+    one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
+    learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
 
     \b
     Examples:
