@@ -11,7 +11,7 @@ from typing import TypeAlias
 from trimtab.live.watch.document import verdict
 from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory
-from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings, Unexplained
+from trimtab.live.watch.nouns import Acted, Action, Compared, Decided, Scored, Settings, Unexplained
 from trimtab.live.watch.targets import moves_of
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.scores import weighted_usage
@@ -47,6 +47,10 @@ class Tally:
     )
     #: Bundles that each would have moved, or moved.
     unloads: dict[str, int] = field(default_factory=lambda: {PULSAR: 0, SHADOW: 0})
+    #: What became of moves → how many, of the plans that are over.
+    moved: dict[str, int] = field(default_factory=dict)
+    #: What was done about the last round; None while nobody acts.
+    acted: Acted | None = None
     #: Changes of owners that no line explains.
     unexplained: int = 0
     #: Sum of each outcome over the rounds that know it, and how many these are.
@@ -71,6 +75,8 @@ class Tally:
                     self.unloads[PULSAR] += len(action.logged.moves)
                 case Scored():
                     self._score(action)
+                case Acted():
+                    self._take(action)
                 case Unexplained():
                     self.unexplained += len(action.moves)
 
@@ -78,6 +84,12 @@ class Tally:
         """Return the mean of an outcome over the rounds; NaN if none knows it."""
         count = self.counts.get((who, measure), 0)
         return self.sums[who, measure] / count if count else math.nan
+
+    def _take(self, action: Acted) -> None:
+        if not action.is_over:
+            self.acted = action
+        for _, state in action.states:
+            self.moved[state] = self.moved.get(state, 0) + 1
 
     def _score(self, action: Scored) -> None:
         self.scores.clear()
