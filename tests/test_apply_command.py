@@ -149,6 +149,7 @@ def test_a_broker_is_emptied_and_filled_again(cluster: FakePulsar, folder: Path)
     looked = run(cluster, *drain, "-o", "look.json")
     assert looked.exit_code == 0, looked.output
     assert looked.stdout.count("nothing against it") == 6
+    assert f"{broker} leads the load balancer: once it stops" in looked.stderr
     assert {move.destination for move in read_plan((folder / "look.json").read_text()).moves} == {
         each.id for each in cluster.brokers[1:]
     }

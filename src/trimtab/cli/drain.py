@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from trimtab.live.control.plan import Plan
 
 
+_LEADS = "once it stops another broker takes over, with nothing smoothed or remembered"
+
+
 @click.command()
 @click.argument("broker")
 @cluster_options
@@ -105,6 +108,8 @@ def drain(
         path = output or _named("drain" if emptied is None else "return", broker)
         write_plan(path, plan)
         click.echo(f"Plan: {path}", err=is_json)
+        if emptied is None and _is_leading(cluster, broker):
+            complain(f"trimtab: {broker} leads the load balancer: {_LEADS}")
         journal = path.with_name(f"{path.name}.journal")
         if yes:
             code = _carry_out(plan, cluster, journal, drain, is_json=is_json)
@@ -130,6 +135,16 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
         came = f"{broker} owns {len(bundles)} bundles that came meanwhile: {', '.join(bundles[:3])}"
         complain(f"trimtab: {came}; drain it again")
     return 1 if bundles else 0
+
+
+def _is_leading(cluster: Reached, broker: str) -> bool:
+    """Return whether a broker leads; it is only told, so what cannot be read is no error."""
+    from trimtab.live.gather.calls import CallError
+
+    try:
+        return cluster.admin.leader() == broker
+    except CallError:
+        return False
 
 
 def _named(verb: str, broker: str) -> Path:
