@@ -117,4 +117,5 @@ def _owners(rows: Sequence[tuple[float, int, int]]) -> Owners:
         bundle=np.array([row[1] for row in ordered], np.int64),
         broker=np.array([row[2] for row in ordered], np.int64),
         is_shed=np.zeros(len(ordered), np.bool_),
+        is_exact=np.zeros(len(ordered), np.bool_),
     )

@@ -11,12 +11,15 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fake_pulsar import FakePulsar, fake_pulsar
+from test_planning import known_cluster
 from trimtab.cli import main
+from trimtab.lab.costs import nothing_known
 from trimtab.live.apply.drain import drain_limits
 from trimtab.live.apply.files import write_plan
 from trimtab.live.apply.lock import file_lock
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan, read_plan
+from trimtab.trials.costs.state import write_state
 
 TOKEN = "eyJhbGciOiJIUzI1NiJ9.a-secret-of-this-test"
 
@@ -322,6 +325,28 @@ def test_an_isolated_or_grouped_namespace_stays_where_its_policies_leave_it(
     plan = json.loads(run(cluster, "plan", "--moves", "2", "--json").stdout)
     assert plan["moves"] == []
     assert "left where they are, for their anti-affinity: t/n" in plan["notes"]
+
+
+def test_costs_that_were_learned_before_are_taken_from_their_file(
+    cluster: FakePulsar, folder: Path
+) -> None:
+    busy, *others = cluster.brokers
+    busy.usage_percent = 90.0
+    for each in others:
+        each.usage_percent = 20.0
+    write_state(folder / "costs.npz", known_cluster())
+    write_state(folder / "nothing.npz", nothing_known((), ()))
+
+    learned, untold = (
+        json.loads(run(cluster, "plan", "--costs", name, "--json", "--even-if-unsure").stdout)
+        for name in ("costs.npz", "nothing.npz")
+    )
+
+    assert (learned["costs"], untold["costs"]) == ("learned", "share of traffic")
+    assert learned["highest_percent"][0] == pytest.approx(90.0, abs=0.5)
+    # A host of one core, where the costs of sixteen were learned: more than its share.
+    assert learned["frontier"][1]["peak"] < 70.0
+    assert untold["frontier"][1]["peak"] == pytest.approx(75.0)
 
 
 def test_a_plan_for_hours_to_come_needs_a_recording(cluster: FakePulsar) -> None:

@@ -58,7 +58,7 @@ def _evidence(minutes: int = _MINUTES) -> Evidence:
             np.append(first, _MOVED_S),
             np.append(np.arange(_BUNDLES), 0),
             np.append(np.arange(_BUNDLES) % 3, 1),
-            np.zeros(_BUNDLES + 1, np.bool_),
+            *np.zeros((2, _BUNDLES + 1), np.bool_),
         ),
         leaders=(),
         stops=(),
@@ -165,7 +165,7 @@ def test_a_bundle_without_an_owner_in_between_moves_once() -> None:
         np.array([0.0, 10.0, 12.0]),
         np.array([0, 0, 0]),
         np.array([2, -1, 1]),
-        np.zeros(3, np.bool_),
+        *np.zeros((2, 3), np.bool_),
     )
     found = moves(nobody)
     assert found.source.tolist() == [-1, 2]

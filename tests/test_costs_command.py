@@ -43,6 +43,30 @@ def test_a_short_night_is_priced_with_intervals_and_says_what_it_does_not_tell(
 
 
 @pytest.mark.spark
+def test_the_end_of_a_night_is_planned_and_drawn(tmp_path: Path) -> None:
+    picture = tmp_path / "frontier.svg"
+    night = str(ROOT / "recordings" / "avg")
+    result = run(
+        "plan", night, "--moves", "4", "--horizon", "24h", "--json", "--plot", str(picture)
+    )
+    assert result.exit_code == 0, result.output
+    document: dict[str, Any] = json.loads(result.stdout)
+    assert (document["cluster"], document["costs"]) == ("avg", "share of traffic")
+    # A quarter of an hour tells neither costs nor days.
+    assert document["hours"] == 0
+    assert document["notes"] == [
+        "planned for now: without learned costs the hours ahead cannot be told"
+    ]
+    curve = document["frontier"]
+    assert [row["moves"] for row in curve] == [0, 1, 2, 3, 4]
+    assert all(row["bound"] <= row["peak"] + 1e-9 for row in curve)
+    assert len(document["moves"]) == document["recommended"] > 0
+    assert document["highest_percent"][-1] < document["highest_percent"][0] - 10
+    assert "how low the peak may come" in picture.read_text(encoding="utf-8")
+    assert list(tmp_path.iterdir()) == [picture]
+
+
+@pytest.mark.spark
 def test_moves_of_a_night_are_predicted_and_scored() -> None:
     result = run("backtest", NIGHT, "--json")
     assert result.exit_code == 0, result.output

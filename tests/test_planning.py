@@ -13,7 +13,7 @@ from trimtab.lab.costs import Knowledge, predicted, priced
 from trimtab.lab.frontier import Moves, moved, question
 from trimtab.lab.planning import Planned, Snapshot, Wish, planned, unrestrained
 from trimtab.lab.planning.columns import Column, by_share, learned_cpu
-from trimtab.lab.planning.hours import by_hours, history
+from trimtab.lab.planning.hours import History, by_hours, history
 from trimtab.lab.planning.obstacle import obstacle
 from trimtab.lab.planning.profile import Expected, expected
 from trimtab.lab.planning.recommend import recommended
@@ -22,6 +22,7 @@ from trimtab.pulsar.model import Floats
 from trimtab.trials.plan.document import Basis, document
 from trimtab.trials.plan.lines import lines
 from trimtab.trials.plan.plot import chart
+from trimtab.trials.plan.recording import RecordedCosts, ahead, loads
 
 _DAY, _WEEK = 24, 168
 
@@ -156,6 +157,32 @@ def test_bundles_that_peak_at_different_hours_belong_together() -> None:
     assert sorted(owner[plan.moves.bundle].tolist()) == [0, 1]
     assert sorted(plan.moves.to.tolist()) == [0, 1]
     assert plan.course.highest[-1] == pytest.approx(66.0)
+
+
+def test_a_recording_of_days_tells_the_hours_to_come() -> None:
+    known = known_cluster()
+    now = snapshot_of(known)
+    work = loads(known, known.bundles.counts)
+    # One bundle of the first broker has its noon eighteen hours ahead, ten times what it takes now.
+    hourly = np.repeat(work[:, None], 48, axis=1)
+    hourly[0, [18, 42]] *= 10.0
+    costs = RecordedCosts("two days", known, True, History(hourly, 60), now)
+
+    to_come, note = ahead(costs, 24)
+    assert to_come is not None
+    assert note.startswith("hours ahead: by 2.0 days")
+    (column,) = columns(now, known)[:1]
+    hours = to_come(now, (column,), known)
+    rise = np.array([hour.usage[0] for hour in hours]) - column.usage[0]
+    assert len(hours) == 24
+    assert int(rise.argmax()) == 18
+    assert rise[18] > 2.0
+    short = dataclasses.replace(costs, history=History(hourly[:, :20], 60))
+    assert ahead(short, 24) == (
+        None,
+        "planned for now: found 20 hours recorded, expected a day at least",
+    )
+    assert ahead(costs, 0) == (None, "")
 
 
 # ------------------------------------------------------------------------------ the curve

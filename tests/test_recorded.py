@@ -186,7 +186,8 @@ def test_an_unload_that_was_logged_or_written_down_says_when(tmp_path: Path) -> 
     assert (found.owners.time_s - START.timestamp()).tolist() == [9, 30, 44]
     assert found.owners.is_shed.tolist() == [False, False, False]
     logged = {"bundle": BUNDLE, "time": at(35).isoformat(), "round": 1, "target": SECOND}
-    rounds = [{"round": 1, "time": at(34).isoformat(), "leader": "b1"}]
+    moment = at(34).isoformat()
+    rounds = [{"round": 1, "time": moment, "end": moment, "leader": "b1"}]
     tables = moving([]) | {"log_events": [{"time": at(34), "log_broker": "b1", "kind": "unload"}]}
     shed = told(tmp_path / "shed", tables, {}, unloads=[logged], round_list=rounds)
     assert [each.time_s for each in shed.rounds] == [at(34).timestamp()]
@@ -224,6 +225,61 @@ def test_rounds_are_known_from_the_log_of_a_leader(
 def test_who_moved_bundles_is_known_if_the_leader_is_or_may_not(tmp_path: Path) -> None:
     assert not told(tmp_path / "on", moving([]), {}).is_attributed
     assert told(tmp_path / "off", moving([]), OFF).is_attributed
+
+
+def test_silence_before_a_log_begins_is_no_silent_round(tmp_path: Path) -> None:
+    one = report(POLLED, 1, 10)
+    silent = {"brokers": [], "is_smoothed": False, "average": 0.0, "term": 1, "leader": "b1"}
+    tables: Tables = {
+        "load_reports": [one],
+        "bundle_reports": [said(one)],
+        "replayed_rounds": [silent | {"time": at(70)}, silent | {"time": at(130)}],
+        "log_events": [{"time": at(100), "log_broker": "b1", "kind": "unload"}],
+    }
+    found = told(tmp_path, tables, {})
+    assert [each.time_s for each in found.rounds] == [at(130).timestamp()]
+
+
+def test_what_a_leader_stored_and_printed_of_its_memory_is_read(tmp_path: Path) -> None:
+    one = report(POLLED, 1, 10)
+    line = {"log_broker": "b1", "file": "b1.log"}
+    counted = {
+        "kind": "hit-counts",
+        "scores": [(FIRST, 2.0), (SECOND, 1.0)],
+        "numbers": [(f"low:{FIRST}", 4.0)],
+    }
+    fired = {"kind": "avg-shed-attempt", "broker": FIRST, "target": SECOND}
+    over = {
+        "kind": "shed-attempt",
+        "broker": SECOND,
+        "numbers": [("usage_percent", 51.5), ("average_percent", 36.0)],
+    }
+    lines = [(counted, 34.0), (fired, 34.1), (over, 94.0), (over | {"broker": FIRST}, 200.0)]
+    rates = {f"{term}_rate_{way}": 3.0 for term in ("short", "long") for way in ("in", "out")}
+    stored = {"time": at(40), "written": at(39), "bundle": BUNDLE, "topics": 1}
+    tables: Tables = {
+        "load_reports": [one],
+        "bundle_reports": [said(one)],
+        "bundle_averages": [
+            stored | rates | {"short_samples": 7, "long_samples": 70, "file": POLLED, "line": 1}
+        ],
+        "log_events": [line | each | {"time": at(second)} for each, second in lines],
+    }
+    rounds = [
+        {"round": i + 1, "time": at(begin).isoformat(), "end": at(end).isoformat(), "leader": "b1"}
+        for i, (begin, end) in enumerate([(34, 35), (94, 94), (154, 154)])
+    ]
+    found = told(tmp_path, tables, {}, round_list=rounds)
+    counters, smoothed, nothing = (each.printed for each in found.rounds)
+    assert (counters.hits_high, counters.hits_low) == ({FIRST: 2, SECOND: 1}, {FIRST: 4})
+    assert counters.dropped == {FIRST, SECOND}
+    assert (smoothed.smoothed, smoothed.average) == ({SECOND: 0.515}, 0.36)
+    assert smoothed.hits_low is None
+    assert nothing.smoothed == {}
+    assert found.averages.time_s.tolist() == [at(39).timestamp()]
+    assert found.averages.samples.tolist() == [[7, 70]]
+    assert found.averages.rates.tolist() == [[[3.0, 3.0], [3.0, 3.0]]]
+    assert found.logged_s == at(34).timestamp()
 
 
 # ---------------------------------------------------------------- what is refused

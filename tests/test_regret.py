@@ -60,7 +60,7 @@ def _evidence() -> Evidence:
             np.zeros(_RATES.size),
             np.arange(_RATES.size),
             _OWNER,
-            np.zeros(_RATES.size, np.bool_),
+            *np.zeros((2, _RATES.size), np.bool_),
         ),
         leaders=(),
         stops=(),

@@ -11,10 +11,12 @@ import sys
 from collections.abc import Mapping
 from difflib import unified_diff
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyspark import SparkContext
 
 from tools.catalogue import code, table
+from tools.cuts import LOOKED_AT, UNSEEN, Agreement, agreements, whole
 from trimtab.cli.rerun import rerun
 from trimtab.ingest import open_recording
 from trimtab.spark.session import opened_spark
@@ -26,7 +28,16 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "fidelity.md"
 
 _BLOCK = re.compile(r"(?<=```text\n)\$ trimtab rerun (.*)\n(?:.*\n)*?(?=```)")
-_TABLE = re.compile(r"(?<=<!-- measured -->\n)(?:.*\n)*?(?=<!-- end -->)")
+_TABLE = re.compile(r"(<!-- measured (shipped|apart) -->\n)(?:.*\n)*?(?=<!-- end -->)")
+_CUTS = re.compile(r"(<!-- cuts (looked-at|unseen) -->\n)(?:.*\n)*?(?=<!-- end -->)")
+#: Where those lie that the page was mended by; and all that are cut.
+_SHIPPED = "recordings/"
+CUT = (
+    *("recordings/threshold", "recordings/uniform", "recordings/avg"),
+    "tests/testdata/recordings/young",
+)
+#: Table of cuts → their seeds.
+_SEEDS = {"looked-at": LOOKED_AT, "unseen": UNSEEN}
 
 
 def commands(text: str) -> tuple[str, ...]:
@@ -53,8 +64,56 @@ def rewritten(text: str, found: Mapping[str, Rerun]) -> str:
         said = lines(found[match.group(1)].document)
         return "\n".join([f"$ trimtab rerun {match.group(1)}", *said, ""])
 
-    whole = [each for command, each in found.items() if "--from" not in command]
-    return _TABLE.sub(lambda _: _summary(whole), _BLOCK.sub(block, text))
+    def summary(match: re.Match[str]) -> str:
+        is_shipped = match.group(2) == "shipped"
+        mine = [
+            each
+            for command, each in found.items()
+            if "--from" not in command and command.startswith(_SHIPPED) == is_shipped
+        ]
+        return match.group(1) + _summary(mine)
+
+    return _TABLE.sub(summary, _BLOCK.sub(block, text))
+
+
+def with_cuts(spark: SparkContext, text: str) -> str:
+    """Put into a page in how many rounds leaders agree in recordings that begin in the middle."""
+    with TemporaryDirectory(prefix="trimtab-") as folder:
+        wholes = [whole(spark, ROOT / name, Path(folder) / name) for name in CUT]
+
+        def agreed(match: re.Match[str]) -> str:
+            seeds = _SEEDS[match.group(2)]
+            parts = {of.name: agreements(of, seeds, Path(folder)) for of in wholes}
+            return match.group(1) + _of_cuts(parts, len(seeds))
+
+        return _CUTS.sub(agreed, text)
+
+
+def cut_tables(text: str) -> tuple[str, ...]:
+    """Return the tables of cuts that a page has."""
+    return tuple(match.group(0) for match in _CUTS.finditer(text))
+
+
+def _of_cuts(parts: Mapping[str, Agreement], n_cuts: int) -> str:
+    heads = (
+        "recording",
+        "cuts",
+        "rounds in which both agreed whether to shed",
+        "those that hang on nothing before",
+    )
+    rows = [(code(name), n_cuts, part) for name, part in parts.items()]
+    rows.append(("together", n_cuts * len(parts), sum(parts.values(), Agreement())))
+    return "\n" + table(heads, (_cut_row(*row) for row in rows)) + "\n"
+
+
+def _cut_row(name: str, n_cuts: int, part: Agreement) -> tuple[str, ...]:
+    share = 100 * part.agreed / part.rounds
+    return (
+        name,
+        str(n_cuts),
+        f"{part.agreed} of {part.rounds} ({share:.1f} %)",
+        f"{part.agreed_sure} of {part.sure}",
+    )
 
 
 def _asked(command: str) -> tuple[Path, Question]:
@@ -100,7 +159,7 @@ def main(arguments: list[str]) -> int:
     text = PAGE.read_text(encoding="utf-8")
     with opened_spark(cores=2, master=None) as spark:
         found = measured(spark, text)
-    new = rewritten(text, found)
+        new = with_cuts(spark, rewritten(text, found))
     if is_check:
         sys.stdout.writelines(unified_diff(text.splitlines(True), new.splitlines(True), PAGE.name))
         return int(new != text)

@@ -61,6 +61,8 @@ class Explained:
     night: Night
     #: findings.json, but for the accounting.
     document: Row
+    #: The tables of DIAGNOSED.
+    replayed: Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,8 @@ def explained(folder: Path, cluster: str) -> Explained:
     )
     led = course(basis)
     beside = _beside(tables, basis, led.moved(), spans, lines)
-    night = whole_night(basis, led, beside, _replayed((folder, cluster), led.replays, spans))
+    again = _replayed((folder, cluster), led.replays, spans)
+    night = whole_night(basis, led, beside, again)
     causes = all_findings(night)
     document = findings_document(
         night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
@@ -123,7 +126,7 @@ def explained(folder: Path, cluster: str) -> Explained:
     if of is not None:
         shown = snapshot(of, _replayed((folder, cluster), [of.tenure], spans), basis)
     document |= with_snapshot(document["headline"], shown)
-    return Explained(night, document)
+    return Explained(night, document, again)
 
 
 def _is_of_leaders(line: Event) -> bool:

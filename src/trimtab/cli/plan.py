@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trimtab.trials.plan.recording import Ahead, RecordedCosts
 
 _HOUR_S = 3600.0
+_LEARNED = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.command()
@@ -45,7 +46,7 @@ _HOUR_S = 3600.0
     metavar="DURATION",
     help="Plan for the peaks of the hours to come, by the hours recorded: 24h.",
 )
-@click.option("--costs", type=FILE, help="Costs learned before, by `trimtab costs --state`.")
+@click.option("--costs", type=_LEARNED, help="Costs learned before, by `trimtab costs --state`.")
 @SHEDDING
 @output_option("File of the plan.", FILE, default=Path("plan.json"), show_default=True)
 @click.option("--plot", type=FILE, help="Draw how low the peak may come: .svg or .png.")
@@ -91,6 +92,8 @@ def plan(
     hours = 0 if horizon is None else max(1, round(horizon / _HOUR_S))
     if hours and recording is None:
         raise click.UsageError("--horizon goes by the hours of a RECORDING, and found none")
+    if costs is not None and recording is not None:
+        raise click.UsageError("costs are learned of RECORDING or read with --costs: found both")
     wish = Wish(moves, gain, only_if_sure=not even_if_unsure)
     read = None if recording is None else _read(recording, cores, master)
     if read is not None and reach.admin is None and reach.client_conf is None:
@@ -105,19 +108,20 @@ class _Learned:
     """What was learned before, and of what a plan for hours ahead is made."""
 
     known: Knowledge | None
-    ahead: Ahead | None
-    hours: int
+    ahead: Ahead | None = None
+    hours: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def _learned(read: RecordedCosts | None, costs: Path | None, hours: int) -> _Learned:
     """Return what was learned of a recording, or else before it."""
     from trimtab.trials.costs.state import read_state
-    from trimtab.trials.plan.recording import Ahead
+    from trimtab.trials.plan.recording import ahead
 
-    known = None if costs is None else read_state(costs)
     if read is None:
-        return _Learned(known, None, hours)
-    return _Learned(known or read.known, Ahead(read, hours) if hours else None, hours)
+        return _Learned(None if costs is None else read_state(costs))
+    to_come, note = ahead(read, hours)
+    return _Learned(read.known, to_come, hours if to_come else 0, (note,) if note else ())
 
 
 def _read(recording: Path, cores: int, master: str | None) -> RecordedCosts:
@@ -133,11 +137,12 @@ def _read(recording: Path, cores: int, master: str | None) -> RecordedCosts:
 
 def _recorded(costs: RecordedCosts, wish: Wish, hours: int) -> Document:
     from trimtab.trials.plan.document import Basis, document
-    from trimtab.trials.plan.recording import Ahead, recorded_plan
+    from trimtab.trials.plan.recording import ahead, recorded_plan
 
-    notes = (Ahead(costs, hours).note,) if hours else ()
-    basis = Basis(costs.name, costs.is_learned, hours, notes)
-    return document(basis, costs.snapshot, recorded_plan(costs, wish, hours))
+    to_come, note = ahead(costs, hours)
+    notes = (note,) if note else ()
+    basis = Basis(costs.name, costs.is_learned, hours if to_come else 0, notes)
+    return document(basis, costs.snapshot, recorded_plan(costs, wish, to_come))
 
 
 def _live(
@@ -152,7 +157,7 @@ def _live(
     with reached(reach.where()) as cluster:
         found = levelled(cluster, wish, shedding, learned.known, learned.ahead)
     write_plan(output, found.plan)
-    notes = (*found.notes, *((learned.ahead.note,) if learned.ahead else ()))
+    notes = (*found.notes, *learned.notes)
     basis = Basis(found.plan.cluster, found.is_learned, learned.hours, notes)
     whole = document(basis, found.snapshot, found.planned)
     return {"cluster": whole.pop("cluster"), "plan": found.plan.digest, **whole}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from trimtab.lab.reconstruct.beginning import Before
 from trimtab.lab.reconstruct.clocks import Grid, Life
 from trimtab.lab.reconstruct.events import unexplained_ends
 from trimtab.lab.reconstruct.evidence import Evidence
@@ -27,6 +28,8 @@ class Inference:
     used: Used
     #: Bundles that were split.
     n_splits: int
+    #: What is known of what the leader did before the beginning.
+    past: Before
 
 
 def untold(evidence: Evidence, inference: Inference) -> tuple[str, ...]:
@@ -35,6 +38,7 @@ def untold(evidence: Evidence, inference: Inference) -> tuple[str, ...]:
         _traffic(inference),
         _brokers(evidence, inference),
         _leader(evidence, inference),
+        _before(evidence, inference),
         _bundles(evidence, inference),
     )
     return tuple(line for part in parts for line in part)
@@ -77,6 +81,26 @@ def _leader(evidence: Evidence, inference: Inference) -> Iterator[str]:
     moved = _moved(evidence)
     if moved and not evidence.is_attributed:
         yield f"who unloaded bundles ({_many(moved, 'change')} of owners): the leader, always"
+
+
+def _before(evidence: Evidence, inference: Inference) -> Iterator[str]:
+    from_s, past = inference.grid.from_s, inference.past
+    early = sum(each.time_s <= from_s for each in evidence.rounds)
+    if early:
+        yield f"what all brokers had said before {_many(early, 'round')}: left out"
+    if not past.has_shed:
+        return
+    yield "what the leader remembered when it begins: what its first round prints, else nothing"
+    stored = np.unique(evidence.averages.bundle[evidence.averages.time_s <= from_s]).size
+    missing = len(evidence.bundles) - stored
+    if missing:
+        yield f"what it had averaged of {_many(missing, 'bundle')}: what is reported first"
+    unseen = int(np.isfinite(past.unseen_s).sum())
+    if unseen:
+        yield (
+            f"which of {_many(unseen, 'bundle')} it had unloaded lately: those that are seen to "
+            "have changed their owner"
+        )
 
 
 def _bundles(evidence: Evidence, inference: Inference) -> Iterator[str]:

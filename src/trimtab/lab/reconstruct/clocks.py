@@ -13,6 +13,8 @@ from trimtab.pulsar.model import Flags, Floats
 _STEP_S = 0.5
 # Times are stored to a microsecond, and phases are computed from them, s.
 _ROUNDING_S = 1e-4
+# A process writes its first report within so much of its beginning, s.
+_FIRST_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +41,15 @@ class Life:
     """One life of a broker's process, and when its windows close in it."""
 
     broker: int
-    #: s; its first report, and when it was seen to have gone (infinity: never).
+    #: s; it began, which is its first report if that is told, and was seen to have gone
+    #: (infinity: never).
     from_s: float
     to_s: float
     #: s above a multiple of the window's length; NaN if reports do not tell.
     host_phase_s: float
     stats_phase_s: float
+    #: s; the first report that is told.
+    told_s: float
 
 
 def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
@@ -56,11 +61,12 @@ def lives(reports: Reports, host_s: float, stats_s: float) -> tuple[Life, ...]:
         started_s = reports.started_s[mine & ~reports.is_gone]
         for start in np.unique(started_s[~np.isnan(started_s)]).tolist():
             which = mine & ~reports.is_gone & (reports.started_s == start)
-            from_s = float(reports.time_s[which].min())
-            later = gone_s[gone_s > from_s]
+            told_s = float(reports.time_s[which].min())
+            from_s = start if start < told_s - _FIRST_S else told_s
+            later = gone_s[gone_s > told_s]
             to_s = float(later[0]) if later.size else np.inf
             phases = _host_phase(reports, which, host_s), _stats_phase(reports, which, stats_s)
-            parts.append(Life(broker, from_s, to_s, *phases))
+            parts.append(Life(broker, from_s, to_s, *phases, told_s))
     return tuple(sorted(parts, key=lambda life: (life.from_s, life.broker)))
 
 
@@ -90,7 +96,9 @@ def _stats_phase(reports: Reports, which: Flags, stats_s: float) -> float:
     """Return when most reports are written: right after the broker has counted."""
     times = reports.time_s[which & reports.is_stored]
     # The first report is written before anything is counted.
-    times = np.sort(times)[1:]
+    times = np.sort(times)
+    if times.size and times[0] - reports.started_s[which][0] <= _FIRST_S:
+        times = times[1:]
     if times.size == 0:
         return float("nan")
     phases = np.arange(0.0, stats_s, _STEP_S)

@@ -10,6 +10,7 @@ import numpy as np
 
 from trimtab.files.errors import TrimtabError
 from trimtab.lab.reconstruct.assumptions import Inference, untold
+from trimtab.lab.reconstruct.beginning import Before, before, begins_s, standing
 from trimtab.lab.reconstruct.clocks import Grid, Life, lives
 from trimtab.lab.reconstruct.events import events, session_s
 from trimtab.lab.reconstruct.evidence import Evidence, Reports
@@ -55,6 +56,11 @@ class Measured:
     stats_s: float
     #: Bookies to which what is published is sent.
     write_quorum: float
+    #: s; after which a broker reports in any case, and the leader sheds again.
+    report_s: float = 900.0
+    shedding_s: float = 60.0
+    #: s for which a bundle that was unloaded is left alone.
+    grace_s: float = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +75,8 @@ class Rebuilt:
     #: (n_ticks, n_bundles) who really owned what; -1 for nobody.
     owner: Ints
     used: Used
+    #: What is not known of what the leader did before the beginning.
+    before: Before
     #: What the recording does not tell, and what is taken for it; a sentence each.
     untold: tuple[str, ...]
 
@@ -86,7 +94,7 @@ def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
             "no load report tells of a bundle; expected store/brokers.jsonl or load-reports.jsonl"
         )
     alive = lives(evidence.reports, measured.host_s, measured.stats_s)
-    grid = _grid(evidence, measured.stats_s)
+    grid = _grid(evidence, begins_s(evidence, alive, measured.stats_s, measured.report_s))
     alive = _from_the_beginning(alive, grid.from_s, float(evidence.lines.time_s[0]))
     middle_s = grid.end_s - grid.tick_s / 2
     wanting = traffic(evidence.lines, evidence.owners, alive, measured.stats_s, middle_s)
@@ -103,15 +111,22 @@ def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
     share = Physics().nic_in_share
     carried = Carried(np.stack(by_owner), machines.nic, measured.write_quorum, share)
     usage = used(host_windows(evidence.reports, alive, measured.host_s), carried, alive, grid)
-    inference = Inference(alive, grid, measured.stats_s, told_s, usage, len(was_split))
+    past = before(evidence, alive, grid.from_s, measured.shedding_s, measured.grace_s)
+    inference = Inference(alive, grid, measured.stats_s, told_s, usage, len(was_split), past)
     return Rebuilt(
         grid=grid,
         world=_world(evidence, alive, grid, (machines, bundles, usage.overhead), seed),
-        surroundings=_surroundings(rates, size, usage, _begins(alive, measured, grid)),
+        surroundings=RecordedSurroundings(
+            _traffic(rates, size, usage),
+            RecordedOthers(usage.others),
+            _begins(alive, measured, grid),
+            standing(evidence, alive, grid.from_s, past),
+        ),
         parameters=_parameters(evidence, measured, alive, grid.tick_s),
         course=_course(evidence, grid),
         owner=owner,
         used=usage,
+        before=past,
         untold=untold(evidence, inference),
     )
 
@@ -136,26 +151,18 @@ def _world(
     )
 
 
-def _surroundings(
-    rates: Floats, size: Floats, usage: Used, begins: tuple[Begin, ...]
-) -> RecordedSurroundings:
+def _traffic(rates: Floats, size: Floats, usage: Used) -> RecordedTraffic:
     """Return traffic as it was recorded, at the cost that was fitted."""
     work = work_of(usage.cpu.costs, np.stack((*rates, *(rates * size))))
-    traffic = RecordedTraffic(rates[0], rates[1], work, size)
-    return RecordedSurroundings(traffic, RecordedOthers(usage.others), begins)
+    return RecordedTraffic(rates[0], rates[1], work, size)
 
 
-def _grid(evidence: Evidence, stats_s: float) -> Grid:
-    """Return ticks from the first window that reports tell of up to the last report.
-
-    If a leader was elected in that window, all begins with the election.
+def _grid(evidence: Evidence, from_s: float) -> Grid:
+    """Return ticks from a time up to the last report.
 
     Raises:
         NothingToSimulateError: there would be too many.
     """
-    first_s = float(evidence.lines.time_s[0])
-    from_s = float(min(first_s - stats_s, *evidence.owners.time_s[:1]))
-    from_s = max([from_s, *(time_s for time_s, _ in evidence.leaders if time_s <= first_s)])
     length_s, n_bundles = float(evidence.reports.time_s[-1]) - from_s, len(evidence.bundles)
     for tick_s in _TICKS_S:
         n_ticks = max(1, int(length_s // tick_s))

@@ -5,6 +5,7 @@ Seconds count from 1970 here; what is simulated counts from its own beginning.  
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -57,6 +58,8 @@ class Owners:
     broker: Ints
     #: The leader unloaded it in a round.
     is_shed: Flags
+    #: The time is that of the change, and not when somebody saw it.
+    is_exact: Flags
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,38 @@ def _unscraped() -> ProcessCpu:
 
 
 @dataclass(frozen=True, slots=True)
+class Averages:
+    """Averages of bundles that leaders stored, in order of time; arrays are (n_stored, …)."""
+
+    time_s: Floats
+    bundle: Ints
+    #: (n_stored, 2) samples in the short and in the long average.
+    samples: Ints
+    #: (n_stored, 2, 2) messages/s: the short and the long average, each in and out.
+    rates: Floats
+
+
+def _unstored() -> Averages:
+    nothing = np.empty(0, np.int64)
+    return Averages(np.empty(0), nothing, np.empty((0, 2), np.int64), np.empty((0, 2, 2)))
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What a round printed of what its shedder remembers; brokers by name."""
+
+    #: AvgShedder's counters, this round among what they count; None if they were not printed.
+    hits_low: Mapping[str, int] | None = None
+    hits_high: Mapping[str, int] | None = None
+    #: Brokers whose counters it dropped then, since their turn had come.
+    dropped: frozenset[str] = frozenset()
+    #: Smoothed usage, this round's in it, of the brokers that were over the bar, and the mean of
+    #: all; fractions, and NaN if it was not printed.
+    smoothed: Mapping[str, float] = field(default_factory=dict)
+    average: float = math.nan
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """A round of the leader: one that it logged, or one that must have been."""
 
@@ -88,6 +123,9 @@ class Round:
     scores: Mapping[int, float] | None = None
     #: Why these may differ from the leader's; None if that is sure.
     doubt: str | None = None
+    #: Number in the log; 0 for one that logged nothing.
+    number: int = 0
+    printed: Printed = field(default_factory=Printed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +154,6 @@ class Evidence:
     #: What the leader unloaded is known, so that somebody else did what is not marked as shed.
     is_attributed: bool = True
     process_cpu: ProcessCpu = field(default_factory=_unscraped)
+    averages: Averages = field(default_factory=_unstored)
+    #: When the log of the leader of the first round begins; infinity if that is not known.
+    logged_s: float = math.inf

@@ -64,7 +64,7 @@ def host_windows(reports: Reports, lives: Sequence[Life], host_s: float) -> Host
             row = after[-1] if after.size else -1
             if row >= 0:
                 begin_s = max(end_s - host_s, life.from_s)
-                windows.append((life.broker, begin_s, end_s, _percent(reports, int(row))))
+                windows.append((life.broker, begin_s, end_s, percent(reports, int(row))))
     windows.sort(key=lambda window: window[:3])
     return HostWindows(
         broker=np.array([window[0] for window in windows], np.int64),
@@ -82,8 +82,8 @@ def by_broker(values: Floats, owner: Ints, n_brokers: int) -> Floats:
     return sums.reshape(n_times, n_brokers + 1)[:, :-1].astype(np.float64, copy=False)
 
 
-def _percent(reports: Reports, row: int) -> Floats:
+def percent(reports: Reports, row: int) -> Floats:
     """Return a report's usage of CPU, NIC in and NIC out, percent."""
     which = [0, 3, 4]
-    percent: Floats = 100.0 * reports.usage[row, which] / reports.limit[row, which]
-    return np.nan_to_num(percent)
+    share: Floats = 100.0 * reports.usage[row, which] / reports.limit[row, which]
+    return np.nan_to_num(share)

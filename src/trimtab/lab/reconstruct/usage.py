@@ -63,16 +63,21 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
 
     What the traffic of a window does not explain was used by something else in that
     window, and will be whoever owns the bundles: a broker that carries what it carried
-    uses what it used.
+    uses what it used.  Of a window that had begun before the first tick the rest stands for
+    all of it; costs are not fitted to it.
     """
-    is_inside = (windows.from_s >= grid.from_s) & (windows.to_s <= grid.end_s[-1])
-    rows = np.flatnonzero(is_inside).tolist()
+    is_told = (windows.to_s > grid.from_s + grid.tick_s / 2) & (windows.to_s <= grid.end_s[-1])
+    rows = np.flatnonzero(is_told).tolist()
     spans = tuple((_span(windows, row, grid), int(windows.broker[row])) for row in rows)
     usage = np.full((3, *carried.rates.shape[1:]), np.nan)
     for row, (span, broker) in zip(rows, spans, strict=True):
         usage[:, span, broker] = windows.usage[row][:, None]
     of_rows = zip(rows, spans, strict=True)
-    warm = tuple(part for row, part in of_rows if _is_warm(windows, row, lives))
+    warm = tuple(
+        part
+        for row, part in of_rows
+        if windows.from_s[row] >= grid.from_s and _is_warm(windows, row, lives)
+    )
     rates, told, bare = fit_windows(carried, usage, warm)
     cpu = fitted(rates, told[:, 0], np.array([broker for _, broker in warm], np.int64))
     network = fitted(bare.reshape(-1, 1), told[:, 1:].reshape(-1))

@@ -76,6 +76,15 @@ class Averages:
         self.short.reset(new)
         self.long.reset(new)
 
+    def resume(self, bundles: Ints, samples: Ints, average: Floats) -> None:
+        """Know bundles with averages of before; shapes as in `standing.Listed`."""
+        self.meet(bundles, self.clock)
+        for i, term in enumerate((self.short, self.long)):
+            is_fed = samples[:, i] > 0
+            known = bundles[is_fed]
+            term.samples[known] = samples[is_fed, i]
+            term.rate_in[known], term.rate_out[known] = average[is_fed, i].T
+
     def sample(self, bundles: Ints, at: Ints, rate_in: Floats, rate_out: Floats) -> None:
         """Let the newest report say something else from recomputation `at` on."""
         self.feed(bundles, at - 1)

@@ -14,6 +14,7 @@ from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.listings import Listings, first_writes
 from trimtab.lab.simulate.parameters import Measuring
 from trimtab.lab.simulate.reports import Reports, Writes
+from trimtab.lab.simulate.standing import Listed
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.bundles import is_system_bundle
@@ -121,6 +122,11 @@ class Leader:
         if fresh.any():
             self.listings.write(owner, fresh)
         self.averages.clock += writes.tick.size
+        self._anew()
+
+    def resume(self, listed: Listed) -> None:
+        """Begin with what brokers have written before, and with the averages of then."""
+        self.listings.resume(self.cluster.owner, listed)
         self._anew()
 
     def join(self, broker: int) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from trimtab.lab.simulate.averages import Averages
 from trimtab.lab.simulate.reports import Writes
+from trimtab.lab.simulate.standing import Listed
 from trimtab.lab.simulate.windows import Counted
 from trimtab.pulsar.model import Flags, Floats, Ints
 
@@ -45,6 +46,23 @@ class Listings:
         self.rate_out: Floats = np.zeros(count)
         #: Bundle → what its former owners still say of it.
         self.formers: dict[int, list[Former]] = {}
+
+    def resume(self, owner: Ints, listed: Listed) -> None:
+        """Begin with what brokers have written before, those too that have unloaded it since."""
+        is_owner = owner[listed.bundle] == listed.broker
+        mine = listed.bundle[is_owner]
+        self.is_listed[mine] = self.is_written[mine] = True
+        for rate, known in ((self.rate_in, listed.rate_in), (self.rate_out, listed.rate_out)):
+            rate[mine] = known[is_owner]
+        rates = self.rate_in[mine], self.rate_out[mine]
+        clock = np.full(mine.size, self.averages.clock + 1)
+        self.averages.resume(mine, listed.samples[is_owner], listed.average[is_owner])
+        self.averages.sample(mine, clock, *rates)
+        for row in np.flatnonzero(~is_owner).tolist():
+            bundle, broker = int(listed.bundle[row]), int(listed.broker[row])
+            last = float(listed.rate_in[row]), float(listed.rate_out[row])
+            former = Former(bundle, broker, False, True, *last)
+            self.formers.setdefault(bundle, []).append(former)
 
     def move(self, bundle: int, source: int, target: int) -> None:
         """Note that a bundle has another owner; -1 is nobody."""

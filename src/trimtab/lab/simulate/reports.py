@@ -121,6 +121,12 @@ class Reports:
         self._sample(who, usage, self.gate.usage(usage))
         self._write(who, np.array([tick - 1]))
 
+    def resume(self, who: Ints, usage: Floats, counted: tuple[Floats, Ints], tick: Ints) -> None:
+        """Begin with what brokers have written before, at ticks below 0."""
+        self._count(who, *counted)
+        self._sample(who, usage, self.gate.usage(usage))
+        self._write(who, tick)
+
     def stretch(self, measured: Measured, reports: Flags, end: int) -> Writes:
         """Take what was measured in a stretch up to tick `end`, and write where it is time."""
         sampled, counted = measured.sampled, measured.counted

@@ -15,6 +15,7 @@ from trimtab.lab.simulate.placement import Placing
 from trimtab.lab.simulate.records import Records
 from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
+from trimtab.lab.simulate.standing import Standing
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.surroundings import Lengths, Meet, drawn_surroundings
 from trimtab.lab.simulate.timetable import Timetable
@@ -66,6 +67,8 @@ class Simulation:
         leader = Leader(self.cluster, self.reports, measuring, self.strategies)
         until_s = self.world.bundles.grace_until_s
         leader.unloaded_s = np.where(until_s > 0, until_s - settings.grace_period_s, -np.inf)
+        if met.standing is not None:
+            self._resume(leader, met.standing)
         self.leader: LeaderProtocol = leader
         draws = generator(world.seed, "draws")
         self.placing = Placing(leader, self.strategies, settings, weights, draws)
@@ -102,6 +105,21 @@ class Simulation:
         self._background: Floats = np.zeros((minute, self.cluster.nobody))
         self._truth: LastMinute | None = None
         self.forecast = Forecast(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
+
+    def _resume(self, leader: Leader, standing: Standing) -> None:
+        """Let brokers have written, and the leader know, what there was before the beginning."""
+        reported, listed, count = standing.reported, standing.listed, self.cluster.nobody
+        size = self.flows.sizes(0)[listed.bundle]
+        totals = np.empty((count, 4))
+        for i, rate in enumerate((listed.rate_in, listed.rate_out)):
+            totals[:, i] = np.bincount(listed.broker, rate, count)
+            totals[:, i + 2] = np.bincount(listed.broker, rate * size, count)
+        who, tick_s = reported.broker, self.parameters.measuring.tick_s
+        counted = totals[who], np.bincount(listed.broker, minlength=count)[who]
+        ticks = np.round(reported.written_s / tick_s).astype(np.int64) - 1
+        self.reports.resume(who, reported.usage, counted, ticks)
+        leader.resume(listed)
+        leader.unloaded_s = np.maximum(leader.unloaded_s, standing.unloaded_s)
 
     def pass_until(self, time_s: float) -> None:
         """Let time pass until the tick in which something is due."""

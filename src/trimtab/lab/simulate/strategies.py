@@ -59,6 +59,24 @@ class Strategies:
         if self.shedder is not None:
             self._memory[shedder] = self.shedder.forget(self._memory[shedder], active)
 
+    @property
+    def memory(self) -> Any:  # noqa: ANN401  # each class has its own
+        """Return what the shedder remembers; None if there is none, or it does not."""
+        return None if self.shedder is None else self._memory[self.balancer.shedder]
+
+    def remember(self, memory: Any) -> None:  # noqa: ANN401  # each class has its own
+        """Let the shedder remember something else."""
+        self._memory[self.balancer.shedder] = memory
+
+    def would(self, load: ClusterLoad, memory: Any) -> tuple[Decision, Any]:  # noqa: ANN401
+        """Return what the shedder decides if it remembers this, and remembers then.
+
+        Raises:
+            LostRoundError: the Java class throws.
+        """
+        assert self.shedder is not None
+        return self.shedder.shed(load, memory, self._shedder_settings)
+
     def shed(self, load: ClusterLoad) -> Decision:
         """Decide one round.
 

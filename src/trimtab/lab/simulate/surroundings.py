@@ -15,6 +15,7 @@ import numpy as np
 from trimtab.lab.simulate.machines import Background
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
+from trimtab.lab.simulate.standing import Standing
 from trimtab.lab.simulate.traffic import Rows, Splits, Traffic, traffic_rows
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.model import Floats, Ints
@@ -160,6 +161,8 @@ class Surroundings:
     traffic: Wanted
     background: Others
     phases: Phases
+    #: What had been said before the beginning; None: nothing.
+    standing: Standing | None = None
 
 
 #: Makes the surroundings of a world, told which bundles will be split.
@@ -183,6 +186,7 @@ class RecordedSurroundings:
     traffic: RecordedTraffic
     others: RecordedOthers
     begins: Sequence[Begin]
+    standing: Standing | None = None
 
     def __call__(self, world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
         """Return the surroundings.
@@ -195,4 +199,4 @@ class RecordedSurroundings:
             raise ValueError("recorded traffic is of the bundles that there were: split none")
         drawn = DrawnPhases(world.seed, len(world.machines.names))
         phases = RecordedPhases(drawn, tuple(self.begins))
-        return Surroundings(traffic=self.traffic, background=self.others, phases=phases)
+        return Surroundings(self.traffic, self.others, phases, self.standing)

@@ -20,7 +20,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
     highest, lowest = document["highest_percent"][0], document["lowest_percent"][0]
     when = f" in the next {document['hours']} hours" if document["hours"] else ""
     yield f"{document['cluster']}: highest {highest:.1f} %, lowest {lowest:.1f} %{when}"
-    yield "costs: learned from the recording" if document["costs"] == "learned" else _SHARE
+    yield "costs: learned" if document["costs"] == "learned" else _SHARE
     yield from document["notes"]
     for each in document["aside"]:
         yield f"No move helps {_obstacle(each)}"

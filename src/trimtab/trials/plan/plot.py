@@ -33,7 +33,8 @@ def chart(document: Mapping[str, Any]) -> dict[str, Any]:
         ],
     }
     when = f"the peak of the next {document['hours']} hours" if document["hours"] else "the peak"
-    subtitle = f"costs {document['costs']}; the band holds nine in ten, no plan is below the line"
+    costs = "learned" if document["costs"] == "learned" else "by the share of traffic"
+    subtitle = f"costs {costs}; nine in ten lie in the band, no plan below the dashed line"
     spec["title"] = {
         "text": f"{document['cluster']}: how low {when} may come",
         "subtitle": subtitle,

@@ -18,6 +18,8 @@ from trimtab.pulsar.model import Flags, Floats, Ints
 from trimtab.trials.backtest.looks import sorted_reports
 from trimtab.trials.costs.document import night
 
+# Days from which on some weekday was recorded twice.
+_WEEKDAYS = 14
 #: Percent up to which a plan fills a broker where nobody says.
 CEILING = 85.0
 #: How much resources count where nobody says: heap is left out.
@@ -32,7 +34,7 @@ class RecordedCosts:
     name: str
     known: Knowledge
     is_learned: bool
-    #: What each bundle carried: points of work, or bytes/s where costs were not learned.
+    #: What each bundle carried, points of work.
     history: History
     snapshot: Snapshot
 
@@ -40,31 +42,30 @@ class RecordedCosts:
 def recorded_costs(name: str, evidence: Evidence, windows: Windows) -> RecordedCosts:
     """Return what a recording tells a plan."""
     known = night(evidence, windows).known
-    told = is_learned(known)
     reports = sorted_reports(evidence.reports, evidence.lines)
     line_s = reports.time_s[reports.report]
-    carried = loads(known, reports.counts) if told else traffic(reports.counts)
+    carried = loads(known, reports.counts)
     return RecordedCosts(
         name=name,
         known=known,
-        is_learned=told,
+        is_learned=is_learned(known),
         history=history(reports.bundle, line_s, carried, len(evidence.bundles)),
         snapshot=_snapshot(evidence, known),
     )
 
 
-def recorded_plan(costs: RecordedCosts, wish: Wish, hours: int) -> Planned:
+def recorded_plan(costs: RecordedCosts, wish: Wish, to_come: Ahead | None) -> Planned:
     """Return the moves that would have been worth making at a recording's end.
 
     Args:
         costs: what the recording told.
         wish: what is wanted of the plan.
-        hours: to come, whose peaks are planned for; 0 plans for now.
+        to_come: makes columns of the hours to come; None plans for now.
     """
     snapshot = costs.snapshot
     kinds = columns(snapshot, costs.known if costs.is_learned else None)
-    if hours:
-        kinds = Ahead(costs, hours)(snapshot, kinds, costs.known)
+    if to_come is not None:
+        kinds = to_come(snapshot, kinds, costs.known)
     free = unrestrained(len(snapshot.brokers), len(snapshot.bundles))
     is_there: Flags = np.asarray(~np.isnan(snapshot.usage).all(axis=1))
     ceiling = np.full(len(snapshot.brokers), CEILING)
@@ -86,9 +87,7 @@ class Ahead:
         place = {name: i for i, name in enumerate(self.costs.snapshot.bundles)}
         at = np.array([place.get(name, -1) for name in snapshot.bundles], np.int64)
         mean, deviation = (np.where(at[:, None] >= 0, each[at], np.nan) for each in then)
-        now = snapshot.traffic
-        if self.costs.is_learned:
-            now = loads(known, known.bundles.counts[: at.size])
+        now = loads(known, known.bundles.counts[: at.size])
         return by_hours(kinds, snapshot.owner, now, Expected(mean, deviation))
 
     @property
@@ -96,9 +95,24 @@ class Ahead:
         """Return of how long bundles are known, and what that is worth."""
         days = self.costs.history.days
         text = f"hours ahead: by {days:.1f} days of hours recorded"
-        if days < 1:
-            return f"{text}; an hour of the day that was never seen counts as the day's mean"
-        return text if days >= 14 else f"{text}; weekdays are told apart from two weeks on"
+        return text if days >= _WEEKDAYS else f"{text}; weekdays are told apart from 14 days on"
+
+
+def ahead(costs: RecordedCosts, hours: int) -> tuple[Ahead | None, str]:
+    """Return what makes columns of the hours to come, and a sentence on it; None if nothing can.
+
+    By the share of traffic a quiet hour would make of what a broker takes at rest the price of
+    a loud one, so costs have to be learned.
+    """
+    if not hours:
+        return None, ""
+    if not costs.is_learned:
+        return None, "planned for now: without learned costs the hours ahead cannot be told"
+    if costs.history.days < 1:
+        found = 24 * costs.history.days
+        return None, f"planned for now: found {found:.0f} hours recorded, expected a day at least"
+    able = Ahead(costs, hours)
+    return able, able.note
 
 
 def loads(known: Knowledge, counts: Floats) -> Floats:

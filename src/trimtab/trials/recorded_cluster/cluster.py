@@ -14,7 +14,8 @@ from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.settings import ResourceWeights
 from trimtab.pulsar.settings.reader import Reader
-from trimtab.trials.recorded_cluster.reading import is_empty, read, rows
+from trimtab.trials.recorded_cluster.columns import is_empty, rows
+from trimtab.trials.recorded_cluster.reading import read
 
 # Pulsar's default; the key is not one of the load balancer.
 _WRITE_QUORUM = "managedLedgerDefaultWriteQuorum"
@@ -104,6 +105,9 @@ def _measured(ran: Deployment) -> Measured:
         host_s=reader.number("loadBalancerHostUsageCheckIntervalMinutes") * MINUTE_S,
         stats_s=ran.manager.stats_interval_s,
         write_quorum=float(quorum) if quorum.isdigit() else 2.0,
+        report_s=ran.manager.report_interval_s_max,
+        shedding_s=ran.manager.shedding_interval_s,
+        grace_s=ran.manager.grace_period_s,
     )
 
 

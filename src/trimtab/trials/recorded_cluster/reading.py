@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise, zip_longest
 from operator import itemgetter
@@ -15,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from trimtab.diagnose.store_source import Span, best_rows, covered
+from trimtab.diagnose.store_source import Span, best_rows, covered, is_logged
 from trimtab.lab.reconstruct.evidence import (
     Evidence,
     Lines,
@@ -27,8 +28,16 @@ from trimtab.lab.reconstruct.evidence import (
 )
 from trimtab.pulsar.bundles import is_system_bundle
 from trimtab.pulsar.leader.time_average import METRICS
-from trimtab.pulsar.model import RESOURCES, Flags, Floats, Ints
+from trimtab.pulsar.model import RESOURCES, Flags, Floats
 from trimtab.pulsar.settings.load_manager import LoadManagerSettings
+from trimtab.trials.recorded_cluster.columns import (
+    Names,
+    floats,
+    rows,
+    seconds,
+    stored_table,
+)
+from trimtab.trials.recorded_cluster.leader_memory import printed, stored_averages
 
 # What people write into actions.jsonl when they end a broker.
 _STOPS = {"broker_stop": False, "broker_kill": True}
@@ -40,23 +49,6 @@ _OF_UNLOAD = timedelta(seconds=20)
 _PROCESS_CPU = "process_cpu_seconds_total"
 # What tells one report from any other; those of its bundles have the first two.
 _REPORT = ("file", "line", "broker", "version", "written", "time")
-
-
-class Names:
-    """Names in their order; -1 is the position of what is none of them."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        """Number names, each once."""
-        self.names = tuple(sorted(set(names)))
-        self._at = {name: i for i, name in enumerate(self.names)}
-
-    def at(self, name: str | None) -> int:
-        """Return the position of a name."""
-        return self._at.get(name or "", -1)
-
-    def all(self, names: Sequence[str | None]) -> Ints:
-        """Return the positions of many names."""
-        return np.array([self.at(name) for name in names], np.int64)
 
 
 def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings) -> Evidence:
@@ -79,8 +71,19 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
     leaders = _leaders(best_rows(rows(tables, "leaders"), spans), brokers)
     # Where nothing is shed there are no rounds, and where no leader logged nobody knows what
     # they did, though some may have been decided again.
-    is_known = is_shedding and _is_logged(tables, {brokers.names[at] for _, at in leaders})
-    rounds = _rounds(document, replayed, brokers, bundles, interval_s) if is_known else ()
+    logs = _logs(tables)
+    is_known = is_shedding and _is_logged(tables, logs, {brokers.names[at] for _, at in leaders})
+    # Before its log begins a leader that logged nothing may have shed.
+    decided = [
+        row
+        for row in replayed
+        if row["round"] is not None or row["time"] >= logs.get(row["leader"], row["time"])
+    ]
+    rounds = _rounds(document, decided, brokers, bundles, interval_s) if is_known else ()
+    said = printed(tables, document["round_list"]) if rounds else {}
+    rounds = tuple(
+        replace(each, printed=said[each.number]) if each.number in said else each for each in rounds
+    )
     return Evidence(
         brokers=brokers.names,
         bundles=bundles.names,
@@ -92,6 +95,8 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
         rounds=rounds,
         is_attributed=bool(rounds) or not is_shedding,
         process_cpu=_process_cpu(tables, brokers),
+        averages=stored_averages(tables, spans, bundles),
+        logged_s=_logged_from_s(document, logs),
     )
 
 
@@ -104,41 +109,35 @@ def _process_cpu(tables: Path, brokers: Names) -> ProcessCpu:
     logs = table["log_broker"].to_pylist()
     broker = brokers.all([meta.get(f"brokers.{log}.id", log) for log in logs])
     known = broker >= 0
-    return ProcessCpu(_seconds(table["time"])[known], broker[known], _floats(table["value"])[known])
+    return ProcessCpu(seconds(table["time"])[known], broker[known], floats(table["value"])[known])
 
 
-def _is_logged(tables: Path, leaders: Set[str]) -> bool:
+def _logs(tables: Path) -> dict[str, datetime]:
+    """Return when each broker's log begins."""
+    lines = stored_table(tables, "log_events", ["log_broker", "time"])
+    first = lines.group_by("log_broker").aggregate([("time", "min")]).to_pylist()
+    return {row["log_broker"]: row["time_min"] for row in first}
+
+
+def _logged_from_s(document: Mapping[str, Any], logs: Mapping[str, datetime]) -> float:
+    """Return when the log of the leader of the first round begins; infinity if there is none."""
+    leaders = [row["leader"] for row in document["round_list"]]
+    begin = logs.get(leaders[0]) if leaders else None
+    return np.inf if begin is None else begin.timestamp()
+
+
+def _is_logged(tables: Path, logs: Collection[str], leaders: Set[str]) -> bool:
     """Return whether a log of a leader is there; of any broker if its id is not known."""
     meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
-    logs = pc.unique(_table(tables, "log_events", ["log_broker"])["log_broker"]).to_pylist()
     return any(not leaders or meta.get(f"brokers.{log}.id", log) in {log, *leaders} for log in logs)
-
-
-def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """Return the rows of a small table, whole or some of its columns."""
-    listed: list[dict[str, Any]] = _table(tables, name, columns).to_pylist()
-    return listed
-
-
-def is_empty(tables: Path, name: str) -> bool:
-    """Return whether a table has no rows."""
-    return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
-
-
-def _table(tables: Path, name: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """Return a table by file and line, where it has them; it lies day by day."""
-    stored = ds.dataset(tables / name, format="parquet")
-    names = stored.schema.names if columns is None else list(columns)
-    places = [place for place in ("file", "line") if place in stored.schema.names]
-    table = stored.to_table(columns=list(dict.fromkeys([*names, *places])))
-    if places:
-        table = table.sort_by([(place, "ascending") for place in places])
-    return table.select(names)
 
 
 def _best_reports(tables: Path, spans: Sequence[Span]) -> tuple[pa.Table, pa.Table]:
     """Return the reports and their rows on bundles, without those that a better source has, too."""
-    reports, bundle_rows = _table(tables, "load_reports"), _table(tables, "bundle_reports")
+    reports, bundle_rows = (
+        stored_table(tables, "load_reports"),
+        stored_table(tables, "bundle_reports"),
+    )
     all_reports = [row | {"at": i} for i, row in enumerate(reports.select(_REPORT).to_pylist())]
     best = best_rows(all_reports, spans)
     if len(best) < len(all_reports):
@@ -156,26 +155,16 @@ def _in_order(table: pa.Table) -> pa.Table:
     return table.append_column("heard", written).sort_by(place)
 
 
-def _seconds(times: pa.ChunkedArray) -> Floats:
-    """Return times as s from 1970; NaN where there is none."""
-    micros = times.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return np.asarray(micros, np.float64) / 1e6
-
-
-def _floats(column: pa.ChunkedArray) -> Floats:
-    return np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)
-
-
 def _reports(table: pa.Table, brokers: Names) -> Reports:
     def resources(which: str) -> Floats:
-        return np.stack([_floats(table[f"{name}_{which}"]) for name in RESOURCES], axis=1)
+        return np.stack([floats(table[f"{name}_{which}"]) for name in RESOURCES], axis=1)
 
     return Reports(
-        time_s=_seconds(table["heard"]),
+        time_s=seconds(table["heard"]),
         broker=brokers.all(table["broker"].to_pylist()),
         is_gone=np.array(table["is_gone"].to_pylist(), np.bool_),
         is_stored=np.array([origin == "store" for origin in table["origin"].to_pylist()]),
-        started_s=_seconds(table["started"]),
+        started_s=seconds(table["started"]),
         usage=resources("usage"),
         limit=resources("limit"),
     )
@@ -197,12 +186,12 @@ def _lines(table: pa.Table, is_prompt: Flags, brokers: Names, bundles: Names) ->
     bundle = bundles.all(table["bundle"].to_pylist())
     is_known = bundle >= 0
     return Lines(
-        time_s=_seconds(table["heard"])[is_known],
+        time_s=seconds(table["heard"])[is_known],
         broker=brokers.all(table["broker"].to_pylist())[is_known],
         bundle=bundle[is_known],
-        rates=np.stack([_floats(table[name]) for name in METRICS], axis=1)[is_known],
-        topics=np.nan_to_num(_floats(table["topics"]))[is_known],
-        producers=np.nan_to_num(_floats(table["producers"]))[is_known],
+        rates=np.stack([floats(table[name]) for name in METRICS], axis=1)[is_known],
+        topics=np.nan_to_num(floats(table["topics"]))[is_known],
+        producers=np.nan_to_num(floats(table["producers"]))[is_known],
         is_prompt=np.asarray(is_prompt[is_known], np.bool_),
     )
 
@@ -234,7 +223,7 @@ def _owners(
 ) -> Owners:
     """Return changes of owners, each at the time of its unload if somebody wrote that down."""
     changes = sorted(_changes(owned, unloads, brokers, bundles), key=itemgetter(0))
-    table = np.array(changes, "f8, i8, i8, ?")
+    table = np.array(changes, "f8, i8, i8, ?, ?")
     return Owners(*(np.ascontiguousarray(table[name]) for name in table.dtype.names or ()))
 
 
@@ -243,7 +232,7 @@ def _changes(
     unloads: Mapping[str, Sequence[_Unload]],
     brokers: Names,
     bundles: Names,
-) -> Iterator[tuple[float, int, int, bool]]:
+) -> Iterator[tuple[float, int, int, bool, bool]]:
     last, done = dict[int, int](), set[tuple[int, datetime]]()
     for row in sorted(owned, key=lambda row: (row["time"], row["file"], row["line"])):
         bundle, broker = bundles.at(row["bundle"]), brokers.at(row["broker"])
@@ -259,7 +248,7 @@ def _changes(
         if near and broker >= 0:
             # Who owns it next does so for another reason.
             done.add((bundle, when))
-        yield when.timestamp(), bundle, broker, is_shed
+        yield when.timestamp(), bundle, broker, is_shed, is_logged(row)
 
 
 def _leaders(rows: Sequence[Mapping[str, Any]], brokers: Names) -> tuple[tuple[float, int], ...]:
@@ -299,6 +288,7 @@ def _rounds(
         leader_rounds.append(
             Round(
                 time_s=_logged_s(row),
+                number=row["round"],
                 unloads=tuple((bundles.at(u["bundle"]), brokers.at(u["target"])) for u in mine),
                 waited_s=_waits(mine, _end(row, following, interval_s)),
                 scores=None if again is None else _scores(again, brokers),

@@ -78,7 +78,9 @@ def _round_by_round(rebuilt: Rebuilt, pairs: Sequence[RoundPair]) -> dict[str, A
     rows = [asdict(each) for each in pairs]
     return {
         "rounds": [{"time": _iso(rebuilt.grid.from_s + row.pop("time_s")), **row} for row in rows],
-        "same_trigger": sum((each.real > 0) == (each.simulated > 0) for each in pairs),
+        "same_trigger": sum(each.is_same_trigger for each in pairs),
+        "sure": sum(each.is_sure for each in pairs),
+        "same_trigger_sure": sum(each.is_same_trigger for each in pairs if each.is_sure),
         **{f"unloads_{name}": sum(row[name] for row in rows) for name in counts},
     }
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+# Said of a round whose trigger is not decided by what the recording tells.
+_BEFORE = "hangs on what was before the recording"
+
 
 def lines(document: Mapping[str, Any]) -> Iterator[str]:
     """Return a comparison."""
@@ -45,16 +48,23 @@ def _round_by_round(rounds: Mapping[str, Any]) -> Iterator[str]:
     for row in rounds["rounds"]:
         off = "?" if row["score_error"] is None else f"{100 * row['score_error']:.1f} %"
         placed = f"{row['placed']}/{row['real']}" if row["real"] else ""
-        doubt = f"   {row['doubt']}" if row["doubt"] else ""
+        doubts = ([] if row["is_sure"] else [_BEFORE]) + ([row["doubt"]] if row["doubt"] else [])
+        doubt = f"   {'; '.join(doubts)}" if doubts else ""
         yield (
             f"  {_clock(row['time'])}  {row['real']:13}  {row['simulated']:9}  {row['same']:4}"
             f"  {placed:>10}  {off:>10}{doubt}"
         )
+    count = len(rounds["rounds"])
     yield (
-        f"  agreed whether to shed in {rounds['same_trigger']} of {len(rounds['rounds'])} rounds; "
+        f"  agreed whether to shed in {rounds['same_trigger']} of {count} rounds; "
         f"{rounds['unloads_same']} of {rounds['unloads_real']} unloads the same bundle, "
         f"{rounds['unloads_placed']} placed alike"
     )
+    if rounds["sure"] < count:
+        yield (
+            f"  {count - rounds['sure']} of {count} rounds hang on what was before; in the others "
+            f"agreed {rounds['same_trigger_sure']} of {rounds['sure']}"
+        )
 
 
 def _free(free: Mapping[str, Any]) -> Iterator[str]:

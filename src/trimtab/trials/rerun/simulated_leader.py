@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.evidence import Round
 from trimtab.lab.reconstruct.host_windows import by_broker
-from trimtab.lab.reconstruct.leadership import led
+from trimtab.lab.reconstruct.leadership import led, looked_on
 from trimtab.lab.simulate.balancer import Balancer
-from trimtab.lab.simulate.course import LookedOn, rounds_of_course
+from trimtab.lab.simulate.course import LookedOn
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.pulsar.model import Floats, Ints, NoCandidatesError, UnreportedCandidateError
 
@@ -39,6 +39,13 @@ class RoundPair:
     score_error: float | None
     #: Why the real scores are not sure; None if they are.
     doubt: str | None
+    #: Whether to shed hangs on nothing that the leader did or remembered before the recording.
+    is_sure: bool
+
+    @property
+    def is_same_trigger(self) -> bool:
+        """Return whether both shed or both did not."""
+        return (self.real > 0) == (self.simulated > 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ def round_pairs(
     """Return what the leader of a simulation decides at each round, held to what happened."""
     simulation = Simulation(rebuilt.world, balancer, rebuilt.parameters, rebuilt.surroundings)
     names = rebuilt.world.bundles.names
-    for looked in rounds_of_course(simulation, rebuilt.course, rebuilt.world.duration_s):
+    for looked, is_sure in looked_on(rebuilt, simulation, rebuilt.world.duration_s):
         time_s = looked.time_s + rebuilt.grid.from_s
         real = next(each for each in rounds if abs(each.time_s - time_s) < _SAME_S)
         unloads = () if looked.decision is None else looked.decision.unloads
@@ -76,6 +83,7 @@ def round_pairs(
             placed=sum(_is_placed(simulation, looked.time_s, *move) for move in real.unloads),
             score_error=_score_error(looked, real),
             doubt=real.doubt,
+            is_sure=is_sure,
         )
 
 
