@@ -77,6 +77,8 @@ class FakePulsar:
     doubles: list[str] = field(default_factory=list)
     fault: Fault = lambda moment, bundle: None
     is_shedding: bool = False
+    #: Settings of the brokers besides; no metadata store, so whoever acts has to say where.
+    settings: dict[str, str] = field(default_factory=dict)
     #: Under the extensible load manager brokers have no load report to give.
     is_extensible: bool = False
     #: Releases before 2.11 have no address that tells the release.
@@ -197,6 +199,7 @@ class FakeRequest(BaseHTTPRequestHandler):
             "/admin/v2/brokers/version": "4.0.8",
             "/admin/v2/brokers/configuration/runtime": {
                 "clusterName": NAME,
+                **cluster.settings,
                 "loadBalancerEnabled": "true",
                 "loadBalancerSheddingEnabled": str(cluster.is_shedding).lower(),
             },

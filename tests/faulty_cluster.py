@@ -26,12 +26,14 @@ from trimtab.live.control.entries import (
 )
 from trimtab.live.control.memory import Memory, remembered
 from trimtab.live.control.plan import Expected, Plan, PlannedMove
-from trimtab.live.control.view import BrokerView, View
+from trimtab.live.control.view import TAKEN, BrokerView, View
 
 _PAUSE_S = 5.0
 #: How long a killed broker stays registered, s.
 _SESSION_S = 30.0
 _START_S = 1_000_000.0
+#: Above which nobody takes anything.
+_BAR_PERCENT = 85.0
 
 
 class KilledError(Exception):
@@ -67,7 +69,13 @@ class FaultyCluster:
     seed: int
     #: Chance of a fault of each kind, where one can be.
     chance: float
-    time_s: float = _START_S
+    #: As many seconds as really passed.
+    now_s: float = _START_S
+    #: By how much the clock of whoever moves bundles shows more than that.
+    ahead_s: float = 0.0
+    #: What every broker stands at besides.
+    base_percent: float = 0.0
+    lock_loss: str = TAKEN
     machines: dict[str, Machine] = field(default_factory=dict)
     owners: dict[str, str | None] = field(default_factory=dict)
     #: Bundles whose clients look them up as soon as they have no owner.
@@ -102,16 +110,25 @@ class FaultyCluster:
 
     # ------------------------------------------------------------ as seen by the driver
 
+    @property
+    def time_s(self) -> float:
+        return self.now_s + self.ahead_s
+
+    def set_clock(self) -> None:
+        """Let the clock be set while nobody runs: within a run it cannot be."""
+        if self._fails("clock set"):
+            self.ahead_s += float(self.dice.choice([-3600.0, -120.0, 120.0, 3600.0]))
+
     def seen(self, plan: Plan) -> View:
         brokers = {
             name: BrokerView(
                 usage_percent=each.usage_percent,
-                measured_s=each.measured_s,
+                measured_s=each.measured_s + self.ahead_s,
                 started_s=each.started_s,
-                is_answering=self.time_s < each.killed_s and not self._fails("no answer"),
+                is_answering=self.now_s < each.killed_s and not self._fails("no answer"),
             )
             for name, each in self.machines.items()
-            if each.is_registered(self.time_s)
+            if each.is_registered(self.now_s)
         }
         owners = {
             move.bundle: self.owners[move.bundle]
@@ -127,19 +144,23 @@ class FaultyCluster:
             self.is_lock_ours,
             self.is_killed,
             {} if self._fails("boundaries unreadable") else dict(self.replacements),
+            self.lock_loss,
         )
 
     def unload(self, asked: Asked) -> tuple[str, str]:
         if not self.is_lock_ours:
             self.wrongs.append(f"{asked.bundle} was unloaded without the lock")
+        taker = self.machines.get(asked.destination)
+        if taker is not None and taker.usage_percent > _BAR_PERCENT:
+            self.wrongs.append(f"{asked.bundle} was moved to where there is no room")
         self.noted.append((asked.time_s, asked.bundle))
         if self._fails("request lost"):
             return self._no_answer()
         if self._fails("request late"):
-            self.held_back.append((self.time_s + self.dice.uniform(5, 50), asked))
+            self.held_back.append((self.now_s + self.dice.uniform(5, 50), asked))
             return self._no_answer()
         destination = self.machines.get(asked.destination)
-        if destination is None or not destination.is_registered(self.time_s):
+        if destination is None or not destination.is_registered(self.now_s):
             return REFUSED, "409 Not allowed unload namespace bundle to inactive destination broker"
         if self._fails("refused"):
             return REFUSED, "401 Unauthorized"
@@ -149,7 +170,7 @@ class FaultyCluster:
             return UNKNOWN, "500 Namespace bundle is being unloaded"
         if self._fails("answer lost"):
             return self._no_answer()
-        self._pass(max(flight.until_s for flight in self.flights) - self.time_s + 0.01)
+        self._pass(max(flight.until_s for flight in self.flights) - self.now_s + 0.01)
         return ACCEPTED, "204"
 
     def look_up(self, name: str) -> None:
@@ -161,19 +182,19 @@ class FaultyCluster:
         self._pass(_PAUSE_S)
         if self._fails("broker killed"):
             self._kill(self._any_machine())
-        if self._fails("bundle split"):
-            name = self._any_bundle()
-            self._drop(name, (f"{name}-low", f"{name}-high"))
-        if self._fails("namespace deleted"):
-            self._drop(self._any_bundle(), ())
+        self._let_others_act()
         if self._fails("lock lost"):
             self.is_lock_ours = False
+        if self.is_lock_ours and self._fails("store silent"):
+            self.is_lock_ours, self.lock_loss = False, "the store does not answer"
+        if self._fails("no headroom"):
+            self.base_percent = 60.0
         if self._fails("kill switch"):
             self.is_killed = True
         for machine in self.machines.values():
             if not self._fails("report stale"):
-                machine.measured_s = self.time_s
-                machine.usage_percent = float(self.dice.uniform(30, 60))
+                machine.measured_s = self.now_s
+                machine.usage_percent = self.base_percent + float(self.dice.uniform(30, 60))
         if self._fails("usage jumps"):
             self.machines[self._any_machine()].usage_percent = 99.0
 
@@ -186,16 +207,16 @@ class FaultyCluster:
         if self.owners[asked.bundle] is not None and asked.bundle not in self.replacements:
             self.begun[asked.bundle] += 1
             slow_s = self.dice.uniform(5, 40) if self._fails("unload slow") else 0.1
-            self.flights.append(Flight(asked.bundle, asked.destination, self.time_s + slow_s))
+            self.flights.append(Flight(asked.bundle, asked.destination, self.now_s + slow_s))
             self.owners[asked.bundle] = None
         return True
 
     def _pass(self, seconds: float) -> None:
-        self.time_s += seconds
-        for arrives_s, asked in [each for each in self.held_back if each[0] <= self.time_s]:
+        self.now_s += seconds
+        for arrives_s, asked in [each for each in self.held_back if each[0] <= self.now_s]:
             self.held_back.remove((arrives_s, asked))
             self._begin(asked)
-        for flight in [each for each in self.flights if each.until_s <= self.time_s]:
+        for flight in [each for each in self.flights if each.until_s <= self.now_s]:
             self.flights.remove(flight)
             self._land(flight)
         for name in self.busy:
@@ -213,9 +234,9 @@ class FaultyCluster:
         if name in self.replacements or any(each.bundle == name for each in self.flights):
             return
         destination = self.meant.get(name)
-        if destination is None or not self.machines[destination].is_registered(self.time_s):
+        if destination is None or not self.machines[destination].is_registered(self.now_s):
             self.owners[name] = self._any_machine()
-        elif self.time_s < self.machines[destination].killed_s:
+        elif self.now_s < self.machines[destination].killed_s:
             self.owners[name] = destination
         else:
             # It is sent to a broker that is gone until that one is no longer registered.
@@ -223,11 +244,25 @@ class FaultyCluster:
         self.meant.pop(name, None)
 
     def _kill(self, name: str) -> None:
-        if sum(self.time_s < each.killed_s for each in self.machines.values()) > 2:
-            self.machines[name].killed_s = self.time_s
+        if sum(self.now_s < each.killed_s for each in self.machines.values()) > 2:
+            self.machines[name].killed_s = self.now_s
             for bundle_name, owner in self.owners.items():
                 if owner == name:
                     self.owners[bundle_name] = None
+
+    def _let_others_act(self) -> None:
+        if self._fails("bundle split"):
+            name = self._any_bundle()
+            self._drop(name, (f"{name}-low", f"{name}-high"))
+        if self._fails("namespace deleted"):
+            self._drop(self._any_bundle(), ())
+        if self._fails("foreign move"):
+            self._move(self._any_bundle())
+
+    def _move(self, name: str) -> None:
+        """Let somebody else move a bundle, unless it is on its way or nobody's."""
+        if self.owners[name] is not None and name not in self.replacements:
+            self.owners[name] = self._any_machine()
 
     def _drop(self, name: str, halves: tuple[str, ...]) -> None:
         """Let a bundle be no more, unless it is on its way: Pulsar refuses to split that."""
@@ -239,7 +274,7 @@ class FaultyCluster:
         return str(self.dice.choice(sorted(self.owners)))
 
     def _any_machine(self) -> str:
-        alive = [name for name, each in self.machines.items() if self.time_s < each.killed_s]
+        alive = [name for name, each in self.machines.items() if self.now_s < each.killed_s]
         return str(self.dice.choice(alive))
 
     def _no_answer(self) -> tuple[str, str]:
@@ -248,7 +283,8 @@ class FaultyCluster:
 
     def _fails(self, kind: str) -> bool:
         rare = {"lock lost": 0.02, "kill switch": 0.02, "broker killed": 0.05, "usage jumps": 0.1}
-        rare |= {"bundle split": 0.2, "namespace deleted": 0.1}
+        rare |= {"bundle split": 0.2, "namespace deleted": 0.1, "foreign move": 0.2}
+        rare |= {"store silent": 0.02, "no headroom": 0.02, "clock set": 5.0}
         happens = bool(self.dice.random() < self.chance * rare.get(kind, 1.0))
         happens = happens or kind in self.certain
         self.faults[kind] += happens
@@ -275,7 +311,7 @@ class FragileJournal:
             raise KilledError("after writing")
 
     def memory(self) -> Memory:
-        return remembered(map(read_entry, self.lines), self.cluster.noted)
+        return remembered(map(read_entry, self.lines), self.cluster.noted, self.cluster.time_s)
 
     def _check(self, entry: Entry) -> None:
         cluster = self.cluster

@@ -44,7 +44,8 @@ class Desk:
     def where(self) -> Where:
         alive = next(each for each in self.cluster.brokers if each.killed_s is None)
         access = read_access(None)
-        return Where(f"http://{alive.id}", access, self.folder / "state", pause_s=0.05)
+        folder = self.folder / "state"
+        return Where(f"http://{alive.id}", access, folder, is_lock_here=True, pause_s=0.05)
 
     @property
     def journal(self) -> Path:

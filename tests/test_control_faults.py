@@ -13,6 +13,7 @@ from trimtab.live.control.entries import Answered, Asked, Begun, Verified, read_
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.memory import Phase
 from trimtab.live.control.plan import Plan
+from trimtab.live.control.view import TAKEN
 
 #: Runs of one test; `--exhaustive` has them all.
 FEW, ALL = 1_000, 10_000
@@ -31,10 +32,11 @@ def one_run(seed: int) -> tuple[FaultyCluster, FragileJournal, str]:
         try:
             journal.write(Begun(cluster.time_s, plan.digest, start))
             for said in driven(plan, cluster, journal, journal.memory()):
-                why = said
+                why = said.why
             break
         except KilledError:
             why = "killed"
+            cluster.set_clock()
     return cluster, journal, why
 
 
@@ -54,6 +56,8 @@ def wrongs(cluster: FaultyCluster, journal: FragileJournal, why: str) -> list[st
         skipped = sum('"skipped"' in line for line in journal.lines)
         if unverified != skipped:
             found.append(f"{unverified} moves were not verified, {skipped} skipped")
+    if why == TAKEN and cluster.lock_loss != TAKEN:
+        found.append(f"{cluster.lock_loss}, and that was told as {why!r}")
     # A bundle that we unloaded and nobody has seen since must have an owner, or be told of;
     # whoever was killed, stopped by hand or shut out tells it by its journal alone.
     memory = journal.memory()
@@ -121,7 +125,8 @@ def test_no_bundle_is_moved_twice_or_lost_and_the_journal_is_true(seeds: range) 
             "request lost", "request late", "refused", "answer lost", "unload slow", "no answer",
             "owner unreadable", "shedding unreadable", "look-up lost", "broker killed",
             "lock lost", "kill switch", "report stale", "usage jumps", "landed elsewhere",
-            "bundle split", "namespace deleted", "boundaries unreadable",
+            "bundle split", "namespace deleted", "boundaries unreadable", "foreign move",
+            "clock set", "store silent", "no headroom",
         }  # fmt: skip
         assert kinds == {kind for kind, count in faults.items() if count}
 

@@ -134,7 +134,8 @@ def test_the_destination_is_killed(tmp_path: Path, brokers: list[str], entry: st
                 wait_for_entry(entry, path, process)
                 kill()
                 out, _ = process.communicate(timeout=120)
-            assert process.returncode == 1, out
+            # 3 where a bundle went elsewhere.
+            assert process.returncode in {1, 3}, out
             assert "Stopped: " in out
         sound(plan, journal_of(path), without=gone)
 
@@ -151,9 +152,9 @@ def test_the_leader_is_killed_in_the_middle(tmp_path: Path, brokers: list[str]) 
             wait_for_entry("verified", path, process)
             kill()
             out, _ = process.communicate(timeout=180)
-        assert process.returncode in {0, 1}, out
+        assert process.returncode in {0, 1, 3}, out
         sound(plan, journal_of(path), without=leader)
-        if process.returncode == 1:
+        if process.returncode != 0:
             assert "Stopped: " in out
             again = trimtab("apply", str(path), *acting(tmp_path, source), "--yes")
             assert again.returncode == 0, again.stdout + again.stderr
@@ -244,7 +245,8 @@ def test_somebody_on_the_way_fails(
         return once.pop() if method == "PUT" and when == moment and once else None
 
     with unruly_proxies(brokers) as proxies:
-        where = Where(proxies.addresses[source], read_access(None), tmp_path / "state")
+        folder = tmp_path / "state"
+        where = Where(proxies.addresses[source], read_access(None), folder, is_lock_here=True)
         with reached(where) as there:
             there.admin.addresses.update(proxies.addresses)
             proxies.fault = failing

@@ -32,7 +32,7 @@ N_TOPICS = 24
 #: two look-ups at a time is tried again.
 LIMITS = Limits(
     broker_age_min_s=0.1, bar_percent=1e9, settle_s=0.5, in_flight_s=8, attempts=4, verify_s=8,
-    grace_s=0.1, moves_per_round=99,
+    grace_s=0.1, moves_per_round=99, moves_per_hour=999,
 )  # fmt: skip
 WAIT_S = 120.0
 
@@ -133,7 +133,9 @@ def entries(path: Path) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------ sound
 
 
-@pytest.mark.parametrize("store", [(), STORE], ids=["file", "store"])
+@pytest.mark.parametrize(
+    "store", [("--lock-here",), STORE, ()], ids=["file", "store", "the cluster's own"]
+)
 def test_three_bundles_are_moved_and_verified(
     tmp_path: Path, brokers: list[str], store: tuple[str, ...]
 ) -> None:
@@ -142,7 +144,7 @@ def test_three_bundles_are_moved_and_verified(
     assert len(plan.moves) == 3
     path = tmp_path / "plan.json"
     write_plan(path, plan)
-    if store:
+    if store == STORE:
         looked = trimtab("apply", str(path), *acting(tmp_path, source), *store)
         assert looked.returncode == 0, looked.stdout + looked.stderr
         assert looked.stdout.count("nothing against it") == 3
@@ -283,6 +285,22 @@ def test_whoever_has_lost_the_lock_can_note_nothing(brokers: list[str]) -> None:
                 second.note(entry)
         with store_lock(theirs) as third:
             assert third.token > second.token
+
+
+def test_who_names_no_store_finds_the_lock_of_who_does(tmp_path: Path, brokers: list[str]) -> None:
+    source = busiest()
+    path = tmp_path / "plan.json"
+    write_plan(path, planned(source, 1, *others(brokers, source)))
+    with opened_store(STORE[1]) as store, store_lock(store):
+        refused = trimtab("apply", str(path), *acting(tmp_path, source), "--yes")
+    assert refused.returncode == 2, refused.stdout
+    assert "another run holds the lock: process" in refused.stderr
+    assert entries(journal_of(path)) == []
+    foreign = trimtab(
+        "apply", str(path), *acting(tmp_path, source), "--metadata", "zk://127.0.1.250:2181/no"
+    )
+    assert foreign.returncode == 2, foreign.stdout
+    assert "found no node /loadbalance" in foreign.stderr
 
 
 def test_the_marks_of_the_store_are_seen_by_whoever_does_not_act(brokers: list[str]) -> None:

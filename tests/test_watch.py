@@ -13,10 +13,11 @@ from tests.watched_nights import Told, told, watched
 from trimtab.lab.costs import nothing_known
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
 from trimtab.lab.costs.predict import works
-from trimtab.lab.outcomes.recording import Unloaded
+from trimtab.lab.outcomes.recording import Reported, Unloaded
+from trimtab.live.watch.document import words
 from trimtab.live.watch.memory import Span
-from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored
-from trimtab.live.watch.scores import projected
+from trimtab.live.watch.nouns import Compared, Decided, Relearn, Scored, Unexplained
+from trimtab.live.watch.scores import projected, shifted
 from trimtab.live.watch.targets import moves_of
 
 #: Night → rounds that the leaders logged, and of how many the time of a departure is not known.
@@ -132,6 +133,30 @@ def test_a_projection_moves_usage_and_makes_none() -> None:
     assert sum(shift.values()) == pytest.approx(0.0, abs=1e-9)
 
 
+def test_what_is_full_gets_no_fuller() -> None:
+    reported = [Reported(1.0, "a", 90.0), Reported(2.0, "a", 90.0), Reported(2.0, "b", 120.0)]
+    reported += [Reported(2.0, "c", 10.0), Reported(2.0, "d", None)]
+
+    found = shifted(reported, {"a": 87.0, "b": 5.0, "c": -30.0, "d": 1.0}, 1.0)
+
+    assert [each.usage for each in found] == [90.0, 100.0, 120.0, 0.0, None]
+
+
+def test_an_outcome_of_the_shadow_lies_between_its_ends() -> None:
+    night = told("uniform")
+    # A shadow that moves nothing stands where Pulsar's moves have helped it away from.
+    conf = {**night.settings.conf, "loadBalancerBrokerOverloadedThresholdPercentage": "99"}
+    still = replace(night.settings, shedder="OverloadShedder", conf=conf)
+    scored = [each for each in watched(night, 1.0, still) if isinstance(each, Scored)]
+
+    assert any(each.shadow["unloads"] == 0 < each.pulsar["unloads"] for each in scored)
+    for each in scored:
+        for name, (low, high) in each.between.items():
+            assert low <= each.shadow[name] <= high
+    apart = [low < high for each in scored for low, high in [each.between["peak_percent"]]]
+    assert any(apart)
+
+
 def test_who_did_the_same_needs_no_projection() -> None:
     decided = span(told("uniform"), 1)
     same = [
@@ -142,6 +167,36 @@ def test_who_did_the_same_needs_no_projection() -> None:
     shift = projected(decided, same)
     assert shift
     assert max(map(abs, shift.values())) < 1e-9
+
+
+def test_moves_that_the_log_does_not_explain_are_told_live() -> None:
+    night = told("uniform")
+    # The log goes on, and its lines of rounds and unloads cannot be read.
+    rows = [
+        (heard, [row for row in rows if row[0] != "log_events" or "lead" in row[1]["kind"]])
+        for heard, rows in night.rows
+    ]
+    said = watched(replace(night, rows=rows), 1.0, misread=1)
+
+    strange = [each for each in said if isinstance(each, Unexplained)]
+    rounds = [each for each in said if isinstance(each, Decided)]
+    assert {each.guessed for each in rounds} == {
+        "the leader's log is not understood, so the time is that at which the round was due"
+    }
+    assert sum(len(each.moves) for each in strange) > 20
+    (first, *_) = strange
+    assert words(first, night.settings).startswith(
+        f"{first.time:%H:%M:%S}Z round {first.number}: moves were made that the log does not "
+        f"explain: {first.moves[0][0]} from {first.moves[0][1]} to {first.moves[0][2]}"
+    )
+    assert f"{first.misread} lines of it could not be read" in words(first, night.settings)
+    scores = {each.number: each for each in said if isinstance(each, Scored)}
+    assert scores[first.number].pulsar["unloads"] == len(first.moves)
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_nothing_is_strange_where_the_log_tells_all(name: str) -> None:
+    assert not [each for each in watched(told(name), 0.5) if isinstance(each, Unexplained)]
 
 
 def test_what_is_learned_of_costs_takes_the_place_of_the_share_of_traffic() -> None:

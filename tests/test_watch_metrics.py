@@ -7,6 +7,8 @@ import socket
 import subprocess
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,10 @@ import pytest
 from tests import prometheus_server as server
 from tests.watched_nights import seen
 from trimtab.live.gather.access import GatherError
-from trimtab.live.watch.metrics import dashboard, offered, rules
+from trimtab.live.watch.metrics import Metrics, dashboard, offered, rules
+from trimtab.live.watch.nouns import Acted
+from trimtab.live.watch.screen import summary
+from trimtab.live.watch.tally import Tally
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +45,34 @@ def test_what_was_seen_is_told(address: str) -> None:
     assert text.count("\ntrimtab_broker_usage_ratio{") == 4
     assert text.count("\ntrimtab_broker_leads{") == 4
     assert text.count("} 1.0\n") >= 1
+
+
+def test_acting_is_told(address: str) -> None:
+    assert "trimtab_acting" not in scraped(address)
+    time = datetime(2026, 11, 21, tzinfo=UTC)
+    wish = Acted(1, time, 3, 0.5, ("publishing takes 300 ms",), "the last plan is still on")
+    states = (("a", "verified"), ("b", "verified"), ("c", "under way"))
+    over = Acted(1, time, 3, 1.5, (), "", is_over=True, states=states)
+    tally = Tally()
+    tally.add([wish, over])
+    view = replace(seen("uniform"), tally=tally)
+    metrics = Metrics(is_offered=True)
+    metrics.take(view, 0.0)
+
+    told = {
+        (sample.name, *sample.labels.values()): sample.value
+        for metric in metrics.collect()
+        for sample in metric.samples
+        if sample.name.startswith("trimtab_acting")
+    }
+    assert told == {
+        ("trimtab_acting_moves_total", "verified"): 2,
+        ("trimtab_acting_moves_total", "under_way"): 1,
+        ("trimtab_acting_moves_allowed",): 0.5,
+        ("trimtab_acting_bad_signs",): 1,
+        ("trimtab_acting_idle_info", "the last plan is still on"): 1,
+    }
+    assert "moved by this watch: 2 verified, 1 under way" in summary(view)
 
 
 @pytest.mark.prometheus

@@ -59,10 +59,12 @@ def told(name: str) -> Told:
     return Told(name, settings, began, ended, sorted(heard, key=lambda each: each[0]))
 
 
-def watched(night: Told, step_s: float, settings: Settings | None = None) -> list[Action]:
-    """Run a watch over a night, in steps of so many seconds."""
+def watched(
+    night: Told, step_s: float, settings: Settings | None = None, misread: int = 0
+) -> list[Action]:
+    """Run a watch over a night, in steps of so many seconds with misread lines in each log."""
     if settings is not None or night is not told(night.name):
-        return _watched(night, step_s, settings or night.settings)[0]
+        return _watched(night, step_s, settings or night.settings, misread)[0]
     return list(_at_its_own(night.name, step_s)[0])
 
 
@@ -82,7 +84,10 @@ def seen(name: str) -> View:
     return View(night.settings, memory, said, tally)
 
 
-def _watched(night: Told, step_s: float, settings: Settings) -> tuple[list[Action], Memory]:
+def _watched(
+    night: Told, step_s: float, settings: Settings, misread: int = 0
+) -> tuple[list[Action], Memory]:
+    unread = dict.fromkeys(settings.logs, misread)
     memory = Memory(began=night.began)
     said: list[Action] = []
     given: list[Row] = []
@@ -94,7 +99,7 @@ def _watched(night: Told, step_s: float, settings: Settings) -> tuple[list[Actio
             new += night.rows[i][1]
             i += 1
         given += [row for row in new if row[0] != "log_events"]
-        actions, memory = step(Arrivals(now, new), memory, settings)
+        actions, memory = step(Arrivals(now, new, misread=unread), memory, settings)
         for action in actions:
             if isinstance(action, Relearn):
                 memory = learned(memory, settings, action, given)

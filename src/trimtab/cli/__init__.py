@@ -24,6 +24,7 @@ from trimtab.cli.reproduce import reproduce
 from trimtab.cli.rerun import rerun
 from trimtab.cli.restart_plan import restart_plan
 from trimtab.cli.simulate import simulate
+from trimtab.cli.surroundings import private_files, quiet_libraries
 from trimtab.cli.sweep import sweep
 from trimtab.cli.watch import watch
 from trimtab.files.version import __version__
@@ -34,7 +35,7 @@ class _Main(click.Group):
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command that was asked for."""
-        with clear_errors():
+        with clear_errors(), private_files(), quiet_libraries():
             return super().invoke(ctx)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,12 +15,16 @@ from trimtab.cli.arguments import FILE
 from trimtab.cli.cluster import ClusterOptions, cluster_options
 from trimtab.cli.output import complain, say
 from trimtab.cli.signals import ended_by_signals
+from trimtab.cli.waits import Waits
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Reached, Watching
     from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
+    from trimtab.live.control.step import Wait
 
+#: Exit code: a bundle is not where it was meant to be.
+LOOK_AT_IT = 3
 _ENDING = "ending after the move that is under way"
 
 
@@ -42,8 +47,9 @@ def apply(
     effect and what stands against it now.  A run that was killed or stopped goes on from
     the journal.  The first Ctrl-C ends it after the move that is under way.
 
-    Exit code 0: done, or nothing stands against it; 1: stopped, or something does;
-    2: wrong use, no cluster, or another run holds the lock.
+    Exit code 0: done, or nothing stands against it; 1: stopped with nothing left under
+    way, or something stands against it; 2: wrong use, no cluster, or another run holds the
+    lock; 3: look at it, a bundle is not where the run meant it to be.
 
     \b
     Examples:
@@ -57,10 +63,10 @@ def apply(
     path = journal or plan.with_name(f"{plan.name}.journal")
     with reached(reach.where()) as cluster:
         if yes:
-            is_good = carry_out(checked_plan, cluster, path, is_json=is_json)
+            code = carry_out(checked_plan, cluster, path, is_json=is_json)
         else:
-            is_good = rehearse(checked_plan, cluster, path, is_json=is_json)
-    sys.exit(0 if is_good else 1)
+            code = 0 if rehearse(checked_plan, cluster, path, is_json=is_json) else 1
+    sys.exit(code)
 
 
 def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
@@ -69,13 +75,16 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
     from trimtab.live.apply.text import rehearsal_json, rehearsal_lines
 
     rehearsal = rehearsed(plan, cluster, journal)
+    if cluster.lockless:
+        complain(f"trimtab: {cluster.lockless}")
+    is_free = rehearsal.may_go and not cluster.lockless
     if is_json:
         click.echo(rehearsal_json(plan, rehearsal))
-        return rehearsal.may_go
+        return is_free
     for line in rehearsal_lines(plan, rehearsal):
         say(line)
     click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
-    return rehearsal.may_go
+    return is_free
 
 
 def carry_out(
@@ -85,10 +94,11 @@ def carry_out(
     *,
     is_json: bool,
     marked: Callable[[LockHolder], None] = lambda post: None,
-) -> bool:
-    """Return whether a plan is done, which is carried out while what happens is printed."""
+) -> int:
+    """Return the exit code of a plan, which is carried out while what happens is printed."""
     from trimtab.live.apply import carried_out
     from trimtab.live.apply.text import account_json, account_lines
+    from trimtab.live.control.account import open_matters
 
     with _looking_on(plan) as watching:
         account = carried_out(plan, cluster, journal, watching, marked)
@@ -98,22 +108,22 @@ def carry_out(
         for line in account_lines(account):
             say(line)
         click.echo(f"Journal: {journal}")
-    return account.is_done
+    if open_matters(account):
+        return LOOK_AT_IT
+    return 0 if account.is_done else 1
 
 
 @contextmanager
 def _looking_on(plan: Plan) -> Iterator[Watching]:
-    """Print each entry and each wait once, on the side of errors, and end at Ctrl-C."""
+    """Print each entry, and waits now and then, on the side of errors, and end at Ctrl-C."""
     from trimtab.live.apply import Watching
-    from trimtab.live.apply.text import entry_words
+    from trimtab.live.apply.text import entry_words, wait_words
 
-    last = ""
+    waits = Waits()
 
-    def waiting(why: str) -> None:
-        nonlocal last
-        if why and why != last:
-            complain(f"trimtab: waiting: {why}")
-        last = why
+    def waiting(wait: Wait) -> None:
+        if waits.is_due(wait, time.monotonic()):
+            complain(f"trimtab: waiting: {wait_words(wait)}")
 
     with ended_by_signals(_ENDING) as is_over:
         yield Watching(

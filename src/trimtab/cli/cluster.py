@@ -59,6 +59,7 @@ class ClusterOptions:
     client_conf: Path | None
     no_host_check: bool
     metadata: str | None
+    lock_here: bool
     state: Path | None
 
     def where(self) -> Where:
@@ -68,7 +69,7 @@ class ClusterOptions:
             GatherError: an option is wrong, or there is no address.
         """
         address, access = reached_by(self.admin, self.client_conf, no_host_check=self.no_host_check)
-        return where_of(address, access, self.state, self.metadata)
+        return where_of(address, access, self.state, self.metadata, is_lock_here=self.lock_here)
 
 
 def cluster_options(command: Command) -> Command:
@@ -86,6 +87,20 @@ def cluster_options(command: Command) -> Command:
     return with_options
 
 
+# Where the lock of whoever acts is, if not in the cluster's ZooKeeper.
+LOCK_HERE = click.option(
+    "--lock-here",
+    is_flag=True,
+    help="Act with a lock in --state, which runs elsewhere do not see.",
+)
+STATE = click.option(
+    "--state",
+    type=FOLDER,
+    envvar="TRIMTAB_STATE",
+    show_envvar=True,
+    help="Folder of the lock with --lock-here.  [default: ~/.local/state/trimtab]",
+)
+
 _OPTIONS = (
     ADMIN,
     CLIENT_CONF,
@@ -93,30 +108,38 @@ _OPTIONS = (
     click.option(
         "--metadata",
         metavar="zk://HOST:PORT",
-        help="ZooKeeper: the lock is there, for runs anywhere, and owners are read there.",
+        help="ZooKeeper of the cluster, where its lock is.  [default: as the brokers' settings]",
     ),
-    click.option(
-        "--state",
-        type=FOLDER,
-        envvar="TRIMTAB_STATE",
-        show_envvar=True,
-        help="Folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
-    ),
+    LOCK_HERE,
+    STATE,
 )
 
 
-def where_of(address: str, access: Access, state: Path | None, metadata: str | None) -> Where:
-    """Return what a cluster is reached by; locks lie in the user's folder if none is named.
+def where_of(
+    address: str,
+    access: Access,
+    state: Path | None,
+    metadata: str | None,
+    *,
+    is_lock_here: bool,
+) -> Where:
+    """Return what a cluster is reached by; a lock here lies in the user's folder if none is named.
 
     Raises:
-        GatherError: the address is none.
+        GatherError: the address is none, or the lock is to be in two places.
     """
     from trimtab.live.apply import Where
+    from trimtab.live.gather import GatherError
     from trimtab.live.gather.pipeline import web_address
 
     home = os.environ.get("XDG_STATE_HOME")
     folder = (Path(home) if home else Path.home() / ".local" / "state") / "trimtab"
-    return Where(web_address("--admin", address), access, state or folder, metadata)
+    folder = state or folder
+    if is_lock_here and metadata:
+        raise GatherError("--lock-here: found with --metadata, expected one of them")
+    if is_lock_here:
+        complain(f"warning: --lock-here: nobody is kept out but runs that see {folder}")
+    return Where(web_address("--admin", address), access, folder, metadata, is_lock_here)
 
 
 def reached_by(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from trimtab.live.control.plan import Plan
 
 
+_LEADS = "once it stops another broker takes over, with nothing smoothed or remembered"
+
+
 @click.command()
 @click.argument("broker")
 @cluster_options
@@ -73,6 +76,9 @@ def drain(
     moves nothing there, until --return takes the mark away and brings the bundles back.
     What was killed or stopped goes on with `trimtab apply PLAN --yes`.
 
+    Whether there is room for all of it is judged before the first move; if somebody would
+    stand above --bar in the end, nothing is done, and what would make room is said.
+
     Exit codes are those of `trimtab apply`; 1 also if BROKER owns bundles in the end.
 
     \b
@@ -82,7 +88,7 @@ def drain(
       trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
     """
     from trimtab.live.apply import reached
-    from trimtab.live.apply.drain import Drain, drain_limits, return_plan
+    from trimtab.live.apply.drain import Drain, HeadroomError, drain_limits, return_plan
     from trimtab.live.apply.emptying import drain_plan
     from trimtab.live.apply.files import plan_of, write_plan
     from trimtab.trials.costs.state import read_state
@@ -91,23 +97,29 @@ def drain(
     drain = Drain(broker, takers, limits, shedding, emptied is not None)
     known = None if costs is None else read_state(costs)
     with reached(reach.where()) as cluster:
-        if emptied is None:
-            plan = drain_plan(cluster, drain, known)
-        else:
-            plan = return_plan(cluster, drain, plan_of(emptied))
+        try:
+            if emptied is None:
+                plan = drain_plan(cluster, drain, known)
+            else:
+                plan = return_plan(cluster, drain, plan_of(emptied))
+        except HeadroomError as error:
+            complain(f"trimtab: {error}; nothing was done")
+            sys.exit(1)
         path = output or _named("drain" if emptied is None else "return", broker)
         write_plan(path, plan)
         click.echo(f"Plan: {path}", err=is_json)
+        if emptied is None and _is_leading(cluster, broker):
+            complain(f"trimtab: {broker} leads the load balancer: {_LEADS}")
         journal = path.with_name(f"{path.name}.journal")
         if yes:
-            is_good = _carry_out(plan, cluster, journal, drain, is_json=is_json)
+            code = _carry_out(plan, cluster, journal, drain, is_json=is_json)
         else:
-            is_good = rehearse(plan, cluster, journal, is_json=is_json)
-    sys.exit(0 if is_good else 1)
+            code = 0 if rehearse(plan, cluster, journal, is_json=is_json) else 1
+    sys.exit(code)
 
 
-def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> bool:
-    """Return whether all is as it was meant to be, after the broker is marked and emptied."""
+def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> int:
+    """Return the exit code, after the broker is marked and emptied."""
     from trimtab.live.apply.drain import left_on
 
     broker = drain.broker
@@ -115,14 +127,24 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
     def marked(post: LockHolder) -> None:
         (post.take_back if drain.is_return else post.drain)(broker)
 
-    is_done = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)
-    if drain.is_return or not is_done:
-        return is_done
+    code = carry_out(plan, cluster, journal, is_json=is_json, marked=marked)
+    if drain.is_return or code:
+        return code
     bundles = sorted(left_on(cluster, broker))
     if bundles:
         came = f"{broker} owns {len(bundles)} bundles that came meanwhile: {', '.join(bundles[:3])}"
         complain(f"trimtab: {came}; drain it again")
-    return not bundles
+    return 1 if bundles else 0
+
+
+def _is_leading(cluster: Reached, broker: str) -> bool:
+    """Return whether a broker leads; it is only told, so what cannot be read is no error."""
+    from trimtab.live.gather.calls import CallError
+
+    try:
+        return cluster.admin.leader() == broker
+    except CallError:
+        return False
 
 
 def _named(verb: str, broker: str) -> Path:

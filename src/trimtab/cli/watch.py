@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FILE, FOLDER, SETTINGS
+from trimtab.cli.arguments import FILE, SETTINGS
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
     EVERY,
     INTO,
+    LOCK_HERE,
     NO_HOST_CHECK,
+    STATE,
     WATCHED_STORE,
     reached_by,
     where_of,
@@ -108,13 +110,8 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     metavar="LEAST MOST",
     help="With --act: moves a round, adapted between these.  [default: 0.25 3]",
 )
-@click.option(
-    "--state",
-    type=FOLDER,
-    envvar="TRIMTAB_STATE",
-    show_envvar=True,
-    help="With --act: folder of locks without --metadata.  [default: ~/.local/state/trimtab]",
-)
+@LOCK_HERE
+@STATE
 @click.option(
     "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
 )
@@ -137,6 +134,7 @@ def watch(
     yes: bool,
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
+    lock_here: bool,
     state: Path | None,
     costs: Path | None,
     no_host_check: bool,
@@ -148,10 +146,9 @@ def watch(
     leader sees; with the leader's --logs too it says of each round whether scores and
     bundles are those of the log, to the last digit.  Nothing in the cluster is changed.
 
-    With --act --yes, and Pulsar's own shedding off, what the strategy decides is carried
-    out, one bundle at a time, with the guards of `trimtab apply`; how many adapts to how
-    clients fare.  What traffic costs is learned meanwhile, and what each move is expected to
-    do has its interval.  Ctrl-C ends it once what is in flight has landed.
+    With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
+    one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
+    learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
 
     \b
     Examples:
@@ -181,7 +178,7 @@ def watch(
             admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
         )
         who = beside(strategy, settings, interval)
-        where = partial(where_of, address, access, state, metadata)
+        where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:

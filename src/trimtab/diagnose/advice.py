@@ -20,7 +20,7 @@ from trimtab.diagnose.undecidable import (
     possible_leaders,
 )
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS, Verdict, absent_loads
-from trimtab.diagnose.wording import many, worded, wording
+from trimtab.diagnose.wording import clock, many, worded, wording
 
 _CHANGES_MAX = 5
 #: Keys of broker.conf, as texts name them; and those by which the strategies are chosen.
@@ -49,6 +49,8 @@ _CHOICES = frozenset(
         "transfer-decided",
     }
 )
+#: Changes of owners that are named.
+_CHANGES_NAMED = 3
 #: How moves are counted, in this order.
 _WORTHS = ("useless", "doubtful", "lucky", "good", "not decidable")
 
@@ -114,11 +116,13 @@ def _moved(night: Night, verdicts: Mapping[str, Verdict]) -> tuple[str, str]:
     if len(worths) == 1 and tally and len(moves) > 1:
         tally = f", all {next(iter(count))}"
     were = many(len(moves), "bundle was", "bundles were")
+    why = _reasons(night, moves, verdicts)
+    if night.unexplained:
+        why = " ".join(filter(None, (why, *_without_order(night))))
     if not failed:
-        return f"{were} moved in {rounds}{tally}.", _reasons(night, moves, verdicts)
+        return f"{were} moved in {rounds}{tally}.", why
     ordered = many(len(orders), "unload was", "unloads were")
-    text = f"{ordered} ordered in {rounds}: {len(failed)} failed, {were} moved{tally}."
-    return text, _reasons(night, moves, verdicts)
+    return f"{ordered} ordered in {rounds}: {len(failed)} failed, {were} moved{tally}.", why
 
 
 def _worth(move: Move, verdict: Verdict) -> str:
@@ -161,6 +165,8 @@ def _reasons(
 
 def _nothing(night: Night) -> tuple[str, str]:
     """Return the two sentences where nothing was moved: only the leader logs moves."""
+    if night.unexplained:
+        return _without_order(night)
     choices = sum(any(event.kind in _CHOICES for event in each.events) for each in night.rounds)
     if choices:
         text = f"Bundles were chosen in {many(choices, 'round')}, and no line says that one moved."
@@ -172,11 +178,35 @@ def _nothing(night: Night) -> tuple[str, str]:
         return "No move is known.", f"{why[0].upper()}{why[1:]}."
     if not is_leader_known(night):
         return "No move is known.", _NO_LEADER
+    if misread := _misread(night):
+        return "No move is known.", misread
     if who := possible_leaders(night):
         return "No move is known.", f"{who} may have led: no log of it and no election is there."
     if not night.rounds and not night.decisions.times and _is_short(night):
         return "No round of the balancer is known.", _NO_ROUND
     return "The balancer moved nothing.", ""
+
+
+def _without_order(night: Night) -> tuple[str, str]:
+    """Return the two sentences where bundles changed owners and no line says why."""
+    changes = night.unexplained
+    told = "; ".join(
+        f"{each.bundle} went from {each.source} to {each.target} at {clock(each.time)}"
+        for each in changes[:_CHANGES_NAMED]
+    )
+    more = len(changes) - _CHANGES_NAMED
+    rest = f"; and {many(more, 'more', 'more')}" if more > 0 else ""
+    text = f"Moves were made that no log explains: {many(len(changes), 'change')} of owners."
+    return text, " ".join(filter(None, (f"{told}{rest}.", _misread(night))))
+
+
+def _misread(night: Night) -> str:
+    """Return that lines which would tell of moves could not be read; empty if all could be."""
+    logs = ", ".join(sorted(map(night.broker, night.misread)))
+    lines = many(sum(night.misread.values()), "line")
+    return (
+        f"{lines} of the log of {logs} would tell of moves and could not be read." if logs else ""
+    )
 
 
 def _is_short(night: Night) -> bool:

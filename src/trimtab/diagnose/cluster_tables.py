@@ -6,6 +6,7 @@ have read a large night, and what is asked for comes as Arrow in either case.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -141,6 +142,18 @@ def logs_without_events(files: Iterable[Mapping[str, Any]]) -> Silent:
     quiet = frozenset(_folder(row["file"]) for row in logs if row["other"])
     rejected = frozenset(_folder(row["file"]) for row in logs if row["rejected"])
     return Silent(quiet, rejected - quiet)
+
+
+def log_folders(files: Iterable[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the names of the folders in which logs are, by rows of `files`."""
+    return frozenset(_folder(row["file"]) for row in files if row["source"] == "log")
+
+
+def misread_logs(tables: ClusterTables, kinds: Iterable[str]) -> dict[str, int]:
+    """Return by log how many lines of some kinds were recognized and could not be read."""
+    pattern = f"^({'|'.join(sorted(kinds))}): "
+    of_kinds = pc.match_substring_regex(ds.field("reason"), pattern)
+    return dict(Counter(_folder(row["file"]) for row in tables.rows("rejects", of_kinds)))
 
 
 def _folder(file: str) -> str:

@@ -35,6 +35,8 @@ _FIRST = "2.11.0"
 _BROKERS, _ID = "brokers.", ".id"
 #: How a broker names its release when it starts.
 _VERSION = re.compile(r"version: '([^']+)'")
+#: What is no part of an address in every name of a folder.
+_ADDRESS = re.compile(r"[^0-9A-Za-z]")
 #: Placers that say in the log that they draw.
 _PLACER_LOGGERS = ("LeastResourceUsageWithWeight", "LeastLongTermMessageRate")
 _STRATEGY_KEYS = ("loadBalancerLoadSheddingStrategy", "loadBalancerLoadPlacementStrategy")
@@ -158,6 +160,25 @@ def broker_ids(meta: Mapping[str, str]) -> dict[str, str]:
         for key, value in meta.items()
         if key.startswith(_BROKERS) and key.endswith(_ID)
     }
+
+
+def named_by_address(
+    names: Mapping[str, str], folders: Iterable[str], brokers: Iterable[str]
+) -> dict[str, str]:
+    """Return which broker's log lies in which folder, by the folders' names where nothing says so.
+
+    A folder is a broker's that has its address and port for a name, whatever stands between
+    them; one that could be two brokers' is neither's.
+
+    >>> named_by_address({}, ["10.0.0.1_8080"], ["10.0.0.1:8080", "10.0.0.2:8080"])
+    {'10.0.0.1_8080': '10.0.0.1:8080'}
+    """
+    by_name: dict[str, set[str]] = {}
+    for broker in brokers:
+        by_name.setdefault(_ADDRESS.sub("_", broker), set()).add(broker)
+    found = {folder: by_name.get(_ADDRESS.sub("_", folder), set()) for folder in sorted(folders)}
+    ids = {folder: next(iter(ids)) for folder, ids in found.items() if len(ids) == 1}
+    return {**ids, **names}
 
 
 def _release(

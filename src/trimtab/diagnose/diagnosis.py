@@ -27,8 +27,10 @@ from trimtab.diagnose.cluster_tables import (
     clocks_of,
     heaviest,
     log_events,
+    log_folders,
     log_spans,
     logs_without_events,
+    misread_logs,
     releases_of,
     reports_of,
 )
@@ -40,12 +42,13 @@ from trimtab.diagnose.deployment import (
     logged_releases,
     logged_settings,
     logged_strategies,
+    named_by_address,
 )
 from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
-from trimtab.diagnose.night import Event, Usage
+from trimtab.diagnose.night import Event, Handover, Usage
 from trimtab.diagnose.other_events import CONSIDERED, OTHER_KINDS
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.recompute import recompute
@@ -54,6 +57,7 @@ from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
 from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
 from trimtab.diagnose.undecidable import undecidable
+from trimtab.diagnose.unexplained import EXPLAINING, TELLING, changes_of_owners, unexplained
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
 from trimtab.diagnose.whole_night import Beside, whole_night
@@ -102,10 +106,13 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     names = broker_ids(meta)
     spans = covered(cluster_tables.rows("store_files"))
     reports = best_table(_reports(cluster_tables), spans)
+    leaders = best_rows(cluster_tables.rows("leaders"), spans)
+    files = cluster_tables.rows("files")
+    ids = {*pc.unique(reports["broker"]).to_pylist(), *(row["broker"] for row in leaders)}
+    names = named_by_address(names, log_folders(files), ids - {None})
     clocks = clocks_of(cluster_tables, names, reports)
     cluster_tables = replace(cluster_tables, ahead=clocks.ahead_of_logs(names))
     lines = log_events(cluster_tables, among("logger", SHEDDER_LOGGERS) | among("kind", OF_LEADERS))
-    leaders = best_rows(cluster_tables.rows("leaders"), spans)
     events = with_elections(lines, leaders, names)
     ran = _deployment(cluster_tables, meta, events)
     basis = Basis(
@@ -123,10 +130,12 @@ def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
     with second_thread(spark) as pool:
         playing = pool.submit(recompute, spark, (tables, cluster), led.replays, spans)
         (spans_of_logs, logs), actions = log_spans(cluster_tables), cluster_tables.rows("actions")
-        silent = logs_without_events(cluster_tables.rows("files"))
+        silent = logs_without_events(files)
         beside = replace(
             _beside(cluster_tables, basis, led.moved(), spans, logs | silent.quiet),
             unread=silent.unread,
+            unexplained=_unexplained(cluster_tables, ran, spans),
+            misread=misread_logs(cluster_tables, TELLING),
         )
         reported = reported_series(basis.usages)
         replayed = playing.result()
@@ -194,6 +203,20 @@ def _beside(
         heaviest=heavy,
         logs=logs,
     )
+
+
+def _unexplained(
+    tables: ClusterTables, ran: Deployment, spans: Sequence[Span]
+) -> tuple[Handover, ...]:
+    """Return the changes of owners that nothing in the recording explains."""
+    columns = ("time", "bundle", "broker", "file", "line")
+    changes = changes_of_owners(best_table(tables.table("ownership", columns), spans), ran.release)
+    if not changes:
+        return ()
+    lines = log_events(tables, among("kind", EXPLAINING))
+    sources = among("broker", (change.handover.source for change in changes))
+    reports = tables.table("load_reports", ("time", "broker", "is_gone", "started"), sources)
+    return unexplained(changes, lines, reports.to_pylist())
 
 
 def _standing(

@@ -72,6 +72,7 @@ def findings_document(
             for i in range(len(logged.moves))
         ],
         "findings": [_finding(f"f{i}", finding) for i, (finding, _) in enumerate(places, 1)],
+        "unexplained": [each._asdict() for each in night.unexplained],
         "undecidable": [asdict(question) for question in open_questions],
     }
     plain: dict[str, Any] = _plain(document)

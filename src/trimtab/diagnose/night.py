@@ -175,6 +175,16 @@ class Decisions:
     too_large: tuple[Unfit, ...] = ()
 
 
+class Handover(NamedTuple):
+    """A bundle that went from one broker to another."""
+
+    #: When it was first seen with its new owner.
+    time: datetime
+    bundle: str
+    source: str
+    target: str
+
+
 @dataclass(frozen=True, slots=True)
 class Heavy:
     """A bundle among those with most traffic, averaged over the night."""
@@ -218,6 +228,10 @@ class Night:
     owners: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
     #: Moved bundle → when it lost its owner, in order of time, as the store says.
     released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
+    #: Changes of owners that no line, no departure and no request explains, in order of time.
+    unexplained: tuple[Handover, ...] = ()
+    #: Log folder → lines that would tell of the balancer and could not be read.
+    misread: Mapping[str, int] = field(default_factory=dict)
     #: Moved bundle → who acquired it when, in order of time, as the brokers' logs say.
     acquired: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
     #: Who led from when on, None for nobody; as the store says.

@@ -13,7 +13,7 @@ from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.decisions import decisions
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.full_rounds import full_rounds
-from trimtab.diagnose.night import Event, Heavy, Night
+from trimtab.diagnose.night import Event, Handover, Heavy, Night
 from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
 
 #: Bundles of which the mean traffic is kept.
@@ -34,6 +34,8 @@ class Beside:
     logs: frozenset[str]
     unread: frozenset[str] = frozenset()
     released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
+    unexplained: tuple[Handover, ...] = ()
+    misread: Mapping[str, int] = field(default_factory=dict)
 
 
 def whole_night(
@@ -71,6 +73,8 @@ def whole_night(
         end=course.end,
         logs=beside.logs,
         unread=beside.unread,
+        unexplained=beside.unexplained,
+        misread=beside.misread,
         has_settings=bool(ran.conf),
     )
 

@@ -53,6 +53,10 @@ _LEAVING = timedelta(seconds=30)
 
 #: Said where a strategy looks at averages over a long time, and the store's are absent.
 _NO_AVERAGES = "bundles' averages over a long time (store/bundles.jsonl) are not in the recording"
+#: An unload takes up to so long; measured: 0.03 to 4 s.
+_UNLOADING_S = 5.0
+#: Of many bundles so many are named.
+_NAMED_MAX = 3
 #: Writes of bundle averages closer together than this are one flush.
 _FLUSH = timedelta(seconds=5)
 
@@ -275,7 +279,9 @@ def decided(
         if timedelta(0) < row["time"] - time < _LEAVING:
             why = f"{row['broker']} left about then, and when exactly was not recorded"
             memory.shed_doubts.update(dict.fromkeys(view.reports, why))
-    view.forget_unloads_before(time.timestamp() - leading.manager.grace_period_s)
+    over_s = time.timestamp() - leading.manager.grace_period_s
+    grace_doubt = _grace_doubt(view.recently_unloaded, over_s)
+    view.forget_unloads_before(over_s)
     load = cluster_load(view, lambda bundle: is_system_bundle(bundle, leading.release))
     settings = shedding.settings(leading.conf, leading.release)
     try:
@@ -294,7 +300,8 @@ def decided(
             "leader": leading.leader,
             "doubt": "; ".join(dict.fromkeys(doubts)) or None,
             "bundle_doubt": now.averages_doubt
-            or next((why for _, after, _, why in gaps if after < time), None),
+            or next((why for _, after, _, why in gaps if after < time), None)
+            or grace_doubt,
             "average": decision.average,
             "is_smoothed": leading.shedder in _SMOOTHING,
             "brokers": states(load, decision, weighted_usage(load, leading.weights)),
@@ -304,6 +311,19 @@ def decided(
             "hits_low": hits(memory.shedder, "hits_low"),
         },
     )
+
+
+def _grace_doubt(unloads: Mapping[str, float], over_s: float) -> str | None:
+    """Return why it is open whether a bundle's grace period was over; None if none is.
+
+    The leader notes an unload when it is done and logs it before, so one that was logged just
+    before the time from which on unloads count may have been noted after it.
+    """
+    names = sorted(name for name, s in unloads.items() if 0.0 <= over_s - s <= _UNLOADING_S)
+    if not names:
+        return None
+    few = ", ".join(names[:_NAMED_MAX])
+    return f"whether the grace period of {few} was over hangs on milliseconds"
 
 
 def _place(now: Replaying, event: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

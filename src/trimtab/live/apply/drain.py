@@ -6,16 +6,22 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from trimtab.files.errors import TrimtabError
 from trimtab.live.apply.live import each_of, owners_of
 from trimtab.live.apply.run import Reached
 from trimtab.live.apply.usage import usage_percent
 from trimtab.live.control.drain import BrokerState, Frame, bringing_back
+from trimtab.live.control.headroom import outlooks, refusal, remedies
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
 from trimtab.live.gather.access import GatherError
 from trimtab.pulsar.bundles import is_system_bundle
 
 _UNBOUNDED = 1e9
+
+
+class HeadroomError(TrimtabError):
+    """There is no room for a whole plan, so it is not begun; says what would make some."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +58,7 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
 
     Raises:
         GatherError: the plan did not empty that broker, or the broker is not there.
+        HeadroomError: it would stand above the bar in the end.
     """
     if any(move.source != drain.broker for move in emptied.moves):
         sources = ", ".join(sorted({move.source for move in emptied.moves}))
@@ -61,7 +68,20 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
     _require_there(drain.broker, there)
     owned = each_of(there, cluster.admin.owned_or_none)
     owners = owners_of([move.bundle for move in emptied.moves], owned)
-    return bringing_back(drain.broker, emptied, owners, frame_of(cluster, drain, made_s))
+    frame = frame_of(cluster, drain, made_s)
+    plan = bringing_back(drain.broker, emptied, owners, frame)
+    involved = sorted({drain.broker, *(move.source for move in plan.moves)})
+    then = outlooks(plan.moves, each_of(involved, lambda name: state_of(cluster, name)))
+    if why := refusal(then, frame.limits.bar_percent):
+        ways = remedies(then, frame.limits.bar_percent)
+        raise headroom_error(f"{drain.broker} cannot take all back", why, ways)
+    return plan
+
+
+def headroom_error(what: str, why: str, ways: Sequence[str]) -> HeadroomError:
+    """Return the error of a plan that is not begun, with what would let it be."""
+    possible = f"; possible with {', or with '.join(ways)}" if ways else ""
+    return HeadroomError(f"{what}: {why}{possible}")
 
 
 def left_on(cluster: Reached, broker: str) -> frozenset[str]:

@@ -9,11 +9,12 @@ from dataclasses import replace
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.planning.columns import learned_cpu
 from trimtab.lab.planning.snapshot import is_learned
-from trimtab.live.apply.drain import Drain, frame_of, state_of, takers_of
+from trimtab.live.apply.drain import Drain, frame_of, headroom_error, state_of, takers_of
 from trimtab.live.apply.live import each_of
 from trimtab.live.apply.present import known_now, present
 from trimtab.live.apply.run import Reached
 from trimtab.live.control.drain import BrokerState, emptying
+from trimtab.live.control.headroom import outlooks, refusal, remedies, spares_needed
 from trimtab.live.control.plan import Plan
 
 
@@ -28,13 +29,24 @@ def drain_plan(cluster: Reached, drain: Drain, known: Knowledge | None = None) -
 
     Raises:
         GatherError: the broker, or one that is to take, is not there, or does not answer.
+        HeadroomError: somebody would stand above the bar in the end.
     """
     made_s = time.time()
     takers = takers_of(cluster, drain)
     states = each_of([drain.broker, *takers], lambda name: state_of(cluster, name))
     if known is not None and is_learned(known):
         states = _costed(states, cluster, known)
-    return emptying(drain.broker, states, takers, frame_of(cluster, drain, made_s))
+    frame = frame_of(cluster, drain, made_s)
+    plan = emptying(drain.broker, states, takers, frame)
+    then = outlooks(plan.moves, states)
+    if why := refusal(then, frame.limits.bar_percent):
+        ways = list(remedies(then, frame.limits.bar_percent))
+        count = spares_needed(drain.broker, states, takers, frame)
+        if count is not None:
+            brokers = "1 more broker" if count == 1 else f"{count} more brokers"
+            ways.append(f"{brokers} as idle as the least busy one")
+        raise headroom_error(f"{drain.broker} cannot be emptied", why, ways)
+    return plan
 
 
 def _costed(

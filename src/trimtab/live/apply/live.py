@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from trimtab.live.apply.admin import Admin
+from trimtab.live.apply.clock import Clock
 from trimtab.live.apply.lock import FileLock
 from trimtab.live.apply.post import LockError, Unheld
 from trimtab.live.apply.store_lock import StoreLock
@@ -38,18 +40,24 @@ class LiveCluster:
     pause_s: float = 1.0
     #: Gives the owners of bundles from the metadata store, where it can be read.
     owners: Callable[[Iterable[str]], Mapping[str, str | None]] | None = None
+    clock: Clock = field(default_factory=Clock)
     _leader: str | None = field(init=False, default=None)
     _draining: frozenset[str] = field(init=False, default=frozenset())
     _settings: Mapping[str, str] = field(init=False, default_factory=dict)
+    #: Broker → when its last report says that it was published, and when that was seen first.
+    _published: dict[str, tuple[float, float]] = field(init=False, default_factory=dict)
 
     @property
     def time_s(self) -> float:
-        """Return the time, s since 1970."""
-        return time.time()
+        """Return the time, s since 1970, by a clock that is never set while a run lasts."""
+        return self.clock.time_s
 
     def seen(self, plan: Plan) -> View:
         """Return what a plan is about; what cannot be read is left out, and nothing is raised."""
         began_s = self.time_s
+        if loss := self.post.loss:
+            # Nothing may be done, so nothing else need be seen, which could take long.
+            return View(began_s, {}, {}, None, is_lock_ours=False, lock_loss=loss)
         try:
             registered = frozenset(self.admin.brokers())
         except CallError:
@@ -115,14 +123,27 @@ class LiveCluster:
         # A broker reads its own figures anew when it is asked; one whose load manager hangs
         # is known by what it has not published for longer than it may.
         stale_s = 60.0 * float(self._settings.get(_REPORT, "15")) + 60.0
-        is_stale = asked_s - usage.published_s > stale_s
+        since_s = self._since(name, usage.published_s, asked_s)
         return BrokerView(
             usage_percent=usage.percent,
-            measured_s=usage.published_s if is_stale else asked_s,
+            measured_s=since_s if asked_s - since_s > stale_s else asked_s,
             started_s=usage.started_s,
             is_answering=True,
             is_draining=name in self._draining,
         )
+
+    def _since(self, name: str, published_s: float, asked_s: float) -> float:
+        """Return since when a broker has published nothing new, by our own clock.
+
+        Only of the first look the broker's clock is believed, since there is nothing else.
+        """
+        if math.isinf(published_s):
+            return asked_s
+        before_s, since_s = self._published.get(name, (published_s, min(published_s, asked_s)))
+        if before_s != published_s:
+            since_s = asked_s
+        self._published[name] = published_s, since_s
+        return since_s
 
     def _owners(
         self, plan: Plan, named: set[str], registered: frozenset[str]

@@ -16,6 +16,7 @@ from trimtab.files.whole_files import write_whole
 from trimtab.live.apply.files import ONLY_OURS, keep_names
 from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
 from trimtab.live.control.entries import Asked
+from trimtab.live.control.view import TAKEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class FileLock:
             return is_same and _token(self.path) == self.token
         except OSError:
             return False
+
+    @property
+    def loss(self) -> str:
+        """Return why it is not held any more; empty while it is."""
+        return "" if self.is_ours else TAKEN
 
     @property
     def is_stopped(self) -> bool:
@@ -58,7 +64,7 @@ class FileLock:
             LockError: the lock is lost, or nothing can be written.
         """
         if not self.is_ours:
-            raise LockError(f"{self.path}: somebody else has taken the lock")
+            raise LockError(f"{self.path}: {TAKEN}")
         kept = recent((*self.unloads, (asked.time_s, asked.bundle)), asked.time_s)
         _write(self._beside("unloads"), kept)
 

@@ -31,6 +31,8 @@ class Unheld:
     unloads: tuple[Unloaded, ...]
     draining: frozenset[str]
     is_ours: bool = False
+    #: There is no lock to lose.
+    loss: str = ""
 
     def note(self, order: Asked) -> NoReturn:
         """Refuse: nothing may be unloaded without the lock."""

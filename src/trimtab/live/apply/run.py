@@ -5,21 +5,23 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trimtab.live.apply.admin import Admin
-from trimtab.live.apply.journal import FileJournal, journal_entries, opened_journal
+from trimtab.live.apply.journal import FileJournal, JournalError, journal_entries, opened_journal
 from trimtab.live.apply.live import LiveCluster, LockHolder
 from trimtab.live.apply.lock import file_lock, seen_in, stop_file
-from trimtab.live.apply.post import Unheld
+from trimtab.live.apply.one_lock import found_store
+from trimtab.live.apply.post import LockError, Unheld
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
-from trimtab.live.control.account import Account, account
+from trimtab.live.control.account import Account, account, in_the_end
 from trimtab.live.control.drive import driven
-from trimtab.live.control.entries import Begun, Entry
+from trimtab.live.control.entries import Asked, Begun, Entry, LookedUp
 from trimtab.live.control.guards import MoveStatus, standings
 from trimtab.live.control.memory import remembered
 from trimtab.live.control.plan import Plan
+from trimtab.live.control.step import Wait
 from trimtab.live.control.view import View
 from trimtab.live.gather.access import Access, GatherError
 from trimtab.live.gather.calls import CallError
@@ -34,10 +36,12 @@ class Where:
     #: Of any broker's admin API, without a slash at its end.
     address: str
     access: Access
-    #: Folder of locks; not used with `metadata`.
+    #: Folder of the lock that is asked for by `is_lock_here`.
     folder: Path
-    #: zk://host:port/path
+    #: zk://host:port/path; None: as the cluster's settings have it.
     metadata: str | None = None
+    #: The lock is in the folder, where runs elsewhere do not see it.
+    is_lock_here: bool = False
     #: Between two looks.
     pause_s: float = 1.0
 
@@ -51,13 +55,17 @@ class Reached:
     store: Store | None
     #: What can be seen without the lock.
     unheld: Unheld
+    #: Why nothing may be moved: its lock cannot be reached; empty if it can.
+    lockless: str = ""
 
     def held(self) -> AbstractContextManager[LockHolder]:
         """Return what holds the lock of the cluster: only then may anything be moved.
 
         Raises:
-            LockError: somebody else has it.
+            LockError: somebody else has it, or it cannot be reached.
         """
+        if self.lockless:
+            raise LockError(self.lockless)
         store = self.store
         return store_lock(store) if store else file_lock(self.where.folder, self.admin.cluster)
 
@@ -84,17 +92,34 @@ class Reached:
 
 @contextmanager
 def reached(where: Where) -> Iterator[Reached]:
-    """Connect to a cluster.
+    """Connect to a cluster, and to where its lock is.
 
     Raises:
-        GatherError: nobody answers.
+        GatherError: nobody answers, or `metadata` is another cluster's.
     """
     with ExitStack() as closing:
-        store = closing.enter_context(opened_store(where.metadata)) if where.metadata else None
+        store, why = None, ""
+        if where.metadata:
+            store = closing.enter_context(opened_store(where.metadata))
         admin = Admin(where.address, where.access)
         admin.begin()
+        if store is None and not where.is_lock_here:
+            store, why = closing.enter_context(found_store(admin.settings()))
+        if where.metadata and store is not None and not store.brokers() & {*admin.brokers()}:
+            raise GatherError(
+                f"--metadata: found none of the brokers of {admin.cluster} at {store.where}, "
+                "expected the ZooKeeper of this cluster"
+            )
         unheld = store.seen() if store else seen_in(where.folder, admin.cluster)
-        yield Reached(where, admin, store, unheld)
+        yield Reached(where, admin, store, unheld, _lockless(admin.cluster, why) if why else "")
+
+
+def _lockless(cluster: str, why: str) -> str:
+    """Return that nothing may be moved, since the lock cannot be reached, and what to do."""
+    return (
+        f"the lock of cluster {cluster} cannot be reached: {why}; name its ZooKeeper by "
+        "--metadata, or say --lock-here, which keeps out nobody but runs that see the same folder"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +146,9 @@ def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
     """
     _require_same(plan, cluster)
     entries = journal_entries(journal, plan.digest)
-    memory = remembered(entries, cluster.unheld.unloads)
-    view = cluster.live(cluster.unheld, threading.Event()).seen(plan)
+    live = cluster.live(cluster.unheld, threading.Event())
+    memory = remembered(entries, cluster.unheld.unloads, live.time_s)
+    view = live.seen(plan)
     return Rehearsal(view, standings(plan, view, memory), account(plan, entries))
 
 
@@ -135,8 +161,16 @@ class ReportingJournal:
     entries: list[Entry] = field(default_factory=list)
 
     def write(self, entry: Entry) -> None:
-        """Keep an entry, and pass it on once it is kept."""
-        self.kept.write(entry)
+        """Keep an entry, and pass it on once it is kept.
+
+        What was seen is true even if it cannot be kept; what was meant is not done then.
+        """
+        try:
+            self.kept.write(entry)
+        except JournalError:
+            if not isinstance(entry, Asked | LookedUp):
+                self.entries.append(entry)
+            raise
         self.entries.append(entry)
         self.tell(entry)
 
@@ -146,7 +180,7 @@ class Watching:
     """Who looks on while a plan is carried out, and may end it."""
 
     entry: Callable[[Entry], None]
-    waiting: Callable[[str], None]
+    waiting: Callable[[Wait], None]
     is_over: threading.Event
 
 
@@ -169,7 +203,7 @@ def carried_out(
 
     Raises:
         GatherError: the plan is another cluster's.
-        JournalError: the journal cannot be used or no longer be written.
+        JournalError: the journal cannot be used.
         LockError: somebody else acts on the cluster.
     """
     _require_same(plan, cluster)
@@ -186,16 +220,21 @@ def carried_out_by(
 ) -> Account:
     """Return the account of a plan, carried out or gone on with by whoever holds the lock.
 
-    Raises:
-        JournalError: the journal can no longer be written.
+    If the journal can no longer be written, the run ends there, and the account says so.
     """
     live = cluster.live(post, watching.is_over)
     journal_and_screen = ReportingJournal(kept, watching.entry, list(kept.entries))
-    journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
-    memory = remembered(journal_and_screen.entries, post.unloads)
-    for why in driven(plan, live, journal_and_screen, memory):
-        watching.waiting(why)
-    return account(plan, journal_and_screen.entries)
+    try:
+        journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
+        memory = remembered(journal_and_screen.entries, post.unloads, live.time_s)
+        for act in driven(plan, live, journal_and_screen, memory):
+            if isinstance(act, Wait):
+                watching.waiting(act)
+    except JournalError as error:
+        done = replace(account(plan, journal_and_screen.entries), ended=str(error))
+    else:
+        done = account(plan, journal_and_screen.entries)
+    return in_the_end(done, live.seen(plan).owners)
 
 
 def _require_same(plan: Plan, cluster: Reached) -> None:

@@ -25,6 +25,7 @@ from kazoo.interfaces import IAsyncResult
 
 from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
 from trimtab.live.control.entries import Asked
+from trimtab.live.control.view import TAKEN
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.watched_store import owner_in, servers_of
 
@@ -33,10 +34,12 @@ T = TypeVar("T")
 _ROOT = "/trimtab"
 _LOCK, _TOKEN, _UNLOADS = f"{_ROOT}/lock", f"{_ROOT}/token", f"{_ROOT}/unloads"
 _DRAINING, _STOP = f"{_ROOT}/draining", f"{_ROOT}/stop"
+_BROKERS = "/loadbalance/brokers"
 #: A holder that was killed holds the lock for so long.
 _SESSION_S = 10.0
 _ANSWER_S = 10.0
 _POLL_S = 0.5
+_UNKNOWN = "so whether somebody else holds the lock by now is not known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,13 @@ class Store:
         except NoNodeError:
             return frozenset()
 
+    def brokers(self) -> frozenset[str]:
+        """Return the ids of the brokers that are registered there."""
+        try:
+            return frozenset(self.answer(self.client.get_children_async(_BROKERS)))
+        except NoNodeError:
+            return frozenset()
+
     def is_there(self, path: str) -> bool:
         """Return whether a node is there."""
         return self.answer(self.client.exists_async(path)) is not None
@@ -113,8 +123,8 @@ class StoreLock:
     token: int
 
     @property
-    def is_ours(self) -> bool:
-        """Return whether it is still held.
+    def loss(self) -> str:
+        """Return why it is not held any more, or may not be; empty while it is.
 
         While the store does not answer, it is waited for as long as the session may live:
         only then can somebody else have taken the lock.
@@ -123,13 +133,22 @@ class StoreLock:
         last = time.monotonic() + _SESSION_S
         while client.state == KazooState.SUSPENDED and time.monotonic() < last:
             time.sleep(_POLL_S)
+        if client.state == KazooState.SUSPENDED:
+            return f"{self.store.where} has not answered for {_SESSION_S:.0f} s, {_UNKNOWN}"
         try:
             _, stat = self.store.answer(client.get_async(_LOCK))
-            owner = stat.ephemeralOwner
             token = self.store.answer(client.exists_async(_TOKEN))
-        except (LockError, NoNodeError):
-            return False
-        return bool(owner == client.client_id[0] and token.version == self.token)
+        except NoNodeError:
+            return TAKEN
+        except LockError as error:
+            return f"{error}, {_UNKNOWN}"
+        is_ours = stat.ephemeralOwner == client.client_id[0] and token.version == self.token
+        return "" if is_ours else TAKEN
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether it is still held."""
+        return not self.loss
 
     @property
     def is_stopped(self) -> bool:
@@ -180,11 +199,11 @@ class StoreLock:
         writing.set_data(path, content)
         results = self.store.answer(writing.commit_async())
         if any(isinstance(each, Exception) for each in results):
-            raise LockError(f"{self.store.where}: somebody else has taken the lock")
+            raise LockError(f"{self.store.where}: {TAKEN}")
 
 
 @contextmanager
-def opened_store(metadata: str) -> Iterator[Store]:
+def opened_store(metadata: str, within_s: float = _ANSWER_S) -> Iterator[Store]:
     """Connect to the metadata store of a cluster.
 
     Raises:
@@ -195,10 +214,10 @@ def opened_store(metadata: str) -> Iterator[Store]:
     client = KazooClient(hosts=servers, timeout=_SESSION_S)
     try:
         try:
-            client.start(timeout=_ANSWER_S)
+            client.start(timeout=within_s)
             is_cluster = client.exists("/loadbalance") is not None
         except (KazooTimeoutError, KazooException, OSError):
-            raise GatherError(f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s") from None
+            raise GatherError(f"{where}: no ZooKeeper answers within {within_s:g} s") from None
         if not is_cluster:
             raise GatherError(f"{where}: found no node /loadbalance, expected a Pulsar cluster's")
         yield Store(client, where)
@@ -224,8 +243,9 @@ def store_lock(store: Store) -> Iterator[StoreLock]:
         yield StoreLock(store, stat.version)
     finally:
         # What is not removed goes with the session.
-        with suppress(LockError, NoNodeError):
-            store.answer(client.delete_async(_LOCK))
+        if client.connected:
+            with suppress(LockError, NoNodeError):
+                store.answer(client.delete_async(_LOCK))
 
 
 def _take(store: Store) -> None:

@@ -11,11 +11,13 @@ from typing import assert_never
 
 from trimtab.live.apply.run import Rehearsal
 from trimtab.live.control import entries
-from trimtab.live.control.account import Account, MoveAccount
+from trimtab.live.control.account import Account, MoveAccount, open_matters
 from trimtab.live.control.guards import Hold, MoveStatus, Needless, Pace, Refusal
 from trimtab.live.control.plan import Expected, Interval, Plan
+from trimtab.live.control.step import Wait
 from trimtab.pulsar.sequences.wording import mebibytes
 
+_MINUTE_S = 60.0
 _KINDS = {Refusal: "stops", Hold: "waits", Pace: "waits", Needless: "needless"}
 
 
@@ -88,6 +90,19 @@ def _act(entry: entries.OfMove) -> str:
     assert_never(entry)
 
 
+def wait_words(wait: Wait) -> str:
+    """Return what is waited for, and for how long at most."""
+    if math.isinf(wait.left_s):
+        return wait.why
+    left = f"{wait.left_s:.0f} s" if wait.left_s < _MINUTE_S else _minutes(wait.left_s)
+    rest = f"stops in {left} if that stays so" if wait.is_last else f"goes on in {left}"
+    return f"{wait.why}; {rest}"
+
+
+def _minutes(seconds: float) -> str:
+    return f"{math.ceil(seconds / _MINUTE_S)} min"
+
+
 def account_lines(done: Account) -> Iterator[str]:
     """Return what became of a plan."""
     for number, move in enumerate(done.moves, start=1):
@@ -95,8 +110,13 @@ def account_lines(done: Account) -> Iterator[str]:
     counts = [each.state for each in done.moves]
     words = ", ".join(f"{counts.count(state)} {state}" for state in dict.fromkeys(counts))
     yield f"{len(counts)} moves: {words or 'none'}"
+    matters = open_matters(done)
     if done.ended:
         yield f"Stopped: {done.ended}"
+        if not matters:
+            yield "Nothing is under way: the same command goes on where it stopped."
+    for matter in matters:
+        yield f"Look at it: {matter}"
 
 
 def rehearsal_json(plan: Plan, rehearsal: Rehearsal) -> str:
@@ -145,6 +165,8 @@ def _state(move: MoveAccount) -> str:
     if move.destination_percent is not None:
         words += f"; source at {_percent(move.source_percent)}"
         words += f", destination at {_percent(move.destination_percent)}"
+    if move.last_owner and move.unloads and move.last_owner != (move.owner or move.last_owner):
+        words += f"; in the end at {move.last_owner}"
     if move.unloads > 1:
         words += f"; {move.unloads} unloads"
     return f"{words}; {move.remark}" if move.remark else words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -38,6 +38,8 @@ class MoveAccount:
     owner: str | None = None
     source_percent: float | None = None
     destination_percent: float | None = None
+    #: Who owned it when the run ended: empty for nobody, None if that could not be read.
+    last_owner: str | None = None
     #: What was not as it should be, or why nothing was done; for a person.
     remark: str = ""
 
@@ -57,6 +59,32 @@ class Account:
     def is_done(self) -> bool:
         """Return whether every move was made or needed none."""
         return self.ended == ""
+
+
+def in_the_end(done: Account, owners: Mapping[str, str | None]) -> Account:
+    """Return an account with who owned each bundle when the run ended, as far as that was read."""
+    moves = tuple(
+        replace(move, last_owner=owners[move.bundle] or "") if move.bundle in owners else move
+        for move in done.moves
+    )
+    return replace(done, moves=moves)
+
+
+def open_matters(done: Account) -> tuple[str, ...]:
+    """Return what somebody should look at after a run, a few words each; empty if nothing is left.
+
+    A bundle is a matter that was moved and is not where it should be, or nowhere.
+    """
+    matters = []
+    for move in done.moves:
+        owner = move.last_owner
+        if move.state in {OPEN, SKIPPED} and not move.unloads:
+            continue
+        if owner == "" or (owner is None and move.state == UNDER_WAY):
+            matters.append(f"{move.bundle} has no owner that is known")
+        elif owner is not None and owner != move.destination:
+            matters.append(f"{move.bundle} is at {owner}, not at {move.destination}")
+    return tuple(matters)
 
 
 def account(plan: Plan, journal: Iterable[entries.Entry]) -> Account:

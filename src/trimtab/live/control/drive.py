@@ -39,20 +39,19 @@ class Journal(Protocol):
         """Keep an entry: it is there for good when this returns."""
 
 
-def driven(plan: Plan, cluster: Cluster, journal: Journal, memory: Memory) -> Iterator[str]:
+def driven(plan: Plan, cluster: Cluster, journal: Journal, memory: Memory) -> Iterator[Wait | End]:
     """Carry a plan out until it is done or has to stop.
 
     An entry is written before what it speaks of is done, and the answer after it: so a run
     that is killed at any time leaves a journal that is true.
 
     Yields:
-        What is waited for, each time that something is; the last is why it ended, empty if
-        the plan is done.
+        What is waited for, each time that something is; the last is why it ended.
     """
     while True:
         act = step(plan, cluster.seen(plan), memory)
         if isinstance(act, End | Wait):
-            yield act.why
+            yield act
             if isinstance(act, End):
                 return
             cluster.pause()

@@ -6,7 +6,7 @@ They are asked in order before each unload, and the first that objects decides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,6 +15,8 @@ from trimtab.live.control.plan import Interval, Plan, PlannedMove
 from trimtab.live.control.view import BrokerView, View
 
 _HOUR_S = 3600.0
+#: By which the clocks of two machines may differ.
+_CLOCKS_APART_S = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,8 @@ class Pace:
     """It becomes right by itself, with time."""
 
     why: str
+    #: s, until it does.
+    left_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,11 @@ def killed(plan: Plan, view: View, memory: Memory) -> Objection | None:
 def outdated(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Is the plan too old?"""
     age_s = view.time_s - plan.made_s
+    if age_s < -_CLOCKS_APART_S:
+        return Refusal(
+            f"the plan was made {-age_s:.0f} s from now: a clock has been set back since; "
+            "plan again"
+        )
     if age_s <= plan.limits.plan_age_max_s:
         return None
     return Refusal(
@@ -171,7 +180,8 @@ def grace(plan: Plan, view: View, memory: Memory) -> Objection | None:
     rest_s = max(plan.limits.grace_s, plan.limits.in_flight_s)
     if view.time_s - last_s >= rest_s:
         return None
-    return Pace(f"{move.bundle} was moved {view.time_s - last_s:.0f} s ago")
+    ago_s = view.time_s - last_s
+    return Pace(f"{move.bundle} was moved {ago_s:.0f} s ago", rest_s - ago_s)
 
 
 def pace(plan: Plan, view: View, memory: Memory) -> Objection | None:
@@ -183,11 +193,13 @@ def pace(plan: Plan, view: View, memory: Memory) -> Objection | None:
     in_hour = _since(memory, view.time_s - _HOUR_S)
     moved = sum(traffic.get(bundle, 0.0) for bundle in in_hour)
     if len(in_round) >= limits.moves_per_round:
-        return Pace(f"{len(in_round)} moves within {limits.round_s:g} s")
+        left_s = _over_s(memory, in_round, limits.round_s) - view.time_s
+        return Pace(f"{len(in_round)} moves within {limits.round_s:g} s", left_s)
+    left_s = _over_s(memory, in_hour, _HOUR_S) - view.time_s
     if len(in_hour) >= limits.moves_per_hour:
-        return Pace(f"{len(in_hour)} moves within an hour")
+        return Pace(f"{len(in_hour)} moves within an hour", left_s)
     if in_hour and moved + another > limits.traffic_per_hour_bytes_s:
-        return Pace(f"{moved:g} bytes/s moved within an hour")
+        return Pace(f"{moved:g} bytes/s moved within an hour", left_s)
     return None
 
 
@@ -225,6 +237,12 @@ def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection |
     if age_s <= plan.limits.report_age_max_s and not math.isnan(broker.usage_percent):
         return None
     return Hold(f"the usage of {name} is not known since {age_s:.0f} s")
+
+
+def _over_s(memory: Memory, unloads: Collection[str], within_s: float) -> float:
+    """Return when the first of the last so many unloads counts no more, s since 1970."""
+    last = sorted(s for s, _ in memory.unloads)[-len(unloads) :] if unloads else []
+    return last[0] + within_s if last else -math.inf
 
 
 def _since(memory: Memory, time_s: float) -> list[str]:

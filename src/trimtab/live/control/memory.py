@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -52,18 +53,25 @@ class Memory:
 
 
 def remembered(
-    journal: Iterable[entries.Entry], unloads: Iterable[tuple[float, str]] = ()
+    journal: Iterable[entries.Entry],
+    unloads: Iterable[tuple[float, str]] = (),
+    now_s: float = math.inf,
 ) -> Memory:
     """Return what a journal comes to.
 
-    `unloads` are all of late in the cluster, by whichever run; those of the journal itself may
-    be among them.
+    Args:
+        journal: in order.
+        unloads: all of late in the cluster, by whichever run; those of the journal itself may
+            be among them.
+        now_s: what was written later than this was written by a clock that has been set back
+            since; it counts as written now, so that every rest is kept and none lasts longer.
     """
     own_entries = tuple(journal)
     own = {(each.time_s, each.bundle) for each in own_entries if isinstance(each, entries.Asked)}
-    memory = Memory(unloads=tuple(each for each in unloads if each not in own))
+    others = tuple((min(s, now_s), name) for s, name in unloads if (s, name) not in own)
+    memory = Memory(unloads=others)
     for entry in own_entries:
-        memory = after(memory, entry)
+        memory = after(memory, replace(entry, time_s=min(entry.time_s, now_s)))
     return memory
 
 
@@ -75,7 +83,7 @@ def after(memory: Memory, entry: entries.Entry) -> Memory:
     memory = replace(memory, last_s=entry.time_s)
     match entry:
         case entries.Begun():
-            return _taken_up(replace(memory, ended=None, surprise=""))
+            return _taken_up(replace(memory, ended=None, surprise=""), entry.time_s)
         case entries.Asked():
             return replace(
                 memory,
@@ -121,10 +129,16 @@ def _next(memory: Memory) -> Memory:
     )
 
 
-def _taken_up(memory: Memory) -> Memory:
-    """Return a memory that begins again: what was refused did nothing, so it may be repeated."""
+def _taken_up(memory: Memory, time_s: float) -> Memory:
+    """Return a memory that begins again: what was refused did nothing, so it may be repeated.
+
+    What had no answer may still run, for as long from now on: a clock may have been set since.
+    """
     memory = replace(memory, sought_s=float("inf"))
-    if memory.answer is None or memory.answer.status != entries.REFUSED:
+    status = memory.answer.status if memory.answer else entries.UNKNOWN
+    if memory.phase is Phase.ASKED and status == entries.UNKNOWN:
+        return replace(memory, asked_s=time_s)
+    if status != entries.REFUSED:
         return memory
     return replace(
         memory,

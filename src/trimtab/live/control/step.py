@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -59,6 +60,10 @@ class Wait:
     """Look again in a little while."""
 
     why: str
+    #: s, until it is over, or the run stops for it; infinite if that is not known.
+    left_s: float = math.inf
+    #: The run stops then.
+    is_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ def step(plan: Plan, view: View, memory: Memory) -> Act:
     if memory.ended is not None:
         return End(memory.ended)
     if not view.is_lock_ours:
-        return Record(Stopped(view.time_s, "somebody else has taken the lock of this cluster"))
+        return Record(Stopped(view.time_s, view.lock_loss))
     if memory.surprise:
         return Record(Stopped(view.time_s, memory.surprise))
     if memory.move >= len(plan.moves):
@@ -105,8 +110,8 @@ def _ready(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
             return Unload(Asked(view.time_s, memory.move, move.bundle, holder, move.destination))
         case Needless(why):
             return Record(Skipped(view.time_s, memory.move, why))
-        case Pace(why):
-            return Wait(why)
+        case Pace(why, left_s):
+            return Wait(why, left_s)
         case Refusal(why):
             return Record(Stopped(view.time_s, why))
         case Hold(why):
@@ -178,6 +183,7 @@ def _without_owner(plan: Plan, view: View, memory: Memory, move: PlannedMove) ->
 
 def _wait(plan: Plan, view: View, memory: Memory, why: str) -> Act:
     """Return a wait, or a stop if it has lasted too long."""
-    if view.time_s - memory.last_s > plan.limits.wait_max_s:
-        return Record(Stopped(view.time_s, f"{why}, and was not for {plan.limits.wait_max_s:g} s"))
-    return Wait(why)
+    left_s = plan.limits.wait_max_s - (view.time_s - memory.last_s)
+    if left_s < 0:
+        return Record(Stopped(view.time_s, f"{why}, and that for {plan.limits.wait_max_s:g} s"))
+    return Wait(why, left_s, is_last=True)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+#: Why a lock that was held is not held any more.
+TAKEN = "somebody else has taken the lock of this cluster"
+
 
 @dataclass(frozen=True, slots=True)
 class BrokerView:
@@ -39,3 +42,5 @@ class View:
     is_killed: bool = False
     #: Bundle that is no more → the bundles that have its range now; none if its namespace is gone.
     replacements: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Why the lock is not ours any more, or may not be; for a person.
+    lock_loss: str = TAKEN

@@ -7,7 +7,16 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from trimtab.live.watch.nouns import Acted, Action, Compared, Decided, Relearn, Scored, Settings
+from trimtab.live.watch.nouns import (
+    Acted,
+    Action,
+    Compared,
+    Decided,
+    Relearn,
+    Scored,
+    Settings,
+    Unexplained,
+)
 from trimtab.live.watch.targets import moves_of
 
 #: Of many moves so many are named.
@@ -54,6 +63,22 @@ def line_of(action: Action) -> dict[str, Any]:
                 "for_s": round(action.for_s, 3),
                 "pulsar": _numbers(action.pulsar),
                 "shadow": _numbers(action.shadow),
+                "shadow_between": {
+                    name: list(ends)
+                    for name, ends in action.between.items()
+                    if all(map(isfinite, ends))
+                },
+            }
+        case Unexplained():
+            return {
+                "said": "unexplained",
+                "round": action.number,
+                "time": time_text(action.time),
+                "moves": [
+                    {"bundle": bundle, "source": source, "target": target}
+                    for bundle, source, target in action.moves
+                ],
+                "misread_lines": action.misread,
             }
         case Acted():
             return {
@@ -109,6 +134,12 @@ def words(action: Action, settings: Settings) -> str:
             did = moves([(move.bundle, move.source, move.target) for move in logged.moves])
             head = f"{logged.time:%H:%M:%S}Z round {number}: Pulsar unloaded {did}"
             return f"{head}; {verdict(logged.recomputed.equal)}: {logged.recomputed.why}"
+        case Unexplained():
+            head = f"{action.time:%H:%M:%S}Z round {action.number}"
+            what = f"moves were made that the log does not explain: {moves(action.moves)}"
+            unread = f"{action.misread} lines of it could not be read" if action.misread else ""
+            why = f"; the leader's log is not understood: {unread}" if unread else ""
+            return f"{head}: {what}{why}"
         case Acted():
             return _acted(action)
         case Scored():

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from contextlib import closing as closed
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from trimtab.ingest.confs import runtime_config
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.planning.snapshot import is_learned
+from trimtab.live.apply.clock import Clock
 from trimtab.live.gather import Access, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
@@ -80,7 +81,8 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
         thread = closing.enter_context(ThreadPoolExecutor(1, "gather"))
         # Whatever ends the watch ends the recording.
         closing.callback(is_over.set)
-        began = datetime.now(UTC)
+        clock = Clock()
+        began = clock.now
         recording = thread.submit(
             gather, request.gathering, request.access, request.output, is_over, listening.take
         )
@@ -96,12 +98,14 @@ def watch(request: WatchRequest, is_over: threading.Event) -> Iterator[View]:
         while True:
             is_last = recording.done()
             rows = [*listening.rows(), *tails.rows()]
-            yield from _steps(request, now, actor, Arrivals(datetime.now(UTC), rows), listening)
+            yield from _steps(
+                request, now, actor, Arrivals(clock.now, rows, misread=tails.misread()), listening
+            )
             if is_last:
                 break
             time.sleep(_TICK_S)
         if not request.gathering.duration_s:
-            yield now.view(request, decided_at_once(now.memory, datetime.now(UTC)), listening)
+            yield now.view(request, decided_at_once(now.memory, clock.now), listening)
         yield now.view(request, list(actor.end()) if actor else [], listening)
     # Raises what the recording has ended with.
     recording.result()

@@ -91,6 +91,10 @@ class Term:
     #: Rows of `replayed_rounds` and of `replayed_placements`, until they are compared.
     decided: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     placed: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
+    #: The leader's lines that could not be read since the last round.
+    misread: int = 0
+    #: Broker → when it was last seen to have gone.
+    gone: dict[str, datetime] = field(default_factory=dict)
     #: Up to when all is taken.
     reached: datetime | None = None
 
@@ -105,6 +109,8 @@ class Span:
     throughput: Mapping[str, float]
     #: What Pulsar unloaded; None as long as that is not known.
     moves: list[Unloaded] | None = None
+    #: Lines of the leader that could not be read before it.
+    misread: int = 0
 
 
 @dataclass(slots=True)
@@ -121,6 +127,8 @@ class Memory:
     #: Percent, in order of time, of the last minutes.
     usages: list[Reported] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
+    #: Bundle → when the watch itself unloaded it last.
+    own: dict[str, datetime] = field(default_factory=dict)
     #: What came so late that rounds after it were decided already.
     n_late: int = 0
     #: What was learned of costs; None: not enough to say what a move does.

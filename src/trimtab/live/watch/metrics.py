@@ -18,7 +18,7 @@ from prometheus_client.core import (
 from prometheus_client.registry import Collector
 
 from trimtab.live.gather.access import GatherError
-from trimtab.live.watch.tally import View, standings
+from trimtab.live.watch.tally import Tally, View, standings
 
 _LOOPBACK = "127.0.0.1"
 _PACKAGE = "trimtab.live.watch.prometheus"
@@ -35,7 +35,7 @@ class Metrics(Collector):
 
     def take(self, view: View, now_s: float) -> None:
         """Take what has been seen; now_s is s since 1970."""
-        metrics = (*_of_the_watch(view, now_s), *_of_the_brokers(view))
+        metrics = (*_of_the_watch(view, now_s), *_of_acting(view.tally), *_of_the_brokers(view))
         with self._lock:
             self._metrics = metrics
 
@@ -141,12 +141,48 @@ def _of_the_watch(view: View, now_s: float) -> Iterator[Metric]:
     for (who, measure), value in sorted(tally.scores.items()):
         scores.add_metric([who, measure], value)
     yield scores
+    bounds = GaugeMetricFamily(
+        "trimtab_watch_shadow_score_bound",
+        "Between which values the projected outcomes of the strategy beside lie.",
+        labels=["measure", "end"],
+    )
+    for measure, ends in sorted(tally.between.items()):
+        for end, value in zip(("low", "high"), ends, strict=True):
+            bounds.add_metric([measure, end], value)
+    yield bounds
+    yield CounterMetricFamily(
+        "trimtab_watch_unexplained_moves",
+        "Changes of owners that the leader's log does not explain.",
+        tally.unexplained,
+    )
     yield CounterMetricFamily(
         "trimtab_watch_late", "Writes that came too late for their own time.", memory.n_late
     )
     yield CounterMetricFamily(
         "trimtab_watch_rejected_lines", "Lines that could not be read.", view.n_rejected
     )
+
+
+def _of_acting(tally: Tally) -> Iterator[Metric]:
+    """Yield what was moved and what keeps more from being moved; nothing while nobody acts."""
+    if tally.acted is None:
+        return
+    moves = CounterMetricFamily(
+        "trimtab_acting_moves", "Moves of plans that are over, by what became of them.",
+        labels=["state"],
+    )  # fmt: skip
+    for state, count in tally.moved.items():
+        moves.add_metric([state.replace(" ", "_")], count)
+    yield moves
+    yield GaugeMetricFamily(
+        "trimtab_acting_moves_allowed", "Moves that a round may make now.", tally.acted.allowed
+    )
+    yield GaugeMetricFamily(
+        "trimtab_acting_bad_signs", "Signs that keep the throttle closed.", len(tally.acted.signs)
+    )
+    if tally.acted.why:
+        why = {"why": tally.acted.why}
+        yield InfoMetricFamily("trimtab_acting_idle", "Why nothing was moved last.", why)
 
 
 def _of_the_brokers(view: View) -> Iterator[Metric]:

@@ -25,6 +25,8 @@ class Arrivals:
     rows: Sequence[Row] = ()
     #: What the watch itself has unloaded, and when.
     unloaded: Sequence[tuple[datetime, str]] = ()
+    #: Log folder → lines that would tell of the balancer and could not be read.
+    misread: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,20 @@ class Scored:
     #: Names of `MEASURES` → value.
     pulsar: Mapping[str, float]
     shadow: Mapping[str, float]
+    #: Between which values the shadow's lie, as far as that is known.
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Unexplained:
+    """Bundles that changed owners after a round although no line says that they were to."""
+
+    number: int
+    time: datetime
+    #: Bundle, from and to.
+    moves: tuple[tuple[str, str, str], ...]
+    #: Lines of the leader that could not be read meanwhile.
+    misread: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +129,4 @@ class Relearn:
     since: datetime
 
 
-Action: TypeAlias = Decided | Compared | Scored | Relearn | Acted
+Action: TypeAlias = Decided | Compared | Scored | Unexplained | Relearn | Acted

@@ -22,13 +22,15 @@ from trimtab.lab.outcomes import measured
 from trimtab.lab.outcomes.recording import Reported, Unloaded, recorded
 from trimtab.live.watch.events import measures, write_time
 from trimtab.live.watch.memory import Memory, Owners, Span, Term
-from trimtab.live.watch.nouns import Scored
+from trimtab.live.watch.nouns import Scored, Unexplained
 from trimtab.live.watch.targets import moves_of
 from trimtab.pulsar.scores import busiest_resource
 
 #: A level looks so far back.
 _BACK = timedelta(minutes=5)
 _KEPT = timedelta(minutes=15)
+#: No broker uses more of a resource than there is, %.
+_FULL = 100.0
 
 
 def remember_usage(memory: Memory, term: Term, row: Mapping[str, Any]) -> None:
@@ -59,9 +61,13 @@ def unloaded(owners: Owners, logged: Round) -> list[Unloaded]:
     ]
 
 
-def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
-    """Return the scores of rounds whose next one has been decided, and whose moves are known."""
-    scores = []
+def scored(memory: Memory, term: Term, now: datetime) -> list[Scored | Unexplained]:
+    """Return the scores of rounds whose next one has been decided, and whose moves are known.
+
+    Before each stands what changed owners without a line that says why.
+    """
+    owners = term.owners
+    scores: list[Scored | Unexplained] = []
     while len(memory.spans) > 1:
         span, after = memory.spans[:2]
         end = after.decided.time
@@ -71,6 +77,13 @@ def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
         if moves is None:
             break
         memory.spans.pop(0)
+        if term.log and span.decided.guessed:
+            strange = _unexplained(memory, term, span, end)
+            moves = moves or strange
+            if strange:
+                triples = tuple((it.bundle, it.source, it.target or "") for it in strange)
+                decided = span.decided
+                scores.append(Unexplained(decided.number, decided.time, triples, span.misread))
         if span.decided.leader == after.decided.leader:
             scores.append(_scored(memory, span, moves, end))
     owners.handovers = [each for each in owners.handovers if each[0] > now - _KEPT]
@@ -78,7 +91,7 @@ def scored(memory: Memory, owners: Owners, now: datetime) -> list[Scored]:
 
 
 def projected(
-    span: Span, moves: Iterable[Unloaded], known: Knowledge | None = None
+    span: Span, moves: Iterable[Unloaded], known: Knowledge | None = None, *, idle: float = 0.0
 ) -> dict[str, float]:
     """Return by how much brokers' usage would differ after the other decision.
 
@@ -86,11 +99,12 @@ def projected(
         span: a round.
         moves: what Pulsar moved.
         known: what was learned of costs; None: not enough to say what a move does.
+        idle: of each broker's usage what no traffic causes, fraction; for what is not learned.
 
     Returns:
         Broker → points of usage; 0 for those that are not named.
     """
-    usage = sum(span.usage.values())
+    usage = sum(max(0.0, each - idle) for each in span.usage.values())
     throughput = sum(span.throughput.values())
     points = 100.0 * usage / throughput if throughput > 0 else 0.0
     shadow = span.decided.shadow
@@ -117,21 +131,41 @@ def projected(
 
 def _scored(memory: Memory, span: Span, moves: list[Unloaded], end: datetime) -> Scored:
     begin_s = span.decided.time.timestamp()
-    shift = projected(span, moves, memory.known)
     shadow_moves = [
         Unloaded(begin_s, 0, bundle, source, target)
         for bundle, source, target in moves_of(span.decided.shadow)
     ]
     mine = _measured(memory.usages, moves, begin_s, end.timestamp())
-    shifted = [
+    # How much of usage traffic causes is not known: all of it, or all but what the least busy
+    # broker uses.
+    most, least = (
+        _measured(shifted(memory.usages, shift, begin_s), shadow_moves, begin_s, end.timestamp())
+        for idle in (0.0, min(span.usage.values(), default=0.0))
+        for shift in [projected(span, moves, memory.known, idle=idle)]
+    )
+    between = {
+        name: (min(value, least[name]), max(value, least[name]))
+        for name, value in most.items()
+        if name in least
+    }
+    for_s = end.timestamp() - begin_s
+    return Scored(span.decided.number, span.decided.time, for_s, mine, most, between)
+
+
+def shifted(
+    usages: Iterable[Reported], shift: Mapping[str, float], begin_s: float
+) -> list[Reported]:
+    """Return reports as they would be after a shift, which makes nobody pass what is possible."""
+    return [
         each
         if each.usage is None or each.time_s <= begin_s
-        else Reported(each.time_s, each.broker, each.usage + shift.get(each.broker, 0.0))
-        for each in memory.usages
+        else Reported(
+            each.time_s,
+            each.broker,
+            min(max(_FULL, each.usage), max(0.0, each.usage + shift.get(each.broker, 0.0))),
+        )
+        for each in usages
     ]
-    theirs = _measured(shifted, shadow_moves, begin_s, end.timestamp())
-    for_s = end.timestamp() - begin_s
-    return Scored(span.decided.number, span.decided.time, for_s, mine, theirs)
 
 
 def _measured(
@@ -160,6 +194,21 @@ def _measured(
 def _landing(owners: Owners, bundle: str, time: datetime) -> str | None:
     """Return where a bundle went, by its owner."""
     return next((to for at, name, _, to in owners.handovers if name == bundle and at >= time), None)
+
+
+def _unexplained(memory: Memory, term: Term, span: Span, end: datetime) -> list[Unloaded]:
+    """Return the changes of owners up to the next round that were neither ours nor a departure."""
+    begin = span.decided.time
+    return [
+        move
+        for move in _handovers(term.owners, begin, end)
+        if not _is_since(memory.own.get(move.bundle), begin - _KEPT)
+        and not _is_since(term.gone.get(move.source), begin - _BACK)
+    ]
+
+
+def _is_since(time: datetime | None, begin: datetime) -> bool:
+    return time is not None and time >= begin
 
 
 def _handovers(owners: Owners, begin: datetime, end: datetime) -> list[Unloaded]:

@@ -74,6 +74,11 @@ def summary(view: View) -> list[str]:
         mine, theirs = (tally.mean(who, name) for who in (PULSAR, SHADOW))
         if isfinite(mine) and isfinite(theirs):
             texts.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
+    if tally.acted is not None:
+        counts = ", ".join(f"{count} {state}" for state, count in tally.moved.items())
+        texts.append(f"moved by this watch: {counts or 'nothing'}")
+    if tally.unexplained:
+        texts.append(f"{tally.unexplained} changes of owners that the log does not explain")
     late, wrong = view.memory.n_late, view.n_rejected
     texts += [f"{late} writes came too late to be taken at their own time"] if late else []
     because = view.rejected_because

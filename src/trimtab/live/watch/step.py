@@ -49,6 +49,7 @@ _NOT_READ = "the leader's log is not read, so rounds are counted from its electi
 _NOW = "as if there were a round now"
 _OFF = "Pulsar's shedding is off"
 _SILENT = "the leader logged nothing, so the time is that at which the round was due"
+_MISREAD = "the leader's log is not understood, so the time is that at which the round was due"
 
 
 def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[Action], Memory]:
@@ -81,7 +82,7 @@ def step(arrivals: Arrivals, memory: Memory, settings: Settings) -> tuple[list[A
     horizon = _horizon(term, memory, arrivals.now, settings)
     actions = _advance(term, memory, horizon, arrivals.now)
     actions += _compare(term, memory, arrivals.now, settings)
-    actions += scored(memory, term.owners, arrivals.now)
+    actions += scored(memory, term, arrivals.now)
     return actions, memory
 
 
@@ -113,7 +114,9 @@ def _hear(
     for event, row in early + own:
         if event.time >= term.since:
             _hear_line(term, memory, event, row)
+    term.misread += arrivals.misread.get(term.log, 0)
     for time, bundle in arrivals.unloaded:
+        memory.own[bundle] = time
         term.timeline.add((time, UNLOAD, bundle))
     for happening in happenings(arrivals.rows):
         if term.reached is not None and happening[0] <= term.reached:
@@ -169,7 +172,9 @@ def _horizon(term: Term, memory: Memory, now: datetime, settings: Settings) -> d
 def _why_guessed(term: Term, settings: Settings) -> str:
     if not settings.ran.manager.is_shedding_enabled:
         return _OFF
-    return _SILENT if term.log else _NOT_READ
+    if not term.log:
+        return _NOT_READ
+    return _MISREAD if term.misread else _SILENT
 
 
 def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> list[Action]:
@@ -211,6 +216,7 @@ def _take(term: Term, memory: Memory, happening: Happening) -> None:
     if what == REPORT:
         remember_usage(memory, term, thing)
         if thing["is_gone"]:
+            term.gone[thing["broker"]] = happening[0]
             forget(term.beside, thing["broker"])
     if what == STORED and term.own.leading.manager.bundles_stored_max is None:
         # All averages are what the leader has, whatever was missed before.
@@ -240,7 +246,8 @@ def _decide(term: Term, memory: Memory, happening: Happening) -> Decided:
         throughput = dict(zip(states["broker"], states["throughput"], strict=True))
         # A silent round moved nothing; of one that the log tells of, it is not known yet.
         moves: list[Unloaded] | None = [] if guessed in (_SILENT, _OFF) else None
-        memory.spans.append(Span(decision, usage, throughput, moves))
+        memory.spans.append(Span(decision, usage, throughput, moves, term.misread))
+    term.misread = 0
     return decision
 
 

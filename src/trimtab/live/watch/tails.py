@@ -9,8 +9,9 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import IO
 
+from trimtab.diagnose.unexplained import TELLING
 from trimtab.ingest.broker_log import broker_log
-from trimtab.ingest.outcome import Origin, Rows
+from trimtab.ingest.outcome import Origin, Rejected, Rows
 from trimtab.live.gather.copies import Source
 from trimtab.live.watch.nouns import Row
 
@@ -40,6 +41,8 @@ class Tails:
         self._sources = sources
         self._zone = zone
         self._files: dict[Path, _File] = {}
+        self._understood: set[str] = set()
+        self._misread: dict[str, int] = {}
 
     def rows(self) -> list[Row]:
         """Return what was logged since the last call, a row of `log_events` each."""
@@ -48,6 +51,14 @@ class Tails:
             for path in sorted(source.path.glob("*.log")):
                 rows += self._grown(source.name, path)
         return rows
+
+    def misread(self) -> dict[str, int]:
+        """Return by log the lines since the last call that would tell of moves, and do not.
+
+        Of a log of which nothing was ever understood each line may.
+        """
+        misread, self._misread = self._misread, {}
+        return misread
 
     def close(self) -> None:
         """Close the files."""
@@ -81,6 +92,10 @@ class Tails:
         for raw in lines:
             tail.line += 1
             outcome = broker_log(raw.decode("utf-8", "replace"), origin)
+            if not isinstance(outcome, Rejected):
+                self._understood.add(log)
+            elif log not in self._understood or outcome.reason.partition(":")[0] in TELLING:
+                self._misread[log] = self._misread.get(log, 0) + 1
             if isinstance(outcome, Rows):
                 for table, row in outcome.rows:
                     yield table, {**row, "file": origin.file, "line": tail.line}

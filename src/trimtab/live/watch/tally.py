@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
@@ -11,7 +11,7 @@ from typing import TypeAlias
 from trimtab.live.watch.document import verdict
 from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory
-from trimtab.live.watch.nouns import Action, Compared, Decided, Scored, Settings
+from trimtab.live.watch.nouns import Acted, Action, Compared, Decided, Scored, Settings, Unexplained
 from trimtab.live.watch.targets import moves_of
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.scores import weighted_usage
@@ -47,11 +47,19 @@ class Tally:
     )
     #: Bundles that each would have moved, or moved.
     unloads: dict[str, int] = field(default_factory=lambda: {PULSAR: 0, SHADOW: 0})
+    #: What became of moves → how many, of the plans that are over.
+    moved: dict[str, int] = field(default_factory=dict)
+    #: What was done about the last round; None while nobody acts.
+    acted: Acted | None = None
+    #: Changes of owners that no line explains.
+    unexplained: int = 0
     #: Sum of each outcome over the rounds that know it, and how many these are.
     sums: dict[Of, float] = field(default_factory=dict)
     counts: dict[Of, int] = field(default_factory=dict)
     #: Of the last round that was scored.
     scores: dict[Of, float] = field(default_factory=dict)
+    #: Between which values the shadow's lie.
+    between: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     decided: Decided | None = None
 
     def add(self, actions: Iterable[Action]) -> None:
@@ -67,14 +75,25 @@ class Tally:
                     self.unloads[PULSAR] += len(action.logged.moves)
                 case Scored():
                     self._score(action)
+                case Acted():
+                    self._take(action)
+                case Unexplained():
+                    self.unexplained += len(action.moves)
 
     def mean(self, who: str, measure: str) -> float:
         """Return the mean of an outcome over the rounds; NaN if none knows it."""
         count = self.counts.get((who, measure), 0)
         return self.sums[who, measure] / count if count else math.nan
 
+    def _take(self, action: Acted) -> None:
+        if not action.is_over:
+            self.acted = action
+        for _, state in action.states:
+            self.moved[state] = self.moved.get(state, 0) + 1
+
     def _score(self, action: Scored) -> None:
         self.scores.clear()
+        self.between = action.between
         for who, scores in ((PULSAR, action.pulsar), (SHADOW, action.shadow)):
             for measure, value in scores.items():
                 of = who, measure
