@@ -68,7 +68,11 @@ class Strategies:
         """Let the shedder remember something else."""
         self._memory[self.balancer.shedder] = memory
 
-    def would(self, load: ClusterLoad, memory: Any) -> tuple[Decision, Any]:  # noqa: ANN401
+    def would(
+        self,
+        load: ClusterLoad,
+        memory: Any,  # noqa: ANN401  # each class has its own
+    ) -> tuple[Decision, Any]:
         """Return what the shedder decides if it remembers this, and remembers then.
 
         Raises:
