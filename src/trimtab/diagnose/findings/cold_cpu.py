@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from trimtab.diagnose.evidence import of_moves
 from trimtab.diagnose.night import Finding, Night, Round
 
 #: Usage below this is a first sample of the CPU, a mean since 1970.
 _SAMPLED_MIN = 0.001
+#: Two scores that are the same.
+_NEAR = 1e-6
 #: How far it is looked ahead for what such a broker measures.
 _STARTING = timedelta(minutes=5)
 
@@ -16,7 +18,8 @@ _STARTING = timedelta(minutes=5)
 def cold_cpu(night: Night) -> list[Finding]:
     """Find unloads that came only of a starting broker's first, unmeasured CPU.
 
-    The first report after a start has a CPU of nearly nothing, which drags the average down.
+    The first report after a start has a CPU of nearly nothing, which drags the average down,
+    whatever else it says: where memory counts, the score is that of the memory.
     It is done again with the lowest usage that the broker measured within five minutes in
     its place, since the measured ones hold the work of starting and what it is given: a
     source whose smoothed usage is below even that bar was shed for nothing.  High.
@@ -45,7 +48,7 @@ def cold_cpu(night: Night) -> list[Finding]:
 def _true_bar(night: Night, logged: Round) -> tuple[float, str] | None:
     """Return the bar with measured usage in place of first samples, and whose they were."""
     scores = {b: s.smoothed for b, s in logged.brokers.items() if s.smoothed is not None}
-    cold = [broker for broker, score in scores.items() if 0 <= score < _SAMPLED_MIN]
+    cold = [broker for broker in scores if _is_cold(night, logged, broker)]
     for broker in cold:
         measured = _measured(night, logged, broker)
         if measured is None:
@@ -56,7 +59,29 @@ def _true_bar(night: Night, logged: Round) -> tuple[float, str] | None:
     return sum(scores.values()) / len(scores) + logged.threshold, ", ".join(cold)
 
 
+def _is_cold(night: Night, logged: Round, broker: str) -> bool:
+    """Return whether a broker's score is that of a report whose CPU had not been measured."""
+    state = logged.brokers[broker]
+    if state.smoothed is None:
+        return False
+    has_cpu = _has_cpu(night, broker, logged.time)
+    if has_cpu is None:
+        return 0 <= state.smoothed < _SAMPLED_MIN
+    # What the JVM says of its memory stands in the score meanwhile; with a history it does not.
+    return not has_cpu and state.usage is not None and abs(state.smoothed - state.usage) < _NEAR
+
+
+def _has_cpu(night: Night, broker: str, time: datetime) -> bool | None:
+    """Return whether a broker's report in force has a measured CPU; None if none is known."""
+    reports = night.reports.get(broker)
+    at = None if reports is None else reports.at(time)
+    if reports is None or at is None or not reports.limit[at, 0] > 0:
+        return None
+    return bool(reports.usage[at, 0] >= _SAMPLED_MIN * reports.limit[at, 0])
+
+
 def _measured(night: Night, logged: Round, broker: str) -> float | None:
+    """Return the lowest usage that a broker measured soon after a round; None if none is known."""
     return min(
         (
             usage.usage
@@ -65,6 +90,7 @@ def _measured(night: Night, logged: Round, broker: str) -> float | None:
             and logged.time < usage.time <= logged.time + _STARTING
             and usage.usage is not None
             and usage.usage >= _SAMPLED_MIN
+            and _has_cpu(night, broker, usage.time) is not False
         ),
         default=None,
     )

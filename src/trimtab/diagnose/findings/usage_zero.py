@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
@@ -22,8 +24,8 @@ def usage_zero(night: Night) -> list[Finding]:
     Usage is zero where the host cannot be measured; the broker then looks like the best
     destination whatever it carries.  A broker counts with three reports in a row of at least
     1 MB/s and nothing used of CPU and network, whatever the JVM says of its memory; high.
-    The shedder's own line that the average is zero is of low severity where nothing was
-    carried.
+    The shedder's own line that the average is zero is of low severity; where the reports of
+    that time say that nobody carried so much, it is none.
 
     Source:
         impl/ThresholdShedder.java findBundlesForUnloading,
@@ -41,7 +43,8 @@ def usage_zero(night: Night) -> list[Finding]:
         for broker, reports in night.reports.items()
         if (at := _first_run(reports)) is not None
     ]
-    lines = events_in_rounds(night, "average-usage-zero")
+    said = events_in_rounds(night, "average-usage-zero")
+    lines = [(number, event) for number, event in said if not _is_idle(night, event.time)]
     if lines and not findings:
         number, first = lines[0]
         findings.append(
@@ -55,6 +58,13 @@ def usage_zero(night: Night) -> list[Finding]:
             )
         )
     return findings
+
+
+def _is_idle(night: Night, time: datetime) -> bool:
+    """Return whether the reports in force say that no broker carries anything to speak of."""
+    known = ((reports, reports.at(time)) for reports in night.reports.values())
+    carried = [float(reports.throughput[at]) for reports, at in known if at is not None]
+    return bool(carried) and max(carried) < _CARRIED
 
 
 def _first_run(reports: BrokerReports) -> int | None:
