@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tools.nights.leader import Round
 from tools.nights.night import AVG, LOGS, OVERLOAD, REPORTS, THRESHOLD, UNIFORM, Night
@@ -255,10 +256,14 @@ def heterogeneous_brokers(night: Night) -> Iterator[Truth]:
     medians = []
     for broker in night.ids:
         writes = reported.of(broker, night.from_ms, night.to_ms)
-        rows = [[w.report.percent()[0], *w.report.totals] for w in writes if w.report is not None]
-        if rows:
-            cpu, in_rate, out_rate, inward, outward = np.median(rows, axis=0).tolist()
-            medians.append((cpu, in_rate + out_rate, inward + outward))
+        times = [*(write.time_ms for write in writes), night.to_ms]
+        rows = [
+            (until - write.time_ms, write.report.percent()[0], *write.report.totals)
+            for write, until in zip(writes, times[1:], strict=True)
+            if write.report is not None
+        ]
+        if rows and sum(row[0] for row in rows) > 0:
+            medians.append(_medians(np.array(rows, dtype=float)))
     if any(_is_dearer(one, other, 0.0) for one in medians for other in medians):
         certain = any(_is_dearer(one, other, 0.1) for one in medians for other in medians)
         yield at(
@@ -267,6 +272,18 @@ def heterogeneous_brokers(night: Night) -> Iterator[Truth]:
             night.ids,
             is_open=not (certain and night.has_store),
         )
+
+
+def _medians(rows: NDArray[np.float64]) -> tuple[float, float, float]:
+    """Return the medians over the time of CPU, messages and bytes; how long comes first."""
+    lasted, cpu, in_rate, out_rate, inward, outward = rows.T
+
+    def middle(column: NDArray[np.float64]) -> float:
+        order = np.argsort(column, kind="stable")
+        passed = np.cumsum(lasted[order])
+        return float(column[order][np.searchsorted(passed, passed[-1] / 2)])
+
+    return middle(cpu), middle(in_rate + out_rate), middle(inward + outward)
 
 
 def _is_dearer(one: Sequence[float], other: Sequence[float], margin: float) -> bool:

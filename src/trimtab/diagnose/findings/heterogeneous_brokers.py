@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
 
@@ -99,7 +100,12 @@ def _dearer(night: Night) -> list[Finding]:
     """Return a finding if about the same traffic heats one broker more, by medians."""
     if night.shedder != "UniformLoadShedder":
         return []
-    known = ((broker, _medians(reports)) for broker, reports in night.reports.items())
+    last = [reports.times[-1] for reports in night.reports.values()]
+    end = max(last if night.end is None else [*last, night.end], default=None)
+    known = (
+        (broker, _medians(reports, end or reports.times[-1]))
+        for broker, reports in night.reports.items()
+    )
     medians = {broker: each for broker, each in known if each is not None}
     pairs = [
         (hot, cool)
@@ -124,18 +130,23 @@ def _dearer(night: Night) -> list[Finding]:
     ]
 
 
-def _medians(reports: BrokerReports) -> tuple[float, float, float] | None:
-    """Return the medians of a broker's used CPU, a fraction, its messages/s and its bytes/s.
+def _medians(reports: BrokerReports, end: datetime) -> tuple[float, float, float] | None:
+    """Return the medians over the time of a broker's used CPU, its messages/s and its bytes/s.
 
-    Of reports that have both: a first report has no CPU, and the one after a start no traffic.
-    None where there are too few.
+    A report counts for as long as it stood, as brokers write when something changes.  CPU is a
+    fraction.  Only reports that have CPU and traffic count: a first report has no CPU, and the
+    one after a start no traffic.  None where there are too few.
     """
     cpu = reports.shares()[:, 0]
     is_whole = (cpu > 0) & (reports.throughput > 0)
-    if is_whole.sum() < _REPORTS:
+    stamps = np.array([time.timestamp() for time in (*reports.times, end)])
+    lasted = np.diff(stamps)[is_whole]
+    if is_whole.sum() < _REPORTS or lasted.sum() <= 0:
         return None
-    columns = (cpu, reports.rate, reports.throughput)
-    usage, rate, throughput = (float(np.median(column[is_whole])) for column in columns)
+    usage, rate, throughput = (
+        float(np.quantile(column[is_whole], 0.5, weights=lasted, method="inverted_cdf"))
+        for column in (cpu, reports.rate, reports.throughput)
+    )
     return usage, rate, throughput
 
 
