@@ -1,7 +1,8 @@
 """What traffic costs a real cluster is learned, three moves are planned by it, made and scored.
 
 Brokers are in namespaces and groups of their own, so that each reports what it alone uses.  The
-first has all bundles, as the others come later and nobody sheds.
+first has all bundles, as the others come later and nobody sheds.  A quarter of an hour is what
+learning, three moves and what comes of them take, so that it runs with `--exhaustive` alone.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ class Night:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[State]:
+def cluster(is_exhaustive: bool) -> Iterator[State]:
+    if not is_exhaustive:
+        pytest.skip("it takes fourteen minutes: --exhaustive")
     if (obstacle := kernel.obstacle()) is not None:
         pytest.skip(f"no namespaces and groups for brokers: {obstacle}")
     settings = {"loadBalancerSheddingEnabled": "false"}
