@@ -48,7 +48,10 @@ def _round_by_round(rounds: Mapping[str, Any]) -> Iterator[str]:
     for row in rounds["rounds"]:
         off = "?" if row["score_error"] is None else f"{100 * row['score_error']:.1f} %"
         placed = f"{row['placed']}/{row['real']}" if row["real"] else ""
-        doubts = ([] if row["is_sure"] else [_BEFORE]) + ([row["doubt"]] if row["doubt"] else [])
+        differs = not row["real"] == row["simulated"] == row["same"]
+        doubts = [] if row["is_sure"] else [_BEFORE]
+        # What may be otherwise matters where it is otherwise.
+        doubts += [row["doubt"]] if differs and row["doubt"] else []
         doubt = f"   {'; '.join(doubts)}" if doubts else ""
         yield (
             f"  {_clock(row['time'])}  {row['real']:13}  {row['simulated']:9}  {row['same']:4}"
