@@ -104,6 +104,10 @@ def test_the_headline_lists_them_and_says_what_could_not_be_read() -> None:
     told = replace(night, unexplained=(MOVED,), misread={"b1": 2})
     moved = "Moves were made that no log explains: 1 change of owners."
     assert sentences(told, {}) == (moved, f"{went}. {unread}")
+    # Whose log is missing may have ordered them.
+    silent = replace(night, unexplained=(MOVED,), logs=frozenset())
+    absent = "No log of the leader is in the recording."
+    assert sentences(silent, {})[1] == f"{went}. {absent}"
     many = replace(night, unexplained=(MOVED,) * 5)
     assert sentences(many, {})[1] == f"{went}; {went}; {went}; and 2 more."
 

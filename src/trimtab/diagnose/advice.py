@@ -173,9 +173,8 @@ def _nothing(night: Night) -> tuple[str, str]:
         return text, ""
     if night.logs is None:
         return "The balancer moved nothing.", ""
-    if who := leaders_without_log(night):
-        why = absent_log(night, who)
-        return "No move is known.", f"{why[0].upper()}{why[1:]}."
+    if absent := _absent(night):
+        return "No move is known.", absent
     if not is_leader_known(night):
         return "No move is known.", _NO_LEADER
     if misread := _misread(night):
@@ -197,7 +196,16 @@ def _without_order(night: Night) -> tuple[str, str]:
     more = len(changes) - _CHANGES_NAMED
     rest = f"; and {many(more, 'more', 'more')}" if more > 0 else ""
     text = f"Moves were made that no log explains: {many(len(changes), 'change')} of owners."
-    return text, " ".join(filter(None, (f"{told}{rest}.", _misread(night))))
+    return text, " ".join(filter(None, (f"{told}{rest}.", _misread(night), _absent(night))))
+
+
+def _absent(night: Night) -> str:
+    """Return which leaders' logs are not in the recording; empty if none is missing."""
+    who = leaders_without_log(night)
+    if not who:
+        return ""
+    why = absent_log(night, who)
+    return f"{why[0].upper()}{why[1:]}."
 
 
 def _misread(night: Night) -> str:

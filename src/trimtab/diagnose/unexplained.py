@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -82,36 +83,77 @@ def unexplained(
         A bundle of a broker that left or started anew meanwhile is never among them, nor is
         one of a broker that is not known to have been there afterwards.
     """
-    by_broker: dict[str, list[Mapping[str, Any]]] = {}
-    for row in reports:
-        by_broker.setdefault(row["broker"], []).append(row)
+    stays = _stays(reports)
+    reasons = _Reasons(lines)
     return tuple(
         change.handover
         for change in changes
-        if _stayed(by_broker.get(change.handover.source, ()), change)
-        and not any(_explains(line, change.handover) for line in lines)
+        if (stay := stays.get(change.handover.source)) is not None
+        and stay.covers(change)
+        and not reasons.explain(change.handover)
     )
 
 
-def _stayed(reports: Iterable[Mapping[str, Any]], change: Change) -> bool:
-    """Return whether the broker that lost the bundle is known to have been there throughout."""
-    begin, end = change.since - _APART, change.handover.time + _APART
-    is_after = False
+class _Stay(NamedTuple):
+    """When a broker reported, left and started, each in order of time."""
+
+    there: list[datetime]
+    gone: list[datetime]
+    started: list[datetime]
+
+    def covers(self, change: Change) -> bool:
+        """Return whether the broker is known to have been there throughout a change."""
+        begin, end = change.since - _APART, change.handover.time + _APART
+        has_left = _between(self.gone, begin, end)
+        # A process that began about when the bundle came to it is the one that got it.
+        has_begun = bisect_right(self.started, end) > bisect_right(self.started, begin + _APART)
+        return (
+            not has_left
+            and not has_begun
+            and bool(self.there)
+            and self.there[-1] > change.handover.time
+        )
+
+
+def _stays(reports: Iterable[Mapping[str, Any]]) -> dict[str, _Stay]:
+    """Return by broker when it was there."""
+    stays: dict[str, _Stay] = {}
     for row in reports:
-        started = row["started"]
-        if (row["is_gone"] and begin <= row["time"] <= end) or (
-            started is not None and begin + _APART < started <= end
-        ):
-            return False
-        is_after = is_after or (not row["is_gone"] and row["time"] > change.handover.time)
-    return is_after
+        stay = stays.setdefault(row["broker"], _Stay([], [], []))
+        (stay.gone if row["is_gone"] else stay.there).append(row["time"])
+        if row["started"] is not None:
+            stay.started.append(row["started"])
+    for stay in stays.values():
+        for times in stay:
+            times.sort()
+    return stays
 
 
-def _explains(line: Event, handover: Handover) -> bool:
-    """Return whether a line tells why a bundle changed its owner, or one of its namespace."""
-    if not handover.time - _LATE <= line.time <= handover.time + _APART:
-        return False
-    if line.kind.rpartition("-")[2] == "unload" or line.kind == "transfer-decided":
-        return line.bundle == handover.bundle
-    # A split gives its halves away, and an unload of a namespace all that it has.
-    return namespace(handover.bundle) in line.text
+class _Reasons:
+    """Lines that tell why a bundle changed its owner, or one of its namespace."""
+
+    def __init__(self, lines: Sequence[Event]) -> None:
+        """Sort the lines by what they are about."""
+        self._of_bundle: dict[str, list[datetime]] = {}
+        self._of_many: list[Event] = []
+        for line in sorted(lines, key=lambda each: each.time):
+            if line.kind.rpartition("-")[2] == "unload" or line.kind == "transfer-decided":
+                self._of_bundle.setdefault(line.bundle or "", []).append(line.time)
+            else:
+                # A split gives its halves away, and an unload of a namespace all that it has.
+                self._of_many.append(line)
+        self._of_namespace: dict[str, list[datetime]] = {}
+
+    def explain(self, handover: Handover) -> bool:
+        """Return whether a line tells why a bundle changed its owner."""
+        begin, end = handover.time - _LATE, handover.time + _APART
+        name = namespace(handover.bundle)
+        if name not in self._of_namespace:
+            self._of_namespace[name] = [it.time for it in self._of_many if name in it.text]
+        of_bundle = self._of_bundle.get(handover.bundle, [])
+        return any(_between(times, begin, end) for times in (of_bundle, self._of_namespace[name]))
+
+
+def _between(times: Sequence[datetime], begin: datetime, end: datetime) -> bool:
+    """Return whether one of some times, in order, lies between two, themselves among them."""
+    return bisect_right(times, end) > bisect_left(times, begin)
