@@ -15,7 +15,7 @@ from trimtab.live.apply.clock import Clock
 from trimtab.live.apply.lock import FileLock
 from trimtab.live.apply.post import LockError, Unheld
 from trimtab.live.apply.store_lock import StoreLock
-from trimtab.live.apply.usage import usage_percent
+from trimtab.live.apply.usage import silence_s_max, usage_percent
 from trimtab.live.control.entries import REFUSED, Asked
 from trimtab.live.control.plan import Plan
 from trimtab.live.control.view import BrokerView, View
@@ -26,7 +26,6 @@ T = TypeVar("T")
 LockHolder: TypeAlias = FileLock | StoreLock
 
 _AT_A_TIME = 16
-_REPORT = "loadBalancerReportUpdateMaxIntervalMinutes"
 
 
 @dataclass(slots=True)
@@ -122,7 +121,7 @@ class LiveCluster:
             return BrokerView(float("nan"), 0.0, 0.0, is_answering=False)
         # A broker reads its own figures anew when it is asked; one whose load manager hangs
         # is known by what it has not published for longer than it may.
-        stale_s = 60.0 * float(self._settings.get(_REPORT, "15")) + 60.0
+        stale_s = silence_s_max(self._settings)
         since_s = self._since(name, usage.published_s, asked_s)
         return BrokerView(
             usage_percent=usage.percent,

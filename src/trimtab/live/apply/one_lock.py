@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from trimtab.live.apply.store_lock import Store, opened_store
 from trimtab.live.gather.access import GatherError
@@ -36,13 +36,10 @@ def found_store(settings: Mapping[str, str]) -> Iterator[tuple[Store | None, str
     if url is None:
         yield None, "its settings name no ZooKeeper that could hold its lock"
         return
-    opening = opened_store(url, CONNECT_S)
-    try:
-        store = opening.__enter__()
-    except GatherError as error:
-        yield None, str(error)
-        return
-    try:
+    with ExitStack() as opened:
+        try:
+            store = opened.enter_context(opened_store(url, CONNECT_S))
+        except GatherError as error:
+            yield None, str(error)
+            return
         yield store, ""
-    finally:
-        opening.__exit__(None, None, None)

@@ -20,13 +20,13 @@ from trimtab.live.apply.usage import (
     PlainUsage,
     of_metrics,
     of_whole_report,
+    silence_s_max,
     weights_of,
 )
 from trimtab.live.gather.calls import CallError
 from trimtab.live.gather.cluster import has_no_report
 from trimtab.pulsar.model import Flags, Floats, Ints
 
-_REPORT = "loadBalancerReportUpdateMaxIntervalMinutes"
 # s before now from which on owners are taken to be as they are.
 _LONG_S = 3600.0
 
@@ -59,7 +59,7 @@ def present(cluster: Reached) -> Present:
     weights = weights_of(settings, admin.release)
     usages = each_of(names, lambda name: _usage(cluster, name))
     owned = each_of(names, lambda name: left_on(cluster, name))
-    stale_s = 60.0 * float(settings.get(_REPORT, "15")) + 60.0
+    stale_s = silence_s_max(settings)
     told = [usages[name] for name in names]
     is_stale = np.array([time_s - each.published_s > stale_s for each in told], np.bool_)
     usage = np.array([each.percent for each in told])

@@ -29,6 +29,7 @@ _COUNTS = (
 _RESOURCES = ("cpu", "memory", "directMemory", "bandwidthIn", "bandwidthOut")
 _METRICS = ("cpu", "memory", "directMemory", "bandwidth_in", "bandwidth_out")
 _GAUGE = re.compile(r"^(pulsar_lb_\w+_usage|process_start_time_seconds)(?:\{[^}]*\})? (\S+)", re.M)
+_REPORT = "loadBalancerReportUpdateMaxIntervalMinutes"
 _EVEN = ResourceWeights(1.0, None, 1.0, 1.0, 1.0)
 
 
@@ -58,6 +59,11 @@ class PlainUsage:
     cores: float
     #: Bundle → (7,) columns COUNTS; empty if it does not tell.
     counts: Mapping[str, Floats]
+
+
+def silence_s_max(settings: Mapping[str, str]) -> float:
+    """Return for how long a broker may publish nothing, s: its longest interval and a minute."""
+    return 60.0 * float(settings.get(_REPORT, "15")) + 60.0
 
 
 def usage_percent(admin: Admin, broker: str, settings: Mapping[str, str]) -> Usage:

@@ -38,9 +38,9 @@ def outlooks(
     """Return how high each destination will stand, the highest first.
 
     A bundle costs where it goes what it costs where it is, by the speed of both: what was
-    learned of it, or else its share of the traffic of its
-    broker, at most of all that the broker uses, and at least of what is left of that without
-    what an idle broker uses, which is no more than the least busy one does.
+    learned of it, or else its share of the traffic of its broker, at most of all that the
+    broker uses, and at least of what is left of that without what an idle broker uses, which
+    is no more than the least busy one does.
 
     Args:
         moves: of a plan.
