@@ -234,9 +234,11 @@ def test_the_answer_is_one_sentence_and_the_worst_round_another() -> None:
     section = _section(_row(1, "as-low-as-possible", 0.0), _row(2, "missed", 10.0))
     assert section["line"] == (
         "4 moves: by the costs known then, 2 would have been needed to bring the busiest broker "
-        "as low."
+        "as low (an estimate without an interval)."
     )
-    assert section["best"] == "1 of 2 rounds left it as low as so many moves can."
+    assert section["best"] == (
+        "By the same costs 1 of 2 rounds left it as low as so many moves can."
+    )
     assert section["worst"].startswith(
         "Round 2: 84 → 71 %, 61 % was possible with 2 moves (missed by 9.0 to 11.0 points"
     )
@@ -258,7 +260,7 @@ def test_rounds_that_are_not_decidable_say_so_and_are_not_counted() -> None:
     section = _section(undecided, _row(2, "as-low-as-possible", 0.0), used=2, needed=2)
     assert section["line"] == (
         "2 moves in 1 of 2 rounds: by the costs known then, all would have been needed to bring "
-        "the busiest broker as low."
+        "the busiest broker as low (an estimate without an interval)."
     )
     assert section["rows"][0]["words"] == "not decidable"
     alone = _section(undecided, used=0, needed=0)

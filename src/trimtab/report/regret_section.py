@@ -72,7 +72,7 @@ def _line(regret: Given, done: Sequence[Given], n_decisions: int) -> str:
     would = "all" if needed == used else str(needed or "none")
     return (
         f"{count(used, 'move')}{of}: by the costs known then, {would} would have been needed to "
-        "bring the busiest broker as low."
+        "bring the busiest broker as low (an estimate without an interval)."
     )
 
 
@@ -85,7 +85,10 @@ def _needed_percent(regret: Given) -> float:
 def _best(done: Sequence[Given]) -> str:
     """Return how many decisions could not have been better."""
     best = sum(text(each, "verdict") == "as-low-as-possible" for each in done)
-    return f"{best or 'None'} of {count(len(done), 'round')} left it as low as so many moves can."
+    return (
+        f"By the same costs {best or 'none'} of {count(len(done), 'round')} left it as low as so "
+        "many moves can."
+    )
 
 
 def _worst(row: Given) -> str:

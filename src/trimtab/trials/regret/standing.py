@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,15 +64,10 @@ def is_there(reports: Reports, time_s: float, n_brokers: int) -> Flags:
 
 def _restrained(asked: Question, counted: Flags, has_traffic: Flags) -> Question:
     """Return a question about those who count, and bundles of known traffic."""
-    return Question(
-        usage=asked.usage,
-        speed=asked.speed,
-        cost=asked.cost,
-        owner=asked.owner,
+    return replace(
+        asked,
         is_movable=asked.is_movable & has_traffic,
-        kind=asked.kind,
         allowed=asked.allowed & counted,
-        ceiling=asked.ceiling,
         is_counted=counted,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trimtab.report.contenders import figure
-from trimtab.trials.what_if.matrix import COST, GAIN
+from trimtab.trials.what_if.matrix import COST, GAIN, alternatives
 
 
 def answer(document: Mapping[str, Any]) -> str:
@@ -22,17 +22,17 @@ def answer(document: Mapping[str, Any]) -> str:
             f"what really happened ({', '.join(failed)})."
         )
     strategies, changes = document["strategies"], document["changes"]
-    tried = sum(1 + len(each["alike"]) for each in strategies) - 1
+    count = alternatives(strategies)
     if not changes:
         return (
-            f"Of {tried} other strategies and settings none is surely better than "
+            f"Of {count} other strategies and settings none is surely better than "
             f"{strategies[0]['label']}, which really steered."
         )
     first, *others = changes
     effects = {it["measure"]: it for it in first["effects"]}
     by = ", ".join(_effect(effects[name]) for name in (GAIN, COST))
-    head = f"{_name(first)} would have been better: {by}"
-    more = f"; {len(others)} more of {tried} would have been, too" if others else ""
+    head = f"By the replay {_name(first)} would have been better: {by}"
+    more = f"; {len(others)} more of {count} would have been, too" if others else ""
     return f"{head}{more}."
 
 

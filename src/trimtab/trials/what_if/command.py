@@ -35,7 +35,7 @@ from trimtab.trials.trial import Document, Form, Result, run, written
 from trimtab.trials.what_if.answer import answer
 from trimtab.trials.what_if.fidelity import cost_document, fidelity
 from trimtab.trials.what_if.lines import lines
-from trimtab.trials.what_if.matrix import changes, matrix
+from trimtab.trials.what_if.matrix import alternatives, changes, matrix
 from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest
 from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
 
@@ -161,14 +161,13 @@ def advice(
     fidelity = comparison["fidelity"]
     failed = [check["name"] for check in fidelity["checks"] if check["is_met"] is False]
     reason = f"the replay does not reproduce what really happened ({', '.join(failed)})"
-    strategies = comparison["strategies"]
     what_if = {
         "is_trusted": fidelity["is_trusted"],
         "why_not": "" if fidelity["is_trusted"] else reason,
         "checks": fidelity["checks"],
         "seeds": comparison["seeds"],
         "confidence": comparison["confidence"],
-        "tried": sum(1 + len(each["alike"]) for each in strategies) - 1 if strategies else 0,
+        "tried": alternatives(comparison["strategies"]),
         "changes": comparison["changes"],
     }
     return {"what_if": what_if}

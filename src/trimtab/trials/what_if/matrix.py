@@ -74,6 +74,11 @@ def changes(strategies: Sequence[_Strategy]) -> list[dict[str, Any]]:
     return different[:_CHANGES_MAX]
 
 
+def alternatives(strategies: Sequence[_Strategy]) -> int:
+    """Return how many strategies and settings were run beside the real one."""
+    return max(0, sum(1 + len(each["alike"]) for each in strategies) - 1)
+
+
 def _alike(
     of: Mapping[StrategyKey, Mapping[int, Row]],
 ) -> dict[StrategyKey, list[StrategyKey]]:
