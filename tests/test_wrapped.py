@@ -441,9 +441,9 @@ def test_a_foreign_log_beside_a_brokers_is_named(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------ findings
 
 
-def findings(recording: Path, output: Path) -> Any:
+def findings(recording: Path, output: Path, *options: str) -> Any:
     """Explain a recording: all that is found, but for where it stands."""
-    arguments = ["explain", str(recording), "-o", str(output)]
+    arguments = ["explain", str(recording), "-o", str(output), *options]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0
     return _without_places(json.loads((output / "findings.json").read_text(encoding="utf-8")))

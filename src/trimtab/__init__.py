@@ -100,12 +100,18 @@ def __dir__() -> list[str]:
 
 
 def explain(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
     output: str | PathLike[str] | None = None,
     cores: int = 2,
     master: str | None = None,
     prometheus: str | None = None,
+    loki: str | None = None,
+    elasticsearch: str | None = None,
+    opensearch: str | None = None,
+    victorialogs: str | None = None,
+    selector: str | None = None,
+    index: str | None = None,
     begin: str | datetime | None = None,
     end: str | datetime | None = None,
     what_if: bool = False,
@@ -113,32 +119,58 @@ def explain(
     """Return what a cluster's balancer did, and write it as one page.
 
     Args:
-        path: a recording: a folder, an archive of one or a single broker log.
+        path: a recording: a folder, an archive of one or a single broker log; None where a
+            store has all the logs there are.
         output: folder for report.html, findings.json and tables/; by default
             explained/NAME, as the command has it.
         cores: tasks that run at a time; of no effect where Spark runs already.
         master: any Spark master; by default the Spark that runs, or one on this machine.
         prometheus: URL of one to ask where the recording has no metrics.
-        begin: with `prometheus`: from when on; by default what recording.toml says.
-        end: with `prometheus`: until when.
+        loki: URL of a Loki to ask for logs; who asks stands in variables such as
+            `LOKI_BEARER_TOKEN`.
+        elasticsearch: the same of an Elasticsearch.
+        opensearch: the same of an OpenSearch.
+        victorialogs: the same of a VictoriaLogs.
+        selector: which lines, in the store's own language.
+        index: pattern of indexes, where the store has such; by default all.
+        begin: of which time a store or Prometheus is asked; by default what recording.toml
+            says, or else from the first line of its logs on.
+        end: until when.
         what_if: replay the load under other strategies, and say which settings are better.
 
     Raises:
-        TrimtabError: nothing could be read, a parameter is not what it should be, or Spark
-            or the Prometheus failed.
+        TrimtabError: nothing could be read, a parameter is not what it should be, or Spark,
+            the store or the Prometheus failed.
     """
+    from trimtab.files.fields import FieldError
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
-    from trimtab.ingest import open_recording
+    from trimtab.live.gather.remote_logs import log_store_of, with_logs
     from trimtab.live.gather.remote_metrics import remote_of, with_metrics
     from trimtab.spark.session import shared_spark
 
+    urls = {
+        "loki": loki,
+        "elasticsearch": elasticsearch,
+        "opensearch": opensearch,
+        "victorialogs": victorialogs,
+    }
     with plain_errors(**{"from": "begin", "to": "end"}):
         folder = None if output is None else path_of("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
         remote = remote_of(text_of("prometheus", prometheus), begin, end)
+        store = log_store_of(
+            {kind: text_of(kind, each) for kind, each in urls.items()},
+            text_of("selector", selector),
+            text_of("index", index),
+            begin,
+            end,
+        )
+        if (begin or end) and store is None and remote is None:
+            raise FieldError("--from and --to", "nobody who is asked", "--prometheus or a store")
+        there = None if path is None and store else path_of("path", path)
         with (
-            open_recording(path_of("path", path)) as found,
-            with_metrics(found, remote) as recording,
+            with_logs(there, store, folder) as logged,
+            with_metrics(logged, remote) as recording,
         ):
             folder = folder or path_of("output", f"explained/{recording.name}")
             with shared_spark(cores=n_tasks, master=url, meanwhile=_load_explanation) as spark:
