@@ -117,7 +117,7 @@ def test_pages_meet_without_a_gap_or_a_line_twice(
     kept = fetched(kind, store, tmp_path)
     assert len(kept) == len(store.lines)
     # VictoriaLogs is asked for whole minutes, of which a few have all there is.
-    assert len(store.asked) > (5 if kind == "victorialogs" else len(store.lines) / limit / 2)
+    assert len(store.asked) >= (2 if kind == "victorialogs" else len(store.lines) / limit / 2)
 
 
 def test_a_moment_with_more_lines_than_loki_gives_is_no_end(tmp_path: Path) -> None:

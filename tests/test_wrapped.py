@@ -29,7 +29,7 @@ from trimtab.ingest.layouts import log_line
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.outcome import Origin, Other, Rows
 from trimtab.ingest.split_result import CLASSES, SplitAccount, TableRows
-from trimtab.ingest.splits import cut, lines_of
+from trimtab.ingest.splits import Split, cut, lines_of
 from trimtab.ingest.worker import parse_split
 from trimtab.ingest.wrapped import shapes
 from trimtab.ingest.wrapped.kinds import look_at
@@ -85,6 +85,13 @@ def parsed(content: bytes, source: str, path: Path) -> tuple[Events, SplitAccoun
     """Parse a file: the messages of each broker, its accounting, and why lines were rejected."""
     path.write_bytes(content)
     [split] = cut(path, Origin("logs.json", LEADER, UTC, None), source, size=1 << 30)
+    events, account, reasons = parsed_split(split)
+    assert account.bytes == len(content)
+    return events, account, reasons
+
+
+def parsed_split(split: Split) -> tuple[Events, SplitAccount, list[str]]:
+    """Parse a split: the messages of each broker, its accounting, and why lines were rejected."""
     *parts, account = parse_split(split)
     assert isinstance(account, SplitAccount)
     events: dict[str, list[dict[str, Any]]] = {}
@@ -102,7 +109,6 @@ def parsed(content: bytes, source: str, path: Path) -> tuple[Events, SplitAccoun
                 mine = {name: value for name, value in row.items() if name not in where}
                 events.setdefault(row["log_broker"], []).append(mine)
     assert account.lines == sum(getattr(account, name) for name in CLASSES)
-    assert account.bytes == len(content)
     return events, account, reasons
 
 
