@@ -250,6 +250,7 @@ def test_rounds_without_load_reports_say_what_is_missing(recording: Path, tmp_pa
     assert any("store/brokers.jsonl" in question["missing"] for question in questions)
 
 
+@pytest.mark.slow
 def test_a_foreign_folder_is_not_overwritten(recording: Path, tmp_path: Path) -> None:
     tables = tmp_path / "out" / "tables"
     tables.mkdir(parents=True)
