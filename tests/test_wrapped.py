@@ -460,7 +460,7 @@ def _without_places(value: Any) -> Any:
     return [_without_places(it) for it in value] if isinstance(value, list) else value
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("recording", "shape"),
