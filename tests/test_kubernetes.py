@@ -18,12 +18,13 @@ import yaml
 
 from tests import fake_admin as fake
 from tests.test_wrapped import few_logs
+from tools import chart
 from trimtab.cli import main
 from trimtab.ingest import open_recording
 from trimtab.live.watch.metrics import dashboard, rules
 
 DEPLOY = Path(__file__).parent.parent / "deploy"
-JOB, WATCH, CHART = DEPLOY / "gather-job.yaml", DEPLOY / "watch.yaml", DEPLOY / "chart"
+JOB, WATCH = DEPLOY / "gather-job.yaml", chart.MANIFEST
 #: The oldest release that is still kept by somebody, and the newest of which there are schemas.
 RELEASES = ("1.29", "1.37")
 #: Kinds of operators, which are no part of Kubernetes.
@@ -47,11 +48,9 @@ def of_kind(text: str, kind: str) -> dict[str, Any]:
 
 def helm(*arguments: str) -> str:
     """Render the chart by the real helm, or skip where there is none."""
-    program = shutil.which("helm")
-    if program is None:
-        pytest.skip("no helm on PATH: `go install helm.sh/helm/v3/cmd/helm@v3.22.0`")
-    command = [program, "template", "trimtab", str(CHART), *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    if shutil.which("helm") is None:
+        pytest.skip("no helm on PATH: tools/chart.py says where it comes from")
+    return chart.rendered(*arguments)
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -90,8 +89,12 @@ def test_what_the_chart_makes_is_as_kubernetes_wants_it(options: tuple[str, ...]
 
 
 def test_the_manifest_beside_the_chart_is_what_it_makes() -> None:
-    without_head = WATCH.read_text(encoding="utf-8").partition("---\n")
-    assert "".join(without_head[1:]) == helm()
+    assert WATCH.read_text(encoding="utf-8") == chart.head() + helm()
+
+
+def test_the_manifest_is_of_the_chart_as_it_stands() -> None:
+    """Also where there is no helm: `python -m tools.chart` makes it anew."""
+    assert WATCH.read_text(encoding="utf-8").startswith(chart.head())
 
 
 def test_rules_and_dashboard_are_those_that_are_printed() -> None:
@@ -151,7 +154,11 @@ def ran(arguments: list[str], **env: str) -> subprocess.CompletedProcess[str]:
     tools = str(Path(sys.executable).parent)
     path = os.pathsep.join(filter(None, (env.pop("PATH", ""), tools, os.environ["PATH"])))
     done = subprocess.run(
-        arguments, env={**os.environ, **env, "PATH": path}, capture_output=True, text=True, check=False
+        arguments,
+        env={**os.environ, **env, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done
