@@ -37,6 +37,15 @@ class Reply(NamedTuple):
 
 
 @dataclass
+class Scroll:
+    """A place in the documents that matched."""
+
+    size: int
+    total: int
+    left: list[Held]
+
+
+@dataclass
 class LogStore:
     """One store: its lines, its limits, and what goes wrong."""
 
@@ -53,7 +62,7 @@ class LogStore:
     #: Method, path and body of each call.
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
-    scrolls: dict[str, list[Held]] = field(default_factory=dict)
+    scrolls: dict[str, Scroll] = field(default_factory=dict)
     address: str = ""
 
     def basic(self, user: str, password: str) -> None:
@@ -180,15 +189,13 @@ def elasticsearch(
     held = store.within(begin_ns, end_ns, _matcher(selector))
     if index == "nothing-*":
         held = []
-    store.scrolls["1"] = held
-    store.limit_of_page = body["size"]  # type: ignore[attr-defined]  # as this scroll has it
-    store.total = len(held)  # type: ignore[attr-defined]
+    store.scrolls["1"] = Scroll(body["size"], len(held), held)
     return _hits(store, "1", shards=0 if index == "nothing-*" else 3)
 
 
 def _hits(store: LogStore, scroll: str, shards: int = 3) -> Reply:
-    size = store.limit_of_page  # type: ignore[attr-defined]
-    page, store.scrolls[scroll] = store.scrolls[scroll][:size], store.scrolls[scroll][size:]
+    here = store.scrolls[scroll]
+    page, here.left = here.left[: here.size], here.left[here.size :]
     hits = [
         {
             "_index": "filebeat-2026.11.21",
@@ -210,7 +217,7 @@ def _hits(store: LogStore, scroll: str, shards: int = 3) -> Reply:
             "timed_out": False,
             "_shards": {"total": shards, "successful": shards, "skipped": 0, "failed": 0},
             "hits": {
-                "total": {"value": store.total, "relation": "eq"},  # type: ignore[attr-defined]
+                "total": {"value": here.total, "relation": "eq"},
                 "hits": hits,
             },
         }

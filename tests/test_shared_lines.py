@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import trimtab
 from tests.test_wrapped import few_logs, parsed_split
 from tests.wrapped_logs import SHAPES
 from trimtab.ingest import open_recording
@@ -141,3 +142,20 @@ def test_a_single_log_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(SHAPES["logcli -o jsonl"](few_logs()))
     with open_recording(path) as recording:
         assert with_shared_lines(recording) == (recording, [])
+
+
+@pytest.mark.spark
+def test_tables_have_each_line_once_and_say_so(alone: Mapping[str, Any], tmp_path: Path) -> None:
+    of_all = few_logs()
+    files = {f"logs/{broker}/broker.log": text_of(lines) for broker, lines in of_all.items()}
+    folder = write(tmp_path / "night", files)
+    export = {"logs/export.json": SHAPES["Loki's API"](of_all)}
+    n_rows, n_faults = [], []
+    # The export comes later: what is known of the folder must not hide what it shares.
+    for more in ({}, export):
+        tables = trimtab.read(write(folder, more), output=tmp_path / "tables")
+        rows = tables.table("log_events")
+        n_rows.append(len(rows))
+        n_faults.append(sum("they count once" in fault for fault in tables.faults))
+    assert n_rows == [sum(map(len, alone.values()))] * 2
+    assert n_faults == [0, len(of_all)]

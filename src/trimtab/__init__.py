@@ -142,36 +142,21 @@ def explain(
         TrimtabError: nothing could be read, a parameter is not what it should be, or Spark,
             the store or the Prometheus failed.
     """
-    from trimtab.files.fields import FieldError
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
-    from trimtab.live.gather.remote_logs import log_store_of, with_logs
+    from trimtab.live.gather.remote_logs import KINDS, log_store_of, with_logs
     from trimtab.live.gather.remote_metrics import remote_of, with_metrics
+    from trimtab.live.gather.span import check_asked
     from trimtab.spark.session import shared_spark
 
-    urls = {
-        "loki": loki,
-        "elasticsearch": elasticsearch,
-        "opensearch": opensearch,
-        "victorialogs": victorialogs,
-    }
+    urls = dict(zip(KINDS, (loki, elasticsearch, opensearch, victorialogs), strict=True))
     with plain_errors(**{"from": "begin", "to": "end"}):
         folder = None if output is None else path_of("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
         remote = remote_of(text_of("prometheus", prometheus), begin, end)
-        store = log_store_of(
-            {kind: text_of(kind, each) for kind, each in urls.items()},
-            text_of("selector", selector),
-            text_of("index", index),
-            begin,
-            end,
-        )
-        if (begin or end) and store is None and remote is None:
-            raise FieldError("--from and --to", "nobody who is asked", "--prometheus or a store")
+        store = log_store_of(urls, selector, index, begin, end)
+        check_asked(begin or end, store or remote)
         there = None if path is None and store else path_of("path", path)
-        with (
-            with_logs(there, store, folder) as logged,
-            with_metrics(logged, remote) as recording,
-        ):
+        with with_logs(there, store, folder) as logged, with_metrics(logged, remote) as recording:
             folder = folder or path_of("output", f"explained/{recording.name}")
             with shared_spark(cores=n_tasks, master=url, meanwhile=_load_explanation) as spark:
                 from trimtab.explanation.explain import explain as explained

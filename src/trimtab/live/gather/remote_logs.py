@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
 
+from trimtab.files.parameters import text_of
 from trimtab.ingest import Recording, open_recording
 from trimtab.ingest.recording import SOURCES, RecordedFile
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
@@ -69,9 +70,9 @@ class LogStore:
 
 
 def log_store_of(
-    urls: Mapping[str, str | None],
-    selector: str | None,
-    index: str | None,
+    urls: Mapping[str, object],
+    selector: object,
+    index: object,
     begin: str | datetime | None,
     end: str | datetime | None,
 ) -> LogStore | None:
@@ -86,8 +87,10 @@ def log_store_of(
 
     Raises:
         GatherError: there are several, or what belongs to one stands without it.
+        FieldError: something is no text.
     """
-    named = {kind: url for kind, url in urls.items() if url}
+    named = {kind: url for kind, each in urls.items() if (url := text_of(kind, each))}
+    selector, index = text_of("selector", selector), text_of("index", index)
     if not named:
         for option, given in (("--selector", selector), ("--index", index)):
             if given is not None:

@@ -16,6 +16,19 @@ def text_of_time(given: str | datetime | None) -> str | None:
     return given.isoformat() if isinstance(given, datetime) else given
 
 
+def check_asked(time: object, who: object) -> None:
+    """Check that somebody is asked for the time that was given.
+
+    Raises:
+        GatherError: nobody is.
+    """
+    if time and who is None:
+        raise GatherError(
+            "--from and --to: found nobody who is asked, expected --prometheus or a store, such "
+            "as --loki"
+        )
+
+
 def span_of(recording: Recording, begin: str | None, end: str | None) -> tuple[datetime, datetime]:
     """Return from when to when a recording goes, in UTC; a time without a zone is in its zone.
 
