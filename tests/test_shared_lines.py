@@ -154,8 +154,7 @@ def test_tables_have_each_line_once_and_say_so(alone: Mapping[str, Any], tmp_pat
     # The export comes later: what is known of the folder must not hide what it shares.
     for more in ({}, export):
         tables = trimtab.read(write(folder, more), output=tmp_path / "tables")
-        rows = tables.table("log_events")
-        n_rows.append(len(rows))
-        n_faults.append(sum("they count once" in fault for fault in tables.faults))
+        n_rows.append(tables["log_events"].count_rows())
+        n_faults.append(sum("they count once" in fault for fault in tables.warnings))
     assert n_rows == [sum(map(len, alone.values()))] * 2
     assert n_faults == [0, len(of_all)]
