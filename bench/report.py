@@ -15,7 +15,7 @@ from typing import Any
 from playwright.sync_api import Playwright, sync_playwright
 
 from bench.table import Table
-from trimtab.diagnose import VERDICT_WORDS
+from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.report import render
 
 _BROKERS = 1_000

@@ -128,9 +128,10 @@ def explain(
             or the Prometheus failed.
     """
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
-    from trimtab.ingest import open_recording
+    from trimtab.ingest.recording import open_recording
     from trimtab.live.gather.remote_metrics import remote_of, with_metrics
-    from trimtab.spark.session import shared_spark
+    from trimtab.spark.choice import shared_runner, shared_spark
+    from trimtab.spark.runner import Here
 
     with plain_errors(**{"from": "begin", "to": "end"}):
         folder = None if output is None else path_of("output", output)
@@ -141,7 +142,9 @@ def explain(
             with_metrics(found, remote) as recording,
         ):
             folder = folder or path_of("output", f"explained/{recording.name}")
-            with shared_spark(cores=n_tasks, master=url, meanwhile=_load_explanation) as spark:
+            # What is replayed is swept, for hours of processor time.
+            start = shared_spark if what_if else partial(shared_runner, recording.paths)
+            with start(cores=n_tasks, master=url, meanwhile=_load_explanation) as runner:
                 from trimtab.explanation.explain import explain as explained
                 from trimtab.trials.regret.document import regret
 
@@ -150,14 +153,14 @@ def explain(
                     from trimtab.trials.compare.compare import Contest
                     from trimtab.trials.what_if.command import advice
 
-                    more.append(partial(advice, spark, folder / "what-if", Contest()))
-                return explained(spark, recording, folder, more)
+                    assert not isinstance(runner, Here)
+                    more.append(partial(advice, runner, folder / "what-if", Contest()))
+                return explained(runner, recording, folder, more)
 
 
 def _load_explanation() -> None:
     """Load what comes after the start of Spark, a second's work."""
     import_module("trimtab.explanation.explain")
-    import_module("trimtab.report").make_ready()
 
 
 def read(
@@ -183,8 +186,9 @@ def read(
     from trimtab.files.datasets import Tables
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
     from trimtab.files.scratch import scratch_folder
-    from trimtab.ingest import ingest_all, open_recording
-    from trimtab.spark.session import shared_spark
+    from trimtab.ingest.pipeline import ingest_all
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import shared_spark
 
     with plain_errors():
         folder = None if output is None else path_of("output", output)
@@ -350,7 +354,7 @@ def compare(
     """
     from trimtab.files import parameters as given
     from trimtab.files.scratch import scratch_folder
-    from trimtab.spark.session import shared_spark
+    from trimtab.spark.choice import shared_spark
     from trimtab.trials.compare.compare import Contest
     from trimtab.trials.what_if.command import compared, compared_by
 

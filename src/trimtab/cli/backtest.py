@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -31,16 +32,16 @@ def backtest(recordings: tuple[Path, ...], as_json: bool, cores: int, master: st
       trimtab backtest recordings/uniform recordings/threshold recordings/avg
       trimtab backtest recordings/uniform --json | jq '.recordings[].scores'
     """
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.backtest.command import documents, read_evidence
     from trimtab.trials.backtest.lines import lines
 
-    read = []
-    with opened_spark(cores=cores, master=master) as spark:
-        for path in recordings:
-            with open_recording(path) as opened:
-                read.append((opened.name, *read_evidence(spark, opened)))
+    with ExitStack() as stack:
+        opened = [stack.enter_context(open_recording(path)) for path in recordings]
+        files = [path for each in opened for path in each.paths]
+        spark = stack.enter_context(opened_runner(files, cores=cores, master=master))
+        read = [(each.name, *read_evidence(spark, each)) for each in opened]
     document = documents(read)
     if as_json:
         click.echo(json.dumps(document, indent=1))

@@ -67,8 +67,8 @@ def costs(
       trimtab costs recordings/avg --state costs.npz --json | jq .units
       trimtab costs --admin http://broker-1:8080 --for 1h --state costs.npz
     """
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.backtest.command import read_evidence
     from trimtab.trials.costs.document import document, night
     from trimtab.trials.costs.lines import lines
@@ -88,7 +88,7 @@ def costs(
             cluster = _gathered(_request(address, metadata, duration), access, recording)
         with (
             open_recording(recording) as opened,
-            opened_spark(cores=cores, master=master) as spark,
+            opened_runner(opened.paths, cores=cores, master=master) as spark,
         ):
             name, (evidence, windows) = cluster or opened.name, read_evidence(spark, opened)
     learned = night(evidence, windows, before)

@@ -57,7 +57,7 @@ def explain(
       trimtab explain logs --prometheus http://prometheus:9090 \\
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
-    from trimtab.spark.session import ended_spark
+    from trimtab.spark.choice import ended_spark
 
     if prometheus is None and (begin or end):
         raise click.UsageError("--from and --to: found without --prometheus, expected beside it")

@@ -89,7 +89,8 @@ def ingest(
 
 
 def _ingest(recordings: Sequence[Path], output: Path, *, cores: int, master: str | None) -> None:
-    from trimtab.ingest import ingest_all, open_recording
+    from trimtab.ingest.pipeline import ingest_all
+    from trimtab.ingest.recording import open_recording
     from trimtab.spark.session import opened_spark
 
     with ExitStack() as stack:

@@ -126,12 +126,15 @@ def _learned(read: RecordedCosts | None, costs: Path | None, hours: int) -> _Lea
 
 def _read(recording: Path, cores: int, master: str | None) -> RecordedCosts:
     """Return what a recording tells a plan."""
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.backtest.command import read_evidence
     from trimtab.trials.plan.recording import recorded_costs
 
-    with open_recording(recording) as opened, opened_spark(cores=cores, master=master) as spark:
+    with (
+        open_recording(recording) as opened,
+        opened_runner(opened.paths, cores=cores, master=master) as spark,
+    ):
         return recorded_costs(opened.name, *read_evidence(spark, opened))
 
 

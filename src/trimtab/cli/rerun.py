@@ -53,8 +53,8 @@ def rerun(
       trimtab rerun recordings/threshold --from 06:42 --seeds 50 --plot beside.svg
       trimtab rerun recordings/avg --json | jq .free.unloads
     """
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.rerun.command import Question, reconstructed, simulated_again
     from trimtab.trials.rerun.lines import lines
     from trimtab.trials.rerun.plot import plot as drawn
@@ -62,7 +62,7 @@ def rerun(
     question = Question(from_text, to_text, seeds, plot)
     with (
         open_recording(recording) as opened,
-        opened_spark(cores=cores, master=master) as spark,
+        opened_runner(opened.paths, cores=cores, master=master) as spark,
     ):
         comparison = simulated_again(*reconstructed(spark, opened), question)
     if plot is not None:
