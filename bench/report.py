@@ -16,7 +16,7 @@ from playwright.sync_api import Playwright, sync_playwright
 
 from bench.table import Table
 from trimtab.diagnose.verdicts import VERDICT_WORDS
-from trimtab.report import render
+from trimtab.report.render import render
 
 _BROKERS = 1_000
 _MINUTES = 24 * 60

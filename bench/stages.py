@@ -24,7 +24,7 @@ from trimtab.diagnose.diagnosis import diagnose
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import open_recording
-from trimtab.report import render
+from trimtab.report.render import render
 from trimtab.spark.session import started
 
 Given = ParamSpec("Given")

@@ -22,7 +22,7 @@ from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG, Recording
 from trimtab.ingest.wrapped.kinds import first_line, look_at
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
-from trimtab.report import make_ready, render
+from trimtab.report.render import make_ready, render
 from trimtab.spark.runner import Runner, plain_faults, progress
 
 #: What is written into the output folder beside the page and the tables.

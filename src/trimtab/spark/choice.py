@@ -65,10 +65,10 @@ def shared_runner(
     Raises:
         JavaError, SparkError: as `trimtab.spark.session.shared_spark`.
     """
-    if master is None and _running() is None:
-        if work_bytes(files) <= HERE_BYTES_MAX or not has_spark():
-            yield Here()
-            return
+    is_open = master is None and _running() is None
+    if is_open and (work_bytes(files) <= HERE_BYTES_MAX or not has_spark()):
+        yield Here()
+        return
     with shared_spark(cores=cores, master=master, meanwhile=meanwhile) as spark:
         yield spark
 

@@ -12,7 +12,6 @@ from typing import Any
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.explanation.blame.events import owned_bundles, steps_beside_moves
 from trimtab.explanation.blame.subject import BlameError, full_name
-from trimtab.explanation.explain import explain
 from trimtab.ingest.recording import open_recording
 from trimtab.report.brokers import brokers_of
 from trimtab.report.input import Given, entries, shown_name, text
@@ -65,6 +64,9 @@ def blame(path: Path, options: BlameOptions) -> tuple[Journey, str]:
         findings, folder = diagnosis
         journey = story(findings, options, folder / "tables")
     else:
+        # Loads what lays out a page and draws, which the story of an explained night needs not.
+        from trimtab.explanation.explain import explain  # noqa: PLC0415
+
         with (
             open_recording(path) as opened,
             tempfile.TemporaryDirectory(prefix="trimtab-blame-") as folder_name,
