@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import json_option, spark_options
-from trimtab.cli.output import say
+from trimtab.cli.output import say, say_as_is
 
 
 @click.command()
@@ -26,6 +26,8 @@ def backtest(recordings: tuple[Path, ...], as_json: bool, cores: int, master: st
 
     RECORDING is a folder or an archive of one (.tar.gz, .zip) of a modular load manager
     that tells of bundles.
+
+    Exit code 0: predicted; 2: wrong use, or a recording that does not tell enough.
 
     \b
     Examples:
@@ -44,7 +46,7 @@ def backtest(recordings: tuple[Path, ...], as_json: bool, cores: int, master: st
         read = [(each.name, *read_evidence(spark, each)) for each in opened]
     document = documents(read)
     if as_json:
-        click.echo(json.dumps(document, indent=1))
+        say_as_is(json.dumps(document, indent=1))
         return
     for line in lines(document):
         say(line)

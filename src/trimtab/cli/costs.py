@@ -11,7 +11,7 @@ import click
 
 from trimtab.cli.arguments import FILE, json_option, spark_options
 from trimtab.cli.cluster import ADMIN, CLIENT_CONF, NO_HOST_CHECK, WATCHED_STORE, reached_by
-from trimtab.cli.output import complain, say
+from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
@@ -60,6 +60,8 @@ def costs(
     that tells of bundles.  With --admin in its place a live cluster is asked for a while;
     nothing in it is changed, and Ctrl-C ends it early.
 
+    Exit code 0: learned; 2: wrong use, or a recording that does not tell enough.
+
     \b
     Examples:
       trimtab costs recordings/uniform
@@ -98,7 +100,7 @@ def costs(
     if plot is not None:
         drawn(prices, plot)
     if as_json:
-        click.echo(json.dumps(prices, indent=1))
+        say_as_is(json.dumps(prices, indent=1))
         return
     for line in lines(prices):
         say(line)
@@ -121,9 +123,9 @@ def _gathered(request: GatherRequest, access: Access, folder: Path) -> str:
     from trimtab.live.gather import gather
 
     minutes = request.duration_s / 60.0
-    complain(f"trimtab: asking {request.admin} for {minutes:g} minutes; Ctrl-C ends it early")
+    note(f"trimtab: asking {request.admin} for {minutes:g} minutes; Ctrl-C ends it early")
     with ended_by_signals() as is_over:
         gathered = gather(request, access, folder, is_over)
     for warning in gathered.warnings:
-        complain(f"warning: {warning}")
+        note(f"warning: {warning}")
     return gathered.cluster

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import FILE, RECORDING, json_option, seeds_option, spark_options
-from trimtab.cli.output import say
+from trimtab.cli.output import say, say_as_is
 
 
 @click.command()
@@ -47,6 +47,8 @@ def rerun(
     that tells of bundles, by store/zookeeper/, store/brokers.jsonl or load-reports.jsonl,
     with the log of the leader.
 
+    Exit code 0: simulated; 2: wrong use, or a recording that does not tell enough.
+
     \b
     Examples:
       trimtab rerun recordings/uniform
@@ -68,7 +70,7 @@ def rerun(
     if plot is not None:
         drawn(comparison, plot)
     if as_json:
-        click.echo(json.dumps(comparison.document, indent=1))
+        say_as_is(json.dumps(comparison.document, indent=1))
         return
     for line in lines(comparison.document):
         say(line)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -24,6 +25,8 @@ from trimtab.ingest.wrapped.kinds import first_line, look_at
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 from trimtab.report.render import make_ready, render
 from trimtab.spark.runner import Runner, plain_faults, progress
+
+_LOG = logging.getLogger("trimtab")
 
 #: What is written into the output folder beside the page and the tables.
 FINDINGS = "findings.json"
@@ -79,6 +82,7 @@ def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[M
     strangers = _not_pulsar(recording, accounting)
     if strangers and sum(file.rows > 0 for file in left) == 0:
         raise NothingReadableError(strangers[0])
+    _LOG.info("%d lines of %d files read", sum(it.lines for it in left), len(left))
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         # Where Spark ran before, its workers may stand in another folder than this program.
         diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
@@ -88,6 +92,7 @@ def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[M
         document |= each(tables, document)
     if "what_if" in document:
         document["changes"] = with_replayed(document)
+    _LOG.info("%d findings, %d unloads", len(document["findings"]), len(document["unloads"]))
     report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))

@@ -6,6 +6,7 @@ Nothing heavy is imported before it is known that it is needed.
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,6 +18,8 @@ from trimtab.spark.runner import Here, Runner
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+
+_LOG = logging.getLogger("trimtab")
 
 #: Bytes of files up to which this process is done before Spark would be.
 HERE_BYTES_MAX = 64 << 20
@@ -66,9 +69,12 @@ def shared_runner(
         JavaError, SparkError: as `trimtab.spark.session.shared_spark`.
     """
     is_open = master is None and _running() is None
-    if is_open and (work_bytes(files) <= HERE_BYTES_MAX or not has_spark()):
+    n_bytes = work_bytes(files)
+    if is_open and (n_bytes <= HERE_BYTES_MAX or not has_spark()):
+        _LOG.info("%.1f MB in %d files: read in this process", n_bytes / 1e6, len(files))
         yield Here()
         return
+    _LOG.info("%.1f MB in %d files: read by Spark", n_bytes / 1e6, len(files))
     with shared_spark(cores=cores, master=master, meanwhile=meanwhile) as spark:
         yield spark
 

@@ -8,6 +8,7 @@ it is imported.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import re
 import sys
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_LOG = logging.getLogger("trimtab")
 
 #: Seconds of work after which a progress bar is worth its flicker.
 _PROGRESS_AFTER_S = 2.0
@@ -128,7 +131,9 @@ def progress(
             those that the block's own thread starts.
     """
     # What Rich takes for a terminal, without loading it first.
-    if not (sys.stderr.isatty() or os.environ.get("FORCE_COLOR")):
+    is_terminal = sys.stderr.isatty() or os.environ.get("FORCE_COLOR")
+    # Who is told no warning is shown no bar.
+    if not is_terminal or not _LOG.isEnabledFor(logging.WARNING):
         yield
         return
     from rich.console import Console
