@@ -171,9 +171,11 @@ def test_what_a_trial_tells_moves_no_terminal(
     ],
     ids=lambda words: words[0],
 )
-def test_what_is_typed_moves_no_terminal(words: tuple[str, ...], tmp_path: Path) -> None:
-    with CliRunner().isolated_filesystem(tmp_path):
-        result = CliRunner().invoke(main, words)
+def test_what_is_typed_moves_no_terminal(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, words)
 
     assert result.exit_code == 2
     assert result.output.replace("\n", "").isprintable()
