@@ -181,7 +181,8 @@ def test_each_library_that_may_be_missing_is_brought_by_the_extra_that_is_named(
     }
 
     for library, extra in _EXTRAS.items():
-        names = {re.split(r"[\[<>=]", each)[0] for each in extras[extra]}
+        words = extras[extra] + (extras["watch"] if "trimtab[watch]" in extras[extra] else [])
+        names = {re.split(r"[\[<>=]", each)[0] for each in words}
         assert brought.get(library, library) in names
     always = {re.split(r"[\[<>=]", each)[0] for each in project["dependencies"]}
     assert always.isdisjoint({brought.get(library, library) for library in _EXTRAS})

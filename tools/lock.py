@@ -18,6 +18,7 @@ COMPILE = (
 #: Each lock, what goes into it, and the locks whose versions it keeps.
 RECIPES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     ("run.lock", ("pyproject.toml", "--extra", "spark"), ()),
+    ("watch.lock", ("pyproject.toml", "--extra", "watch"), ("run.lock",)),
     ("build.lock", ("--group", "build"), ("run.lock",)),
     (
         "dev.lock",
