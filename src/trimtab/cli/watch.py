@@ -189,11 +189,13 @@ def watch(
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
             steps = offering.followed(watched(question, is_over))
-            last = _say_json(steps) if as_json else show(steps, Console())
-    if not as_json:
-        for line in summary(last) if last else ():
-            say(line)
-        say(f"Recording: {output}")
+            if as_json:
+                _say_json(steps)
+                return
+            last = show(steps, Console())
+    for line in summary(last) if last else ():
+        say(line)
+    say(f"Recording: {output}")
 
 
 def _say_json(steps: Iterable[View]) -> None:
