@@ -20,7 +20,7 @@ from tests import fake_admin as fake
 from tests.test_wrapped import few_logs
 from tools import chart
 from trimtab.cli import main
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.live.watch.metrics import dashboard, rules
 
 DEPLOY = Path(__file__).parent.parent / "deploy"

@@ -19,8 +19,8 @@ from tests.log_stores import Held, LogStore, Reply, served
 from tests.test_wrapped import few_logs, findings, logs, parsed, raw_events
 from tests.wrapped_logs import collected
 from trimtab.cli import main
-from trimtab.ingest import open_recording
 from trimtab.ingest.log_span import log_span
+from trimtab.ingest.recording import open_recording
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE
 from trimtab.live.gather import GatherError
 from trimtab.live.gather.remote_logs import log_store_of, with_logs

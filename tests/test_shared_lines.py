@@ -12,8 +12,8 @@ import pytest
 import trimtab
 from tests.test_wrapped import few_logs, parsed_split
 from tests.wrapped_logs import SHAPES
-from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.recording import open_recording
 from trimtab.ingest.shared_lines import with_shared_lines
 from trimtab.ingest.splits import cut
 

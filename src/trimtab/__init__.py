@@ -12,7 +12,8 @@ first function that needs it, once a process, and one that runs already is used.
 # and a type is loaded when somebody asks for it.
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from trimtab.files.version import __version__
 if TYPE_CHECKING:
     from datetime import datetime
     from os import PathLike
+    from pathlib import Path
 
     from trimtab.explanation.findings import (
         Change,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     )
     from trimtab.explanation.lint.rule import Finding as LintFinding
     from trimtab.files.datasets import Tables
+    from trimtab.ingest.recording import Recording
     from trimtab.trials.compare.contenders import Compared, Contender, Estimate
     from trimtab.trials.decide import Decided
     from trimtab.trials.simulate.simulation import Expectation, Simulated
@@ -119,15 +122,13 @@ def explain(
     """Return what a cluster's balancer did, and write it as one page.
 
     Args:
-        path: a recording: a folder, an archive of one or a single broker log; None where a
-            store has all the logs there are.
+        path: a recording: a folder, an archive of one or a log; None for a store's logs alone.
         output: folder for report.html, findings.json and tables/; by default
             explained/NAME, as the command has it.
         cores: tasks that run at a time; of no effect where Spark runs already.
         master: any Spark master; by default the Spark that runs, or one on this machine.
         prometheus: URL of one to ask where the recording has no metrics.
-        loki: URL of a Loki to ask for logs; who asks stands in variables such as
-            `LOKI_BEARER_TOKEN`.
+        loki: URL of one to ask for logs; who asks stands in variables of the environment.
         elasticsearch: the same of an Elasticsearch.
         opensearch: the same of an OpenSearch.
         victorialogs: the same of a VictoriaLogs.
@@ -143,22 +144,19 @@ def explain(
             the store or the Prometheus failed.
     """
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
-    from trimtab.live.gather.remote_logs import KINDS, log_store_of, with_logs
-    from trimtab.live.gather.remote_metrics import remote_of, with_metrics
-    from trimtab.live.gather.span import check_asked
-    from trimtab.spark.session import shared_spark
 
-    urls = dict(zip(KINDS, (loki, elasticsearch, opensearch, victorialogs), strict=True))
+    others = (prometheus, loki, elasticsearch, opensearch, victorialogs, selector, index)
     with plain_errors(**{"from": "begin", "to": "end"}):
         folder = None if output is None else path_of("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
-        remote = remote_of(text_of("prometheus", prometheus), begin, end)
-        store = log_store_of(urls, selector, index, begin, end)
-        check_asked(begin or end, store or remote)
-        there = None if path is None and store else path_of("path", path)
-        with with_logs(there, store, folder) as logged, with_metrics(logged, remote) as recording:
+        with _opened(path, folder, others, (begin, end)) as recording:
             folder = folder or path_of("output", f"explained/{recording.name}")
-            with shared_spark(cores=n_tasks, master=url, meanwhile=_load_explanation) as spark:
+            from trimtab.spark.choice import shared_runner, shared_spark
+            from trimtab.spark.runner import Here
+
+            # What is replayed is swept, for hours of processor time.
+            start = shared_spark if what_if else partial(shared_runner, recording.paths)
+            with start(cores=n_tasks, master=url, meanwhile=_load_explanation) as runner:
                 from trimtab.explanation.explain import explain as explained
                 from trimtab.trials.regret.document import regret
 
@@ -167,14 +165,28 @@ def explain(
                     from trimtab.trials.compare.compare import Contest
                     from trimtab.trials.what_if.command import advice
 
-                    more.append(partial(advice, spark, folder / "what-if", Contest()))
-                return explained(spark, recording, folder, more)
+                    assert not isinstance(runner, Here)
+                    more.append(partial(advice, runner, folder / "what-if", Contest()))
+                return explained(runner, recording, folder, more)
+
+
+def _opened(
+    path: object, output: Path | None, others: Sequence[object], times: Sequence[object]
+) -> AbstractContextManager[Recording]:
+    """Return what gives a recording, with what others have of its time where any are asked."""
+    if any((*others, *times)):
+        from trimtab.live.gather.others import with_others
+
+        return with_others(path, output, others, times)
+    from trimtab.files.parameters import path_of
+    from trimtab.ingest.recording import open_recording
+
+    return open_recording(path_of("path", path))
 
 
 def _load_explanation() -> None:
     """Load what comes after the start of Spark, a second's work."""
     import_module("trimtab.explanation.explain")
-    import_module("trimtab.report").make_ready()
 
 
 def read(
@@ -200,8 +212,9 @@ def read(
     from trimtab.files.datasets import Tables
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
     from trimtab.files.scratch import scratch_folder
-    from trimtab.ingest import ingest_all, open_recording
-    from trimtab.spark.session import shared_spark
+    from trimtab.ingest.pipeline import ingest_all
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import shared_spark
 
     with plain_errors():
         folder = None if output is None else path_of("output", output)
@@ -367,7 +380,7 @@ def compare(
     """
     from trimtab.files import parameters as given
     from trimtab.files.scratch import scratch_folder
-    from trimtab.spark.session import shared_spark
+    from trimtab.spark.choice import shared_spark
     from trimtab.trials.compare.compare import Contest
     from trimtab.trials.what_if.command import compared, compared_by
 

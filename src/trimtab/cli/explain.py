@@ -8,7 +8,7 @@ import click
 
 import trimtab
 from trimtab.cli.arguments import json_option, output_option, spark_options
-from trimtab.cli.output import complain, say
+from trimtab.cli.output import note, say, say_as_is
 
 
 @click.command()
@@ -62,7 +62,7 @@ def explain(
     is kept in the output folder.  Who asks stands in variables (docs/stores.md), such as
     LOKI_USERNAME and LOKI_PASSWORD, or ELASTICSEARCH_API_KEY_FILE.
 
-    Exits with 2 when nothing at all could be read.
+    Exit code 0: explained; 2: wrong use, or nothing at all could be read.
 
     \b
     Examples:
@@ -74,7 +74,7 @@ def explain(
       trimtab explain --loki http://loki:3100 --selector '{app="pulsar"}' \\
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
-    from trimtab.spark.session import ended_spark
+    from trimtab.spark.choice import ended_spark
 
     if recording is None and not (loki or elasticsearch or opensearch or victorialogs):
         raise click.UsageError("Missing argument 'RECORDING', or a store such as --loki.")
@@ -97,9 +97,9 @@ def explain(
         )
     if as_json:
         findings = result.report.with_name("findings.json")
-        click.echo(findings.read_text(encoding="utf-8"), nl=False)
+        say_as_is(findings.read_text(encoding="utf-8"))
         return
     say(result.headline)
     for warning in result.warnings:
-        complain(f"warning: {warning}")
+        note(f"warning: {warning}")
     say(f"Report: {result.report}")

@@ -15,13 +15,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from trimtab.files.parameters import text_of
-from trimtab.ingest import Recording, open_recording
-from trimtab.ingest.recording import SOURCES, RecordedFile
+from trimtab.ingest.recording import SOURCES, RecordedFile, Recording, open_recording
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.folder import Folder
 from trimtab.live.gather.pipeline import web_address
-from trimtab.live.gather.span import given_span, span_of, text_of_time
+from trimtab.live.gather.span import given_span, span_of
 from trimtab.live.gather.stores.access import store_access
 from trimtab.live.gather.stores.elasticsearch import elasticsearch
 from trimtab.live.gather.stores.loki import loki
@@ -73,8 +72,8 @@ def log_store_of(
     urls: Mapping[str, object],
     selector: object,
     index: object,
-    begin: str | datetime | None,
-    end: str | datetime | None,
+    begin: str | None,
+    end: str | None,
 ) -> LogStore | None:
     """Return the store that is asked for logs; None for none.
 
@@ -107,7 +106,7 @@ def log_store_of(
         raise GatherError(f"--selector: found nothing, expected which lines {KINDS[kind].name} has")
     if index is not None and KINDS[kind].pages is not elasticsearch:
         raise GatherError(f"--index: found with --{kind}, which has no indexes; expected without")
-    return LogStore(kind, url, selector, index, text_of_time(begin), text_of_time(end))
+    return LogStore(kind, url, selector, index, begin, end)
 
 
 @contextmanager

@@ -11,14 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from trimtab.ingest import Recording
-from trimtab.ingest.recording import RecordedFile, UnusedFile
+from trimtab.ingest.recording import RecordedFile, Recording, UnusedFile
 from trimtab.live.gather import GatherError, read_access
 from trimtab.live.gather.calls import CallError, Calls
 from trimtab.live.gather.folder import Folder
 from trimtab.live.gather.pipeline import web_address
 from trimtab.live.gather.prometheus import export
-from trimtab.live.gather.span import span_of, text_of_time
+from trimtab.live.gather.span import span_of
 
 _OPTION = "--prometheus"
 _METRICS = ("metrics", "metrics-export")
@@ -34,11 +33,9 @@ class Remote:
     end: str | None = None
 
 
-def remote_of(
-    url: str | None, begin: str | datetime | None, end: str | datetime | None
-) -> Remote | None:
+def remote_of(url: str | None, begin: str | None, end: str | None) -> Remote | None:
     """Return whom to ask for which time; None for nobody."""
-    return None if url is None else Remote(url, text_of_time(begin), text_of_time(end))
+    return None if url is None else Remote(url, begin, end)
 
 
 @contextmanager

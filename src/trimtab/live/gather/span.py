@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, tzinfo
 
-from trimtab.ingest import Recording
+from trimtab.files.parameters import text_of
 from trimtab.ingest.log_span import log_span
+from trimtab.ingest.recording import Recording
 from trimtab.live.gather.access import GatherError
 
 _EXAMPLE = "a time such as 2026-11-21T22:00:00Z"
 
 
-def text_of_time(given: str | datetime | None) -> str | None:
-    """Return a time as the command line would give it."""
-    return given.isoformat() if isinstance(given, datetime) else given
-
-
-def check_asked(time: object, who: object) -> None:
-    """Check that somebody is asked for the time that was given.
+def text_of_time(name: str, given: object) -> str | None:
+    """Return a time as the command line would give it; None where it is left out.
 
     Raises:
-        GatherError: nobody is.
+        FieldError: it is something else.
     """
-    if time and who is None:
-        raise GatherError(
-            "--from and --to: found nobody who is asked, expected --prometheus or a store, such "
-            "as --loki"
-        )
+    return given.isoformat() if isinstance(given, datetime) else text_of(name, given)
 
 
 def span_of(recording: Recording, begin: str | None, end: str | None) -> tuple[datetime, datetime]:
