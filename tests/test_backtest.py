@@ -9,10 +9,10 @@ import pytest
 
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, ProcessCpu, Reports
+from trimtab.lab.reconstruct.looks import looks, moves
 from trimtab.trials.backtest.command import documents
 from trimtab.trials.backtest.laboratory import Trial, outcomes
 from trimtab.trials.backtest.lines import lines
-from trimtab.trials.backtest.looks import looks, moves
 from trimtab.trials.backtest.summary import summary
 from trimtab.trials.backtest.walk import Scored, backtest
 from trimtab.trials.costs.document import document, night

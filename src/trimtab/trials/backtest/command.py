@@ -15,8 +15,8 @@ from trimtab.diagnose import diagnose
 from trimtab.ingest import Recording, ingest
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import looks
 from trimtab.spark.session import plain_faults, progress
-from trimtab.trials.backtest.looks import looks
 from trimtab.trials.backtest.summary import summaries
 from trimtab.trials.backtest.walk import Backtest, Scored, backtest
 from trimtab.trials.recorded_cluster import evidence, refuse_unrecorded

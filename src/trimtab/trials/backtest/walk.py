@@ -10,8 +10,8 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, Look, Windows, learned, nothing_known, predicted
 from trimtab.lab.costs.predict import level_now, unmoved
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import Moves, Sorted, looks, moves, sorted_reports
 from trimtab.pulsar.model import MINUTE_S, Ints
-from trimtab.trials.backtest.looks import Moves, Sorted, looks, moves, sorted_reports
 
 #: Minutes after which a move is looked at again, and those after which brokers that nobody
 #: touched are.

@@ -15,8 +15,8 @@ from trimtab.lab.costs.knowledge import with_bundles
 from trimtab.lab.frontier import NO_MOVES, Moves, Question, frontier, moved
 from trimtab.lab.planning.draws import drawn_peaks
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import looks
 from trimtab.pulsar.model import Floats, Ints
-from trimtab.trials.backtest.looks import looks
 from trimtab.trials.regret.network import Network, cards, network
 from trimtab.trials.regret.standing import is_there, standing
 
