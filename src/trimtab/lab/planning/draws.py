@@ -36,7 +36,7 @@ def drawn_peaks(
     place[brokers] = np.arange(brokers.size)
     peaks = np.zeros((len(plans), DRAWS))
     for column, factors in zip(columns, _factors(columns, plans, random), strict=True):
-        usage = _usage(column, factors, random)[:, brokers]
+        usage = _usage(column, factors, brokers, random)
         for number, moves in enumerate(plans):
             after = usage.copy()
             for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
@@ -82,10 +82,12 @@ class _Factors:
         return np.asarray(points * self.cost[self._place[bundle]] * self.speed[broker], np.float64)
 
 
-def _usage(column: Column, factors: _Factors, random: np.random.Generator) -> Floats:
-    """Return the usage before any move, (n_draws, n_brokers)."""
-    hour = random.standard_normal(factors.level.shape)
-    usage: Floats = column.usage + factors.level * column.deviation + hour * column.spread
+def _usage(column: Column, factors: _Factors, brokers: Ints, random: np.random.Generator) -> Floats:
+    """Return the usage of some brokers before any move, (n_draws, n)."""
+    level = factors.level[:, brokers]
+    usage: Floats = column.usage[brokers] + level * column.deviation[brokers]
+    if column.spread[brokers].any():
+        usage += random.standard_normal(level.shape) * column.spread[brokers]
     return np.nan_to_num(usage)
 
 
@@ -115,7 +117,8 @@ def drawn_questions(
         if id(column.doubts) not in drawn:
             drawn[id(column.doubts)] = _Factors(column.doubts, everyone, random, count)
     factors = [drawn[id(column.doubts)] for column in columns]
-    usages = [_usage(*each, random) for each in zip(columns, factors, strict=True)]
+    brokers = np.arange(question.is_counted.size)
+    usages = [_usage(*each, brokers, random) for each in zip(columns, factors, strict=True)]
     for i in range(count):
         speeds = [
             column.speed * of.speed[:, i] for column, of in zip(columns, factors, strict=True)
@@ -139,14 +142,15 @@ def drawn_usages(
     """
     n = moves.bundle.size
     drawn = np.zeros((n, 2, 2, DRAWS))
+    brokers = np.unique(np.concatenate((question.owner[moves.bundle], moves.to)))
+    ends = np.searchsorted(brokers, np.stack((question.owner[moves.bundle], moves.to), axis=1))
     for column, factors in zip(columns, _factors(columns, [moves], random), strict=True):
-        usage = _usage(column, factors, random)
+        usage = _usage(column, factors, brokers, random)
         for i in range(n):
-            bundle, to = int(moves.bundle[i]), int(moves.to[i])
-            source = int(question.owner[bundle])
+            bundle, (source, to) = int(moves.bundle[i]), ends[i].tolist()
             before = usage[:, (source, to)].T
-            usage[:, source] -= factors.points(column, bundle, source)
-            usage[:, to] += factors.points(column, bundle, to)
+            usage[:, source] -= factors.points(column, bundle, int(brokers[source]))
+            usage[:, to] += factors.points(column, bundle, int(brokers[to]))
             pair = np.stack((before, usage[:, (source, to)].T))
             drawn[i] = np.maximum(drawn[i], pair)
     return drawn
