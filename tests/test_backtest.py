@@ -73,6 +73,20 @@ def test_a_move_is_scored_at_both_ends_after_5_and_30_minutes() -> None:
     assert not run.skipped
 
 
+
+def test_when_a_process_began_is_known_though_the_last_report_of_a_window_does_not_say() -> None:
+    evidence = _evidence()
+    started_s = evidence.reports.started_s.copy()
+    # Two of three reports of a minute were asked for, and those do not say.
+    started_s[np.round(evidence.reports.time_s) % 60.0 > 1.0] = np.nan
+    reports = dataclasses.replace(evidence.reports, started_s=started_s)
+    told = list(looks(dataclasses.replace(evidence, reports=reports), 60.0))
+    assert all((look.started_s == -9000.0).all() for look in told[1:-1])
+    scored = backtest(dataclasses.replace(evidence, reports=reports), _WINDOWS)
+    assert "the broker began anew" not in scored.skipped
+    assert [each for each in scored.scored if each.is_move]
+
+
 def test_the_change_is_nearer_than_by_the_share_of_traffic() -> None:
     run = backtest(_evidence(), _WINDOWS)
     source = next(each for each in run.scored if each.is_move and each.broker == 0)

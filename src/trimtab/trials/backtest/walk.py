@@ -195,7 +195,8 @@ class _Walk:
             return "nothing measured of the broker before"
         mine = self.reports.broker == broker
         began = self.reports.started_s[mine & (self.reports.time_s <= after_s + _AVERAGED_S)]
-        if (began > known.brokers.started_s[broker] + 1.0).any():
+        # A start that nobody had told of before what is known is none.
+        if (began > max(known.brokers.started_s[broker] + 1.0, known.time_s)).any():
             return "the broker began anew"
         gone = (self.gone == broker) & (self.gone_s > time_s) & (self.gone_s < after_s)
         return "the broker left" if gone.any() else ""
