@@ -56,6 +56,7 @@ def documents(
     return {name: document(recording, folder / name) for name, recording in nights.items()}
 
 
+@pytest.mark.slow
 def test_the_truth_stands_beside_the_recording(nights: dict[str, Path]) -> None:
     for name, recording in nights.items():
         code = name.rpartition("-")[0]
@@ -92,6 +93,7 @@ def test_a_recording_without_a_file_admits_what_it_cannot_tell(
     assert told
 
 
+@pytest.mark.slow
 def test_a_whole_recording_has_nothing_undecidable(documents: dict[str, dict[str, Any]]) -> None:
     assert [each["undecidable"] for each in documents.values()] == [[]] * len(NIGHTS)
 

@@ -107,6 +107,7 @@ def test_wrong_use_is_told_in_one_line(arguments: list[str], told: str, tmp_path
 # ---------------------------------------------------------------- docs/what-if.md
 
 
+@pytest.mark.slow
 def test_ranks_are_correlated_where_strategies_differ() -> None:
     def made(*values: float | None) -> dict[str, dict[str, float | None]]:
         names = ("unloads_a_day", "p95_spread_points", "above_percent")

@@ -122,6 +122,7 @@ def few_events(tmp_path_factory: pytest.TempPathFactory) -> Events:
     return events
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", EVERY)
 def test_every_shape_gives_what_the_raw_logs_give(
     shape: str, few_events: Events, tmp_path: Path
@@ -152,6 +153,7 @@ def test_every_shape_of_whole_nights(recording: str, tmp_path: Path, is_exhausti
         assert (reasons, account.nameless) == ([], 0), shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["raw", "kubectl --timestamps", *TIMED_LINES])
 def test_the_newest_line_may_stand_first(shape: str, few_events: Events, tmp_path: Path) -> None:
     lines = EVERY[shape](of(shape, few_logs())).splitlines(keepends=True)
@@ -458,7 +460,7 @@ def _without_places(value: Any) -> Any:
     return [_without_places(it) for it in value] if isinstance(value, list) else value
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("recording", "shape"),
