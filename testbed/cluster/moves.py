@@ -235,7 +235,7 @@ def _unlimited(file: Path) -> str:
 
 def _bundles(state: State, number: int) -> dict[str, float]:
     """Return the messages/s, in and out, of each bundle that a broker says it has."""
-    stats = _get(state, number, "broker-stats/load-report")["bundleStats"]
+    stats = _get(state, number, "broker-stats/load-report")["lastStats"]
     return {name: each["msgRateIn"] + each["msgRateOut"] for name, each in stats.items()}
 
 
