@@ -73,7 +73,6 @@ def test_a_move_is_scored_at_both_ends_after_5_and_30_minutes() -> None:
     assert not run.skipped
 
 
-
 def test_when_a_process_began_is_known_though_the_last_report_of_a_window_does_not_say() -> None:
     evidence = _evidence()
     started_s = evidence.reports.started_s.copy()
