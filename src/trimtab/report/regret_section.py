@@ -89,10 +89,10 @@ def _best(done: Sequence[Given]) -> str:
     """Return how many decisions could not have been better."""
     verdicts = [text(each, "verdict") for each in done]
     best, unsure = (verdicts.count(each) for each in ("as-low-as-possible", "not-sure"))
-    doubt = f"; of {unsure} that is not beyond doubt" if unsure else ""
+    surely, others = (" surely", f"; {unsure} may have") if unsure else ("", "")
     return (
-        f"By the same costs {best or 'none'} of {count(len(done), 'round')} left it as low as so "
-        f"many moves can{doubt}."
+        f"By the same costs {best or 'none'} of {count(len(done), 'round')}{surely} left it as low "
+        f"as so many moves can{others}."
     )
 
 
