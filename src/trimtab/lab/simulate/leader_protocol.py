@@ -55,10 +55,6 @@ class LeaderProtocol(Protocol):
         """Return what it knows; bundles unloaded at this time or later are left alone."""
         ...
 
-    def is_sheddable(self, unloaded_before_s: float) -> Flags:
-        """Return which bundles are not Pulsar's own and not just unloaded, (n_bundles,)."""
-        ...
-
     def load_for_placement(self) -> ClusterLoad:
         """Return the same for a placer, which does not ask what may be shed."""
         ...

@@ -68,7 +68,8 @@ def begin(simulation: Simulation, elected_s: float, leader: int = -1) -> None:
     The leader, -1 for the first broker that is there, may have been elected before 0 s.
     """
     world = simulation.world
-    simulation.steering = steering(simulation)
+    if simulation.steering is None:
+        simulation.steering = steering(simulation)
     for event in simulation.world.events:
         simulation.timetable.enter(event.time_s, event)
     for bundle in np.flatnonzero(simulation.cluster.server == simulation.cluster.nobody).tolist():

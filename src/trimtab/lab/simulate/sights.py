@@ -26,6 +26,19 @@ class Lines(NamedTuple):
     rate_in: Floats
     rate_out: Floats
 
+    def part(self, rows: Ints) -> Lines:
+        """Return some of them."""
+        return Lines(self.broker[rows], self.bundle[rows], self.rate_in[rows], self.rate_out[rows])
+
+
+class Handovers(NamedTuple):
+    """Bundles that have changed hands; all arrays are (n,)."""
+
+    bundle: Ints
+    source: Ints
+    target: Ints
+    time_s: Floats
+
 
 class Seen(NamedTuple):
     """What brokers say of themselves now."""
@@ -45,6 +58,9 @@ class Eyes:
     def __init__(self, simulation: Simulation, sight: Sight, every_s: float) -> None:
         """Begin with nothing seen."""
         self.simulation, self.sight, self.every_s = simulation, sight, every_s
+        # A strategy of trimtab's own is not at the wheel where a recording leads.
+        assert isinstance(simulation.leader, Leader)
+        self.leader: Leader = simulation.leader
         #: (n_brokers,) s of the last report that was shown.
         self.shown_s: Floats = np.full(self.simulation.cluster.nobody, -np.inf)
         self.random = generator(self.simulation.world.seed, "polls")
@@ -67,7 +83,7 @@ class Eyes:
         place = np.full(is_new.size, -1)
         place[who] = np.arange(who.size)
         listed = np.flatnonzero(place[seen.lines.broker] >= 0)
-        lines = Lines(*(array[listed] for array in seen.lines))
+        lines = seen.lines.part(listed)
         machines, moved = simulation.world.machines, self._handovers()
         cores = np.full(is_new.size, np.nan) if machines.cores is None else machines.cores
         tick_s, started = simulation.parameters.measuring.tick_s, simulation.cluster.started
@@ -82,7 +98,10 @@ class Eyes:
             report=place[lines.broker],
             bundle=lines.bundle,
             counts=self._counts(lines),
-            **moved,
+            moved=moved.bundle,
+            moved_from=moved.source,
+            moved_to=moved.target,
+            moved_s=moved.time_s,
         )
         return look, Network(seen.usage[who, 1:], machines.nic[who])
 
@@ -94,7 +113,7 @@ class Eyes:
         counts = (rate_in, rate_out, rate_in * size, rate_out * size, topics, unknown, unknown)
         return np.stack(counts, axis=1)
 
-    def _handovers(self) -> dict[str, Ints]:
+    def _handovers(self) -> Handovers:
         """Return bundles that have changed hands since the look before."""
         cluster = self.simulation.cluster
         changed = cluster.handovers or []
@@ -102,8 +121,8 @@ class Eyes:
         kept = [each for each in changed if each[1] != each[2]]
         bundle, source, target, from_s = np.array(kept, np.float64).reshape(-1, 4).T
         moved_s = np.where(np.isfinite(from_s), from_s, self._now_s())
-        ends = (each.astype(np.int64) for each in (bundle, source, target))
-        return dict(zip(("moved", "moved_from", "moved_to", "moved_s"), (*ends, moved_s)))
+        owners = source.astype(np.int64), target.astype(np.int64)
+        return Handovers(bundle.astype(np.int64), *owners, moved_s)
 
     def _now_s(self) -> float:
         return self.simulation.tick * self.simulation.parameters.measuring.tick_s
@@ -111,8 +130,7 @@ class Eyes:
     def _reports(self) -> Seen:
         """Return the reports of all brokers, as they are now or as they were written last."""
         simulation, is_stored = self.simulation, self.sight is Sight.STORE
-        reports, leader, cluster = simulation.reports, simulation.leader, simulation.cluster
-        assert isinstance(leader, Leader)
+        reports, leader, cluster = simulation.reports, self.leader, simulation.cluster
         listings, tick_s = leader.listings, simulation.parameters.measuring.tick_s
         if is_stored:
             usage, listed = reports.written_usage, listings.is_written

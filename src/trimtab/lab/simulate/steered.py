@@ -52,7 +52,7 @@ class Steering:
             is_there=simulation.cluster.is_registered.copy(),
             members=members,
             fates=fates,
-            is_movable=simulation.leader.is_sheddable(left_alone),
+            is_movable=self.eyes.leader.is_sheddable(left_alone),
         )
 
     def step(self, time_s: float) -> Answer:

@@ -22,7 +22,8 @@ class Settings:
 class Memory:
     """The last report of each broker; arrays are of brokers or of bundles."""
 
-    #: Percent of CPU or of the NIC, whichever is fuller; NaN for a broker that has not reported since it is there.
+    #: Percent of CPU or of the NIC, whichever is fuller; NaN for a broker that has not reported
+    #: since it is there.
     usage: Floats
     #: Bytes/s in and out, and the broker whose report said so last, or that it was sent to since.
     traffic: Floats

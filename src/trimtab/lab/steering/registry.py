@@ -42,9 +42,7 @@ class Entry(Generic[Memory, Settings]):
 #: Name → strategy.
 STRATEGIES: Mapping[str, Entry[Any, Any]] = {
     "Foresee": Entry(foresee.foresee, foresee.place, foresee.Settings),
-    "BusiestShare": Entry(
-        busiest_share.busiest_share, busiest_share.place, busiest_share.Settings
-    ),
+    "BusiestShare": Entry(busiest_share.busiest_share, busiest_share.place, busiest_share.Settings),
 }
 
 #: s between steps, by sight.
@@ -101,7 +99,9 @@ def own(text: str) -> Named | None:
 def _pair(pair: str, settings: type[Any], text: str) -> tuple[str, Any]:
     """Return the name of a setting and its value, of the type of its default."""
     name, _, value = pair.partition("=")
-    kinds = {each.name: type(each.default) for each in dataclasses.fields(settings)}
+    kinds: dict[str, type[Any]] = {
+        each.name: type(getattr(settings(), each.name)) for each in dataclasses.fields(settings)
+    }
     kinds[_EVERY] = float
     if name not in kinds:
         raise StrategyError(f"found {name!r} in {text}, expected one of {', '.join(kinds)}")

@@ -56,9 +56,9 @@ class History:
         self.usage = answer.trajectory.usage
         self.spread = spread(self.usage)
         balancer = answer.experiment.balancer
-        self.is_own = bool(balancer.shedder) and is_own(balancer.shedder or "")
-        is_pulsars = balancer.shedder and not self.is_own
-        self.entry = shedder(balancer.shedder, balancer.release) if is_pulsars else None
+        self.is_own = is_own(balancer.shedder or "")
+        sheds = None if self.is_own else balancer.shedder
+        self.entry = shedder(sheds, balancer.release) if sheds else None
         self.settings = self.entry and self.entry.settings(balancer.conf, balancer.release)
         self.scores_as = (100.0, "{:.0f}")
         if self.entry is not None and self.entry.is_ranked_by_traffic:

@@ -45,7 +45,12 @@ def with_excursions(memory: Memory, view: View) -> Memory:
         past = np.concatenate((past, np.column_stack((np.full(short.size, time_s), short))))
         since_s[broken | over] = np.nan
         since_s[begins] = time_s - _LAG_S
-    return replace(memory, excursions=replace(memory.excursions, usage=usage, time_s=times_s, since_s=since_s, past=past))
+    return replace(
+        memory,
+        excursions=replace(
+            memory.excursions, usage=usage, time_s=times_s, since_s=since_s, past=past
+        ),
+    )
 
 
 def young(excursions: Excursions, time_s: float) -> Flags:
@@ -76,4 +81,4 @@ def _usual(usage: Floats, times_s: Floats, settled_s: Floats) -> Floats:
     usual = usage[-1].copy()
     if enough.any():
         usual[enough] = np.nanmedian(values[:, enough], axis=0)
-    return usual
+    return np.asarray(usual)

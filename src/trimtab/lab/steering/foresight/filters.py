@@ -61,9 +61,8 @@ def with_network(memory: Memory, view: View) -> Memory:
     """Return the memory with what the reports say of NICs: how bytes fill them, and the rest."""
     look, network = view.look, memory.network
     n = look.broker.size
-    carried = np.stack(
-        [np.bincount(look.report, look.counts[:, column], n) for column in (2, 3)], axis=1
-    )
+    into, out = (np.bincount(look.report, look.counts[:, column], n) for column in (2, 3))
+    carried = np.stack((into, out), axis=1).astype(np.float64)
     capacity = network.capacity.copy()
     capacity[look.broker] = view.network.capacity
     used = view.network.percent * view.network.capacity[:, None] / 100.0

@@ -131,5 +131,7 @@ def beginning(view: View, windows: int) -> Memory:
         left_s=np.full(n, -np.inf),
         came_s=np.full(n, -np.inf),
         is_there=view.is_there,
-        picture=Picture(nothing * np.nan, nothing, np.zeros((m, 3)), np.full(m, -1), np.zeros(n), 0.0),
+        picture=Picture(
+            nothing * np.nan, nothing, np.zeros((m, 3)), np.full(m, -1), np.zeros(n), 0.0
+        ),
     )

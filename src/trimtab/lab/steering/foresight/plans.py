@@ -48,7 +48,9 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     if levels.size < 2:
         return Plan(NO_MOVES, "too few brokers may be touched now", advice)
     mean = float(levels.mean())
-    middle = (min(mean, picture.water), max(mean, picture.water)) if settings.water else (mean, mean)
+    middle = (
+        (min(mean, picture.water), max(mean, picture.water)) if settings.water else (mean, mean)
+    )
     found = banded(question, middle, widths)
     count = found.moves.bundle.size
     gain = found.before - found.after
