@@ -46,7 +46,7 @@ STRATEGIES: Mapping[str, Entry[Any, Any]] = {
 }
 
 #: s between steps, by sight.
-EVERY_S: Mapping[Sight, float] = {Sight.STORE: 60.0, Sight.REPORTS: 60.0, Sight.POLLED: 20.0}
+EVERY_S: Mapping[Sight, float] = {Sight.STORE: 60.0, Sight.REPORTS: 20.0, Sight.POLLED: 20.0}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,8 @@ _REST_SHARE = 0.3
 _KEPT = 0.999
 _BEFORE = 1.0
 _MIB = 1024.0 * 1024.0
+# Windows without a word after which a bundle is taken to be as it was.
+_SILENT = 1.25
 
 
 def sound_lines(view: View, known: Knowledge) -> Ints:
@@ -34,27 +36,43 @@ def sound_lines(view: View, known: Knowledge) -> Ints:
 
 
 def with_rates(memory: Memory, view: View, known: Knowledge) -> Memory:
-    """Return the memory with the newest sound windows; a bundle without one keeps its last."""
+    """Return the memory with the newest sound windows.
+
+    A bundle of which nothing is said for longer than a window keeps its last: who writes only what
+    has changed says by silence that nothing has.
+    """
     lines = sound_lines(view, known)
+    which = view.look.bundle[lines]
     newest = memory.rates[-1].copy()
-    newest[view.look.bundle[lines]] = view.look.counts[lines]
-    newest[known.bundles.owner < 0] = 0.0
-    rates = np.concatenate((memory.rates[1:], newest[None]))
-    if memory.steps == 0:
-        rates[:] = newest
-    return replace(memory, rates=rates, steps=memory.steps + 1)
+    newest[which] = view.look.counts[lines]
+    nobodys = known.bundles.owner < 0
+    newest[nobodys] = 0.0
+    is_due = memory.rated_s <= view.time_s - _SILENT * view.windows.bundle_s
+    is_due[which] = True
+    is_due &= ~nobodys
+    rates = memory.rates.copy()
+    rates[:-1, is_due] = memory.rates[1:, is_due]
+    rates[-1] = newest
+    rated_s, n_rates = memory.rated_s.copy(), memory.n_rates.copy()
+    rated_s[is_due] = view.time_s
+    n_rates[is_due] = np.minimum(n_rates[is_due] + 1, len(rates))
+    n_rates[nobodys] = 0
+    return replace(memory, rates=rates, n_rates=n_rates, rated_s=rated_s)
 
 
 def robust_rates(memory: Memory) -> Floats:
-    """Return the mean of the middle half of the last windows of each bundle, (n_bundles, 7).
+    """Return the median of the last windows of each bundle, (n_bundles, 7).
 
     Properties:
-        What lasts for less than a third of the windows leaves no trace.
+        What lasts for less than half of the windows leaves no trace.
     """
-    count = min(memory.steps, len(memory.rates))
-    rates = np.sort(memory.rates[len(memory.rates) - count :], axis=0)
-    cut = count // 3
-    return np.asarray(rates[cut : count - cut].mean(axis=0))
+    rates, count = memory.rates, memory.n_rates
+    robust = rates[-1].copy()
+    for n in range(2, len(rates) + 1):
+        which = np.flatnonzero(count == n)
+        if which.size:
+            robust[which] = np.median(rates[len(rates) - n :, which], axis=0)
+    return np.asarray(robust)
 
 
 def with_network(memory: Memory, view: View) -> Memory:

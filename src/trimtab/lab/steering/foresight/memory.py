@@ -63,8 +63,9 @@ class Network:
 class Mood:
     """What has been going on."""
 
-    #: Evidence of imbalance, in windows; at one it acts.
+    #: Evidence of imbalance, in windows; at one it acts.  And when it was weighed last, s.
     evidence: float = 0.0
+    weighed_s: float = -np.inf
     #: It has made a plan, and the spread has not been small since.
     is_open: bool = False
     planned_s: float = -np.inf
@@ -92,10 +93,11 @@ class Memory:
     """All of it: about 3 kB a broker and 600 B a bundle."""
 
     known: Knowledge
-    #: (windows, n_bundles, 7) the last sound windows, columns COUNTS, the newest last; and how
-    #: many steps there have been.
+    #: (windows, n_bundles, 7) the last sound windows, columns COUNTS, the newest last; how many
+    #: there are of each bundle, and the s at which the newest was taken.
     rates: Floats
-    steps: int
+    n_rates: Ints
+    rated_s: Floats
     #: (n_brokers,) percent of CPU in the newest report.
     newest: Floats
     network: Network
@@ -116,7 +118,8 @@ def beginning(view: View, windows: int) -> Memory:
     return Memory(
         known=nothing_known(view.brokers, view.bundles),
         rates=np.zeros((windows, m, len(COUNTS))),
-        steps=0,
+        n_rates=np.zeros(m, np.int64),
+        rated_s=np.full(m, -np.inf),
         newest=none,
         network=Network(
             # Acknowledgements are left aside; what is published goes to two bookies.

@@ -86,9 +86,10 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     spread, peak = float(np.ptp(levels[there])), float(levels[there].max())
     noise = _noise(memory, there.size)
     excess = spread - settings.trigger - noise
-    step = float(np.clip(excess / settings.evidence, -1.0, 1.0))
+    passed = min(1.0, (time_s - mood.weighed_s) / view.windows.host_s)
+    step = float(np.clip(excess / settings.evidence, -1.0, 1.0)) * passed
     evidence = max(0.0, mood.evidence + step) if settings.sequential else float(excess > 0)
-    mood = replace(mood, evidence=evidence)
+    mood = replace(mood, evidence=evidence, weighed_s=time_s)
     if spread <= settings.episode + noise:
         mood = replace(mood, is_open=False)
     is_due = evidence >= 1.0 and excess > 0
