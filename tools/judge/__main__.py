@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +70,9 @@ def main(arguments: Sequence[str]) -> int:
     options = _options(arguments)
     jobs = [
         Job(scenario, strategy, seed)
+        for seed in _seeds(options)
         for scenario in options.scenarios.split(",")
         for strategy in _strategies(options)
-        for seed in _seeds(options)
     ]
     rows = _rows(jobs, options.results, options.jobs)
     print(summary(rows))
@@ -86,6 +87,11 @@ def _strategies(options: argparse.Namespace) -> tuple[str, ...]:
     if options.ablation:
         return ("Foresee", *(f"Foresee/{part}=off" for part in PARTS))
     return STRATEGIES
+
+
+def _together(jobs: Sequence[Job]) -> int:
+    """Return how many jobs in a row are of one scenario and seed: one process has them."""
+    return max(1, len({job.strategy for job in jobs}))
 
 
 def _seeds(options: argparse.Namespace) -> Sequence[int]:
@@ -105,8 +111,13 @@ def _rows(jobs: Sequence[Job], results: Path | None, processes: int) -> list[dic
             of = json.loads(line)
             kept[Job(of["scenario"], of["strategy"], of["seed"])] = of
     missing = [job for job in jobs if job not in kept]
-    with ProcessPoolExecutor(processes, initializer=os.nice, initargs=(_NICE,)) as pool:
-        for job, of in zip(missing, pool.map(row, missing), strict=True):
+    # Small matrices are not worth threads, and NumPy asks when it is loaded.
+    os.environ |= {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    fresh = get_context("spawn")
+    with ProcessPoolExecutor(processes, fresh, os.nice, (_NICE,)) as pool:
+        for job, of in zip(
+            missing, pool.map(row, missing, chunksize=_together(missing)), strict=True
+        ):
             kept[job] = of
             if results is not None:
                 with results.open("a", encoding="utf-8") as file:

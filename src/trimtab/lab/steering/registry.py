@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from trimtab.lab.steering import busiest_share, foresee
@@ -37,11 +37,19 @@ class Entry(Generic[Memory, Settings]):
     place: Callable[[Asked, Memory | None, Settings], tuple[int, Memory | None]]
     #: A dataclass whose defaults are those of the strategy.
     settings: type[Settings]
+    #: Other defaults, by what it sees the cluster by.
+    by_sight: Mapping[Sight, Mapping[str, Any]] = field(default_factory=dict)
 
 
 #: Name → strategy.
 STRATEGIES: Mapping[str, Entry[Any, Any]] = {
-    "Foresee": Entry(foresee.foresee, foresee.place, foresee.Settings),
+    "Foresee": Entry(
+        foresee.foresee,
+        foresee.place,
+        foresee.Settings,
+        # Thirteen polls are as long as four windows of a minute, and say as much.
+        {Sight.POLLED: {"windows": 13, "evidence": 12.0}},
+    ),
     "BusiestShare": Entry(busiest_share.busiest_share, busiest_share.place, busiest_share.Settings),
 }
 
@@ -82,7 +90,8 @@ def named(text: str) -> Named:
     if at and sight_name not in sights:
         raise StrategyError(f"found {sight_name!r} in {text}, expected one of {', '.join(sights)}")
     sight = Sight(sight_name) if at else Sight.REPORTS
-    values = dict(_pair(pair, entry.settings, text) for pair in pairs)
+    values = dict(entry.by_sight.get(sight, {}))
+    values |= dict(_pair(pair, entry.settings, text) for pair in pairs)
     every_s = values.pop(_EVERY, EVERY_S[sight])
     return Named(entry, entry.settings(**values), sight, every_s)
 

@@ -75,10 +75,11 @@ def _newest(memory: Memory, view: View) -> Floats:
 
 def _usual(usage: Floats, times_s: Floats, settled_s: Floats) -> Floats:
     """Return the median of each broker's usage since it was touched; the newest if that is new."""
-    counts = times_s[:, None] > settled_s
-    values = np.where(counts, usage, np.nan)
-    enough = (~np.isnan(values)).sum(axis=0) >= 3
-    usual = usage[-1].copy()
-    if enough.any():
-        usual[enough] = np.nanmedian(values[:, enough], axis=0)
-    return np.asarray(usual)
+    values = np.where(times_s[:, None] > settled_s, usage, np.nan)
+    count = (~np.isnan(values)).sum(axis=0)
+    # What is not a number comes last.
+    ordered, each = np.sort(values, axis=0), np.arange(count.size)
+    middle = (
+        ordered[np.maximum(count - 1, 0) // 2, each] + ordered[count // 2 % len(values), each]
+    ) / 2
+    return np.asarray(np.where(count >= 3, middle, usage[-1]))

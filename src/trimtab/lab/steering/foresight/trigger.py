@@ -35,6 +35,8 @@ _EPISODE_S = 1500.0
 _UNSEEN_S = 420.0
 # What is looked at in a report and in its filter, points and as a share of how far it is off.
 _DISAGREES = (6.0, 0.4)
+# Windows of a bundle below which nothing is known of it.
+_WINDOWS_MIN = 3
 # Of many brokers the extremes are noise: how much of it is expected, and from how many on.
 _EXTREME, _FEW = 1.0, 1.8
 
@@ -83,6 +85,8 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     mood = memory.mood
     if there.size < 2:
         return Verdict(False, "fewer than two brokers are known", mood, 0.0)
+    if np.median(memory.n_rates) < _WINDOWS_MIN:
+        return Verdict(False, "too little has been seen to tell a burst from a step", mood, 0.0)
     spread, peak = float(np.ptp(levels[there])), float(levels[there].max())
     noise = _noise(memory, there.size)
     excess = spread - settings.trigger - noise
