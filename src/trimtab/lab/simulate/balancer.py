@@ -35,7 +35,7 @@ def pulsars(balancer: Balancer) -> Balancer:
     """
     sheds, places = balancer.shedder, balancer.placer
     if is_own(places) and places != sheds:
-        raise StrategyError(f"found {places!r} to place for {sheds!r}, expected one of Pulsar's")
+        raise StrategyError(places, f"a placer of Pulsar's, where {sheds} sheds")
     return replace(
         balancer,
         shedder=None if sheds is None or is_own(sheds) else sheds,

@@ -22,6 +22,11 @@ _SPELT = {"on": True, "off": False}
 class StrategyError(LookupError):
     """A strategy of trimtab's own is misspelt; says what was found and what was expected."""
 
+    def __init__(self, found: str, expected: str) -> None:
+        """Take both as text."""
+        super().__init__(f"found {found!r}, expected {expected}")
+        self.expected = expected
+
 
 @dataclass(frozen=True, slots=True)
 class Entry(Generic[Memory, Settings]):
@@ -70,7 +75,16 @@ class Named:
 
 def is_own(text: str) -> bool:
     """Return whether a text begins with the name of a strategy of trimtab's own."""
-    return text.partition(_SETTING)[0].partition(_SIGHT)[0] in STRATEGIES
+    return bare(text) in STRATEGIES
+
+
+def bare(text: str) -> str:
+    """Return the name of a strategy without its sight and settings.
+
+    >>> bare("Foresee@store/episodes=off"), bare("AvgShedder")
+    ('Foresee', 'AvgShedder')
+    """
+    return text.partition(_SETTING)[0].partition(_SIGHT)[0]
 
 
 def named(text: str) -> Named:
@@ -84,11 +98,11 @@ def named(text: str) -> Named:
     head, *pairs = text.split(_SETTING)
     name, at, sight_name = head.partition(_SIGHT)
     if name not in STRATEGIES:
-        raise StrategyError(f"found {name!r}, expected one of {', '.join(STRATEGIES)}")
+        raise StrategyError(name, f"one of {', '.join(STRATEGIES)}")
     entry = STRATEGIES[name]
     sights = [each.value for each in Sight]
     if at and sight_name not in sights:
-        raise StrategyError(f"found {sight_name!r} in {text}, expected one of {', '.join(sights)}")
+        raise StrategyError(text, f"one of {', '.join(sights)} behind {_SIGHT}")
     sight = Sight(sight_name) if at else Sight.REPORTS
     values = dict(entry.by_sight.get(sight, {}))
     values |= dict(_pair(pair, entry.settings, text) for pair in pairs)
@@ -113,15 +127,15 @@ def _pair(pair: str, settings: type[Any], text: str) -> tuple[str, Any]:
     }
     kinds[_EVERY] = float
     if name not in kinds:
-        raise StrategyError(f"found {name!r} in {text}, expected one of {', '.join(kinds)}")
+        raise StrategyError(text, f"one of {', '.join(kinds)} behind {_SETTING}")
     if kinds[name] is bool:
         if value not in _SPELT:
-            raise StrategyError(f"{name}: found {value!r} in {text}, expected on or off")
+            raise StrategyError(text, f"{name}=on or {name}=off")
         return name, _SPELT[value]
     try:
         number = kinds[name](value)
     except ValueError:
         number = float("nan")
     if not 0 <= number < float("inf") or (name == _EVERY and number < 1):
-        raise StrategyError(f"{name}: found {value!r} in {text}, expected a number of 0 or more")
+        raise StrategyError(text, f"{name}= with a number of 0 or more")
     return name, number

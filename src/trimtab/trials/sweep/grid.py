@@ -14,7 +14,7 @@ from pathlib import Path
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, expected_name, shown, toml_field
 from trimtab.files.whole_files import read_text
-from trimtab.lab.steering import STRATEGIES, StrategyError, is_own, own
+from trimtab.lab.steering import STRATEGIES, StrategyError, bare, is_own, own
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.place import PLACERS, placer
 from trimtab.pulsar.sequences.sequences import conf_text, known_release
@@ -36,8 +36,8 @@ USUAL = (
     "none+LeastLongTermMessageRate",
 )
 
-#: Simple names of Pulsar's classes, of whichever releases, and of nobody.
-SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY}
+#: Simple names of Pulsar's classes, of whichever releases, and of nobody; trimtab's own shed.
+SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY, *STRATEGIES}
 PLACER_NAMES = frozenset(name for name, _ in PLACERS)
 #: A release that has every key.
 _NEWEST = "5.0"
@@ -126,11 +126,11 @@ def class_name(field: Field, name: str, known: Iterable[str]) -> str:
         FieldError: it is not.
     """
     try:
-        is_known = own(name) is not None or name in set(known)
+        own(name)
     except StrategyError as error:
-        raise field.wrong(str(error)) from error
-    if not is_known:
-        raise field.wrong(expected_name(name, {*known, *STRATEGIES}))
+        raise field.wrong(error.expected) from error
+    if bare(name) not in set(known):
+        raise field.wrong(expected_name(name, known))
     return name
 
 
