@@ -1,4 +1,4 @@
-"""trimtab's own strategies by name, and a name with its settings → what is to be run."""
+"""A strategy of trimtab's own by its name, with its settings → what is to be run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+from trimtab.files.errors import TrimtabError
 from trimtab.lab.steering import busiest_share, foresee
 from trimtab.lab.steering.view import Answer, Asked, Sight, View
 
@@ -19,7 +20,7 @@ _EVERY = "every_s"
 _SPELT = {"on": True, "off": False}
 
 
-class StrategyError(LookupError):
+class StrategyError(TrimtabError, LookupError):
     """A strategy of trimtab's own is misspelt; says what was found and what was expected."""
 
     def __init__(self, found: str, expected: str) -> None:

@@ -57,7 +57,8 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     if count == 0 or gain < max(_GAIN, _GAIN_EACH * count):
         why = "a bundle too large to balance has to be split" if giants else "no moves are worth it"
         return Plan(NO_MOVES, f"the spread is out of bounds, and {why}", advice)
-    moves, staged = _staged(found.moves, picture.owner.size, settings)
+    is_first = settings.staging and not memory.mood.is_open
+    moves, staged = _staged(found.moves, picture.owner.size, settings, is_first)
     reason = (
         f"{np.ptp(picture.levels[~np.isnan(picture.levels)]):.0f} points of spread: brokers outside"
         f" {found.edges.outer_low:.0f} to {found.edges.outer_high:.0f} %"
@@ -66,11 +67,14 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     return Plan(moves, reason, advice)
 
 
-def _staged(moves: Moves, n_bundles: int, settings: Settings) -> tuple[Moves, str]:
-    """Return the first part of many moves, the rest to be planned again by what comes of them."""
+def _staged(moves: Moves, n_bundles: int, settings: Settings, is_first: bool) -> tuple[Moves, str]:
+    """Return the first part of many moves, the rest to be planned again by what comes of them.
+
+    What comes of the first plan of an episode tells enough for the next to be carried out whole.
+    """
     count = moves.bundle.size
     most = max(_AT_ONCE_MIN, int(_AT_ONCE * n_bundles))
-    if settings.staging and count > settings.staged_from:
+    if is_first and count > settings.staged_from:
         most = min(most, max(settings.staged_from, int(settings.staged * count)))
     if count <= most:
         return moves, ""
