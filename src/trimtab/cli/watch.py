@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FILE, SETTINGS
+from trimtab.cli.arguments import FILE, SETTINGS, json_option
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -22,7 +23,7 @@ from trimtab.cli.cluster import (
     reached_by,
     where_of,
 )
-from trimtab.cli.output import say
+from trimtab.cli.output import say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
@@ -39,7 +40,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
         if value and not ctx.resilient_parsing:
             from trimtab.live.watch import metrics
 
-            click.echo(getattr(metrics, what)(), nl=False)
+            say_as_is(getattr(metrics, what)())
             ctx.exit()
 
     return printed
@@ -116,6 +117,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
 )
 @NO_HOST_CHECK
+@json_option("Print what is said as JSON, a line each.")
 def watch(
     admin: str | None,
     output: Path,
@@ -138,6 +140,7 @@ def watch(
     state: Path | None,
     costs: Path | None,
     no_host_check: bool,
+    as_json: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
 
@@ -149,6 +152,8 @@ def watch(
     With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
+
+    Exit code 0: ended as asked; 2: wrong use, or no cluster.
 
     \b
     Examples:
@@ -163,6 +168,7 @@ def watch(
     from rich.console import Console
 
     from trimtab.live.gather import GatherError, GatherRequest
+    from trimtab.live.watch.document import line_of
     from trimtab.live.watch.loop import WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
@@ -182,10 +188,15 @@ def watch(
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
-            last = show(offering.followed(watched(question, is_over)), Console())
+            steps = offering.followed(watched(question, is_over))
+            if as_json:
+                for action in (action for step in steps for action in step.actions):
+                    say_as_is(json.dumps(line_of(action)))
+                return
+            last = show(steps, Console())
     for line in summary(last) if last else ():
         say(line)
-    click.echo(f"Recording: {output}")
+    say(f"Recording: {output}")
 
 
 def _kept(costs: Path | None) -> KeptCosts:
