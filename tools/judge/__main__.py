@@ -5,6 +5,7 @@ python -m tools.judge --drawn-by COMMIT --count 10     on seeds that nobody has 
 python -m tools.judge --ablation                       Foresee without each of its parts
 python -m tools.judge --strategies Foresee,Foresee@store --scenarios S05,S06 --seeds 100-102
 python -m tools.judge --results FILE                   keep rows there, and run what is missing
+python -m tools.judge … --page                         put the tables into docs/foresee.md, too
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -46,6 +48,8 @@ PARTS = (
     "aside",
 )
 _NICE = 5
+_PAGE = Path(__file__).resolve().parents[2] / "docs" / "foresee.md"
+_PART = re.compile(r"(?<=<!-- judged -->\n)(?:.*\n)*?(?=<!-- end -->)")
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -62,6 +66,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--ablation", action="store_true", help="Foresee without each part")
     parser.add_argument("--results", type=Path, help="JSONL, appended to")
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page", action="store_true", help="write docs/foresee.md")
     return parser.parse_args(arguments)
 
 
@@ -75,10 +80,21 @@ def main(arguments: Sequence[str]) -> int:
         for strategy in _strategies(options)
     ]
     rows = _rows(jobs, options.results, options.jobs)
-    print(summary(rows))
-    print()
-    print(by_scenario(rows))
+    text = f"{_basis(options)}\n\n{summary(rows)}\n{by_scenario(rows)}"
+    print(text)
+    if options.page:
+        page = _PAGE.read_text(encoding="utf-8")
+        _PAGE.write_text(_PART.sub(lambda _: f"\n{text}\n", page), encoding="utf-8")
     return 0
+
+
+def _basis(options: argparse.Namespace) -> str:
+    """Return which seeds these are."""
+    seeds = _seeds(options)
+    if options.drawn_by:
+        commit = options.drawn_by[:12]
+        return f"{len(seeds)} seeds drawn after the change was frozen, from commit {commit}."
+    return f"Seeds {seeds[0]} to {seeds[-1]}, which are for tuning and prove nothing."
 
 
 def _strategies(options: argparse.Namespace) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
     if not judged.plans:
         return Answer((), (), judged.reason, (), levels), memory
     found = plan(memory, view, judged, settings)
-    commands = _commands(memory.picture, found.moves, found.reason)
+    commands = _commands(memory.picture, found.moves)
     predictions = _predictions(known, memory.picture, found.moves)
     if commands:
         mood = replace(memory.mood, evidence=0.0, is_open=True, planned_s=view.time_s)
@@ -89,7 +89,8 @@ def _newest(view: View, before: Floats) -> Floats:
     return newest
 
 
-def _commands(picture: Picture, moves: Moves, reason: str) -> tuple[Command, ...]:
+def _commands(picture: Picture, moves: Moves) -> tuple[Command, ...]:
+    """Return moves as commands, each with what it is to do to both brokers."""
     commands = list[Command]()
     usage = picture.usage.copy()
     for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
@@ -102,7 +103,6 @@ def _commands(picture: Picture, moves: Moves, reason: str) -> tuple[Command, ...
         usage[source] -= given
         usage[to] += taken
         commands.append(Command(bundle, source, to, text))
-    del reason
     return tuple(commands)
 
 

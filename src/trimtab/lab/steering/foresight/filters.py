@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from trimtab.lab.costs import Knowledge
-from trimtab.lab.steering.foresight.memory import Memory, Network
+from trimtab.lab.steering.foresight.memory import SHARES_BEFORE, Memory, Network
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Floats, Ints
 
@@ -87,8 +87,8 @@ def with_network(memory: Memory, view: View) -> Memory:
     kept = _KEPT**n
     squares = kept * network.squares + (carried / _MIB).T @ (carried / _MIB)
     products = kept * network.products + (carried / _MIB).T @ (used / _MIB)
-    before = np.array(((1.0, 0.0), (2.0, 1.0)))
-    shares = np.linalg.solve(squares + _BEFORE * np.eye(2), products + _BEFORE * before.T).T
+    weighed = products + _BEFORE * SHARES_BEFORE.T
+    shares = np.linalg.solve(squares + _BEFORE * np.eye(2), weighed).T
     shares = np.clip(shares, 0.0, 8.0)
     missed = view.network.percent - _percent(carried, shares, view.network.capacity)
     rest = network.rest.copy()

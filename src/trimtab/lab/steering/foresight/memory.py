@@ -11,6 +11,10 @@ from trimtab.lab.costs.look import COUNTS
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Flags, Floats, Ints
 
+#: What a byte/s in and out takes of a NIC, rows in and out, before anything is seen:
+#: acknowledgements are left aside, and what is published goes to two bookies.
+SHARES_BEFORE: Floats = np.array(((1.0, 0.0), (2.0, 1.0)))
+
 
 @dataclass(frozen=True, slots=True)
 class Picture:
@@ -122,8 +126,7 @@ def beginning(view: View, windows: int) -> Memory:
         rated_s=np.full(m, -np.inf),
         newest=none,
         network=Network(
-            # Acknowledgements are left aside; what is published goes to two bookies.
-            shares=np.array(((1.0, 0.0), (2.0, 1.0))),
+            shares=SHARES_BEFORE.copy(),
             squares=np.zeros((2, 2)),
             products=np.zeros((2, 2)),
             rest=np.full((n, 2), np.nan),
