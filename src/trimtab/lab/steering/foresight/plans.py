@@ -40,8 +40,8 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     widths = (inner + verdict.noise / 2, outer + verdict.noise)
     giants = _giants(picture, widths[1]) if settings.aside else {}
     advice = tuple(
-        f"split {view.bundles[bundle]}: it takes {points:.0f} % of {view.brokers[broker]} alone"
-        for broker, (bundle, points) in giants.items()
+        f"split {view.bundles[bundle]}: it alone holds {view.brokers[broker]} above the others"
+        for broker, bundle in giants.items()
     )
     question = _question(memory, view, giants)
     levels = picture.levels[question.is_counted]
@@ -81,7 +81,7 @@ def _staged(moves: Moves, n_bundles: int, settings: Settings, is_first: bool) ->
     return Moves(moves.bundle[:most], moves.to[:most]), f"; the first {most} of {count} moves"
 
 
-def _question(memory: Memory, view: View, giants: dict[int, tuple[int, float]]) -> Question:
+def _question(memory: Memory, view: View, giants: dict[int, int]) -> Question:
     """Return who might give what to whom."""
     picture, known = memory.picture, memory.known
     n = len(picture.usage)
@@ -102,23 +102,26 @@ def _question(memory: Memory, view: View, giants: dict[int, tuple[int, float]]) 
     )
 
 
-def _giants(picture: Picture, width: float) -> dict[int, tuple[int, float]]:
-    """Return brokers with a bundle that holds them above the band wherever it is.
+def _giants(picture: Picture, width: float) -> dict[int, int]:
+    """Return brokers with a bundle that would hold any broker above the band by itself.
 
     Returns:
-        Broker → the bundle, and the percent that it takes alone.
+        Broker → the bundle.
     """
-    levels = picture.levels
-    there = np.flatnonzero(~np.isnan(levels))
+    there = np.flatnonzero(~np.isnan(picture.levels))
     owned = np.flatnonzero(picture.owner >= 0)
     if there.size < 2 or owned.size == 0:
         return {}
-    owner = picture.owner[owned]
-    alone = (picture.speed[owner] * picture.cost[owned]).max(axis=1)
-    usual = float(np.mean(levels[there]))
-    giants = dict[int, tuple[int, float]]()
-    for place in np.flatnonzero(alone > usual + width).tolist():
-        broker = int(owner[place])
-        if broker not in giants or alone[place] > giants[broker][1]:
-            giants[broker] = int(owned[place]), float(alone[place])
+    usage, owner = np.nan_to_num(picture.movable_usage), picture.owner[owned]
+    points = picture.speed[owner] * picture.cost[owned]
+    carried = np.stack([np.bincount(owner, each, len(usage)) for each in points.T], axis=1)
+    # Wherever it is: at the broker that carries least besides its bundles.
+    alone = np.maximum((usage - carried)[there], 0.0).min(axis=0) + points
+    # The others, when they have all that it can give up.
+    others = usage[there].sum(axis=0) - usage[owner] + (carried[owner] - points)
+    beyond = (alone - others / (there.size - 1)).max(axis=1) - width / 2
+    giants = dict[int, int]()
+    for place in np.argsort(beyond, kind="stable").tolist():
+        if beyond[place] > 0:
+            giants[int(owner[place])] = int(owned[place])
     return giants
