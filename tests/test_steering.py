@@ -61,7 +61,7 @@ def test_a_name_has_its_sight_and_its_settings() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("Forsee", "one of Foresee, BusiestShare"),
+        ("Foreseen", "one of Foresee, BusiestShare"),
         ("Foresee@near", "one of store, reports, polled behind @"),
         ("Foresee/trigger=x", "trigger= with a number of 0 or more"),
         ("Foresee/trigger=-1", "trigger= with a number of 0 or more"),
