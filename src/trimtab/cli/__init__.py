@@ -125,6 +125,6 @@ for _command in (
     help_,
 ):
     _command.short_help = next(
-        section[_command.name] for section in SECTIONS.values() if _command.name in section
+        section[str(_command.name)] for section in SECTIONS.values() if _command.name in section
     )
     main.add_command(_command)

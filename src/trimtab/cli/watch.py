@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from trimtab.live.apply import Where
     from trimtab.live.watch.actor import ActingRequest
     from trimtab.live.watch.loop import KeptCosts
+    from trimtab.live.watch.tally import View
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -168,7 +169,6 @@ def watch(
     from rich.console import Console
 
     from trimtab.live.gather import GatherError, GatherRequest
-    from trimtab.live.watch.document import line_of
     from trimtab.live.watch.loop import WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
@@ -190,13 +190,20 @@ def watch(
         with offered(metrics) as offering:
             steps = offering.followed(watched(question, is_over))
             if as_json:
-                for action in (action for step in steps for action in step.actions):
-                    say_as_is(json.dumps(line_of(action)))
+                _say_json(steps)
                 return
             last = show(steps, Console())
     for line in summary(last) if last else ():
         say(line)
     say(f"Recording: {output}")
+
+
+def _say_json(steps: Iterable[View]) -> None:
+    """Print what is said as it comes, as it is recorded."""
+    from trimtab.live.watch.document import line_of
+
+    for action in (action for step in steps for action in step.actions):
+        say_as_is(json.dumps(line_of(action)))
 
 
 def _kept(costs: Path | None) -> KeptCosts:

@@ -128,7 +128,7 @@ def count_lines(block: bytes) -> int:
     2
     """
     # Not for who only looks at the beginning of a log.
-    import numpy as np  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415  # for that reason
 
     # Four times as fast as bytes.count for ends that stand close.
     ends = np.count_nonzero(np.frombuffer(block, np.uint8) == _NEWLINE)

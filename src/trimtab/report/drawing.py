@@ -47,7 +47,7 @@ def chart_svg(name: str, slots: Mapping[str, Any]) -> str:
 
 def _engine() -> Any:
     """Return what draws, loaded now: most commands draw nothing, and it need not be installed."""
-    import vl_convert  # noqa: PLC0415
+    import vl_convert  # noqa: PLC0415  # as said above
 
     return vl_convert
 

@@ -65,7 +65,7 @@ def blame(path: Path, options: BlameOptions) -> tuple[Journey, str]:
         journey = story(findings, options, folder / "tables")
     else:
         # Loads what lays out a page and draws, which the story of an explained night needs not.
-        from trimtab.explanation.explain import explain  # noqa: PLC0415
+        from trimtab.explanation.explain import explain  # noqa: PLC0415  # for that reason
 
         with (
             open_recording(path) as opened,
