@@ -80,6 +80,11 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     help="Offer metrics to Prometheus there.  [default HOST: 127.0.0.1]",
 )
 @click.option(
+    "--page",
+    metavar="[HOST:]PORT",
+    help="Show it all on a page there; 0 takes a free port.  [default HOST: 127.0.0.1]",
+)
+@click.option(
     "--print-rules",
     is_flag=True,
     is_eager=True,
@@ -95,8 +100,11 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     callback=_printing("dashboard"),
     help="Print a dashboard for Grafana, and end.",
 )
-@click.option("--act", is_flag=True, help="Carry out what --strategy decides; takes --yes, too.")
+@click.option(
+    "--act", is_flag=True, help="Carry out what --strategy decides; takes --yes or --ask, too."
+)
 @click.option("--yes", is_flag=True, help="With --act: yes, move bundles.")
+@click.option("--ask", is_flag=True, help="With --act: each plan waits for an answer on --page.")
 @click.option(
     "--limit",
     "limits",
@@ -130,8 +138,10 @@ def watch(
     logs: tuple[str, ...],
     client_conf: Path | None,
     metrics: str | None,
+    page: str | None,
     act: bool,
     yes: bool,
+    ask: bool,
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
     lock_here: bool,
@@ -150,6 +160,9 @@ def watch(
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
 
+    --page shows all of this in a browser, as it happens.  With --act --ask in place of --yes
+    each plan waits there until somebody approves it, and nothing else is moved.
+
     \b
     Examples:
       trimtab watch --admin http://broker-1:8080 -o beside --strategy AvgShedder
@@ -159,13 +172,16 @@ def watch(
         --set loadBalancerBrokerThresholdShedderPercentage=5
       trimtab watch --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 -o acting \\
         --strategy AvgShedder --act --yes --limit moves_per_hour=20
+      trimtab watch --admin http://broker-1:8080 -o asking --act --ask --page 8090
     """
     from rich.console import Console
 
     from trimtab.live.gather import GatherError, GatherRequest
+    from trimtab.live.watch.desk import Desk
     from trimtab.live.watch.loop import WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
+    from trimtab.live.watch.page.server import opened
     from trimtab.live.watch.screen import show, summary
     from trimtab.live.watch.shadow import beside
 
@@ -179,10 +195,16 @@ def watch(
         )
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
-        acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
+        if ask and page is None:
+            raise GatherError("--ask: found without --page, expected with it: it is answered there")
+        may = act, yes, ask
+        acting = _acting(where, *may, once=once, limits=limits, throttle=throttle)
+        desk = acting.desk if acting else Desk()
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
-        with offered(metrics) as offering:
-            last = show(offering.followed(watched(question, is_over)), Console())
+        with offered(metrics) as offering, opened(page, desk, is_asking=ask) as served:
+            if served.address:
+                click.echo(f"Page: {served.address}")
+            last = show(served.followed(offering.followed(watched(question, is_over))), Console())
     for line in summary(last) if last else ():
         say(line)
     click.echo(f"Recording: {output}")
@@ -200,9 +222,10 @@ def _kept(costs: Path | None) -> KeptCosts:
 
 def _acting(
     where: Callable[[], Where],
-    *,
     act: bool,
     yes: bool,
+    ask: bool,
+    *,
     once: bool,
     limits: tuple[str, ...],
     throttle: tuple[float, float] | None,
@@ -218,11 +241,13 @@ def _acting(
     from trimtab.live.watch.plans import limits_in
 
     if not act:
-        if yes or limits or throttle:
-            raise GatherError("--yes, --limit, --throttle: found without --act, expected with it")
+        if yes or ask or limits or throttle:
+            options = "--yes, --ask, --limit, --throttle"
+            raise GatherError(f"{options}: found without --act, expected with it")
         return None
-    if not yes:
-        raise GatherError("--act: found without --yes, expected both: bundles would be moved")
+    if yes == ask:
+        which = "both --yes and --ask" if yes else "neither --yes nor --ask"
+        raise GatherError(f"--act: found {which}, expected one of them: bundles would be moved")
     if once:
         raise GatherError("--act: found with --once, expected without: one round is no control")
     try:
@@ -232,4 +257,4 @@ def _acting(
         raise GatherError(
             f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
         ) from None
-    return ActingRequest(where(), limits_in(limits), bars)
+    return ActingRequest(where(), limits_in(limits), bars, is_asking=ask)
