@@ -55,6 +55,21 @@ def written(cluster: FakePulsar, count: int, folder: Path, name: str = "plan.jso
     return plan
 
 
+@pytest.mark.parametrize("command", ["apply", "drain"])
+def test_a_dry_run_is_there_by_its_usual_name(
+    command: str, cluster: FakePulsar, folder: Path
+) -> None:
+    written(cluster, 2, folder)
+    what = {"apply": "plan.json", "drain": cluster.brokers[1].id}[command]
+    looked = run(cluster, command, what, "--dry-run")
+    assert looked.exit_code == 0, looked.output
+    assert "Nothing was done: --yes carries it out" in looked.stdout
+    both = run(cluster, command, what, "--dry-run", "--yes")
+    assert both.exit_code == 2
+    assert "--dry-run: found with --yes, expected one of them" in both.output
+    assert cluster.unloads == {}
+
+
 def test_a_plan_from_the_look_to_the_end(cluster: FakePulsar, folder: Path) -> None:
     plan = written(cluster, 2, folder)
 

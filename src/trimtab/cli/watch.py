@@ -48,7 +48,9 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 @click.command()
 @ADMIN
 @INTO
-@click.option("--shadow", is_flag=True, help="Decide, and change nothing.  [the default]")
+@click.option(
+    "--shadow", "--dry-run", is_flag=True, help="Decide, and change nothing.  [the default]"
+)
 @click.option(
     "--for", "duration", type=Duration(), default="8h", show_default=True, help="How long."
 )

@@ -14,6 +14,10 @@ class TrimtabError(Exception):
     """
 
 
+class StoppedError(TrimtabError):
+    """Somebody asked for an end before there was anything to keep."""
+
+
 def system_fault(error: Exception) -> str | None:
     """Return what the system refused and why, in one line; None if it is no refusal.
 

@@ -1,0 +1,99 @@
+"""A day of the page of a watch beside 1,000 brokers: its memory, and how long a picture takes.
+
+    python -m bench.watch_page [--minutes 1440]
+
+Each simulated minute every broker reports anew and ten bundles change hands; the page takes
+a step of it.  Prints how long a picture takes, and what the page keeps hour by hour.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from trimtab.diagnose.deployment import deployment
+from trimtab.lab.outcomes.recording import Reported
+from trimtab.live.watch.memory import Memory, learned
+from trimtab.live.watch.nouns import Acted, Relearn, Settings
+from trimtab.live.watch.page.state import Shown
+from trimtab.live.watch.tally import Tally, View
+from trimtab.pulsar.leader.view import Report
+
+BROKERS = 1_000
+BUNDLES_OF_EACH = 10
+MOVES_A_MINUTE = 10
+STEPS_A_MINUTE = 1
+_BEGAN = datetime(2026, 11, 21, tzinfo=UTC)
+_NAMES = [f"broker-{i:04d}.pulsar.svc.cluster.local:8080" for i in range(BROKERS)]
+
+
+def settings() -> Settings:
+    """Return a cluster's, as Pulsar ships them."""
+    ran = deployment({"pulsar": "4.0.8"}, (), (), ((), ()))
+    return Settings(ran, ran.shedder, ran.placer, ran.conf, ran.manager.shedding_interval_s)
+
+
+def views(minutes: int) -> Iterator[tuple[datetime, View]]:
+    """Yield the steps of a watch, with when they are taken."""
+    ran, dice = settings(), np.random.default_rng(1)
+    memory = learned(Memory(began=_BEGAN), ran, Relearn(_NAMES[0], _BEGAN), ())
+    term, tally = memory.term, Tally()
+    assert term is not None
+    usage = dice.uniform(20.0, 80.0, BROKERS)
+    for minute in range(minutes):
+        now = _BEGAN + timedelta(minutes=minute)
+        usage = np.clip(usage + dice.normal(0.0, 2.0, BROKERS), 1.0, 99.0)
+        for i, name in enumerate(_NAMES):
+            term.own.view.put(_report(i, usage[i]))
+            term.reported[name] = {"time": now, "written": None}
+            memory.usages.append(Reported(now.timestamp(), name, float(usage[i])))
+        memory.usages = memory.usages[-15 * BROKERS :]
+        term.owners.handovers = [
+            (now, _bundle(*dice.integers(0, [BROKERS, BUNDLES_OF_EACH])), *dice.choice(_NAMES, 2))
+            for _ in range(MOVES_A_MINUTE)
+        ] + term.owners.handovers[: 14 * MOVES_A_MINUTE]
+        for step in range(STEPS_A_MINUTE):
+            time_ = now + timedelta(seconds=60 / STEPS_A_MINUTE * step)
+            acted = [Acted(minute, now, 1, 1.0, (), "")] if step == 0 else []
+            tally.add(acted)
+            yield time_, View(ran, memory, [*acted], tally)
+
+
+def _bundle(broker: int, number: int) -> str:
+    return f"tenant/namespace-{broker:04d}/0x{number:08x}_0x{number + 1:08x}"
+
+
+def _report(i: int, usage: float) -> Report:
+    names = tuple(_bundle(i, number) for number in range(BUNDLES_OF_EACH))
+    used = np.array([usage, 0.0, 0.0, 0.0, 0.0])
+    return Report(_NAMES[i], used, np.full(5, 100.0), np.full(4, 1e4), names, (), np.empty((0, 5)))
+
+
+def main() -> None:
+    """Run the day, and print what it came to."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=int, default=1440)
+    minutes = parser.parse_args().minutes
+    shown, took_ms, kept, content = Shown(), [], {}, ""
+    for number, (now, view) in enumerate(views(minutes)):
+        # Of this thread, so that what else the machine does is not in it.
+        begun = time.thread_time()
+        shown.hear(view, now)
+        content = json.dumps(shown.look(view, now))
+        took_ms.append(1000.0 * (time.thread_time() - begun))
+        hours, left = divmod(number, 60 * STEPS_A_MINUTE)
+        if not left:
+            kept[hours] = round(len(pickle.dumps(shown)) / 1024)
+    share = {f"p{q}": round(float(np.percentile(took_ms, q)), 1) for q in (50, 99, 100)}
+    print(f"picture of {BROKERS} brokers, ms of a core: {share}; {len(content) / 1024:.0f} KiB")
+    print(f"what the page keeps after hours, KiB: {kept}")
+
+
+if __name__ == "__main__":
+    main()
