@@ -1,14 +1,7 @@
-"""A day of the page of a watch beside 1,000 brokers: its memory, and how long a picture takes.
-
-    python -m bench.watch_page [--minutes 1440]
-
-Each simulated minute every broker reports anew and ten bundles change hands; the page takes
-a step of it.  Prints how long a picture takes, and what the page keeps hour by hour.
-"""
+"""What a day beside 1,000 brokers does to the page of a watch: its memory and its pictures."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import pickle
 import time
@@ -17,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from bench.table import Table
 from trimtab.diagnose.deployment import deployment
 from trimtab.lab.outcomes.recording import Reported
 from trimtab.live.watch.memory import Memory, learned
-from trimtab.live.watch.nouns import Acted, Relearn, Settings
+from trimtab.live.watch.nouns import Acted, Action, Relearn, Settings
 from trimtab.live.watch.page.state import Shown
 from trimtab.live.watch.tally import Tally, View
 from trimtab.pulsar.leader.view import Report
@@ -28,7 +22,7 @@ from trimtab.pulsar.leader.view import Report
 BROKERS = 1_000
 BUNDLES_OF_EACH = 10
 MOVES_A_MINUTE = 10
-STEPS_A_MINUTE = 1
+_ROWS = 8
 _BEGAN = datetime(2026, 11, 21, tzinfo=UTC)
 _NAMES = [f"broker-{i:04d}.pulsar.svc.cluster.local:8080" for i in range(BROKERS)]
 
@@ -58,11 +52,9 @@ def views(minutes: int) -> Iterator[tuple[datetime, View]]:
             (now, _bundle(*dice.integers(0, [BROKERS, BUNDLES_OF_EACH])), *dice.choice(_NAMES, 2))
             for _ in range(MOVES_A_MINUTE)
         ] + term.owners.handovers[: 14 * MOVES_A_MINUTE]
-        for step in range(STEPS_A_MINUTE):
-            time_ = now + timedelta(seconds=60 / STEPS_A_MINUTE * step)
-            acted = [Acted(minute, now, 1, 1.0, (), "")] if step == 0 else []
-            tally.add(acted)
-            yield time_, View(ran, memory, [*acted], tally)
+        actions: list[Action] = [Acted(minute, now, 1, 1.0, (), "")]
+        tally.add(actions)
+        yield now, View(ran, memory, actions, tally)
 
 
 def _bundle(broker: int, number: int) -> str:
@@ -75,25 +67,27 @@ def _report(i: int, usage: float) -> Report:
     return Report(_NAMES[i], used, np.full(5, 100.0), np.full(4, 1e4), names, (), np.empty((0, 5)))
 
 
-def main() -> None:
-    """Run the day, and print what it came to."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=int, default=1440)
-    minutes = parser.parse_args().minutes
-    shown, took_ms, kept, content = Shown(), [], {}, ""
-    for number, (now, view) in enumerate(views(minutes)):
+def watch_page(minutes: int = 24 * 60) -> Table:
+    """Return how long the page takes to draw 1,000 brokers, and what it keeps, over a day."""
+    shown, took_ms, rows, content = Shown(), list[float](), list[tuple[str, ...]](), ""
+    for number, (now, view) in enumerate(views(minutes), start=1):
         # Of this thread, so that what else the machine does is not in it.
         begun = time.thread_time()
         shown.hear(view, now)
         content = json.dumps(shown.look(view, now))
         took_ms.append(1000.0 * (time.thread_time() - begun))
-        hours, left = divmod(number, 60 * STEPS_A_MINUTE)
-        if not left:
-            kept[hours] = round(len(pickle.dumps(shown)) / 1024)
-    share = {f"p{q}": round(float(np.percentile(took_ms, q)), 1) for q in (50, 99, 100)}
-    print(f"picture of {BROKERS} brokers, ms of a core: {share}; {len(content) / 1024:.0f} KiB")
-    print(f"what the page keeps after hours, KiB: {kept}")
-
-
-if __name__ == "__main__":
-    main()
+        if number % (minutes // _ROWS) == 0:
+            kept = len(pickle.dumps(shown))
+            figures = [float(np.percentile(took_ms, q)) for q in (50, 99, 100)]
+            sizes = [f"{size / 1024:.0f}" for size in (kept, len(content))]
+            rows.append((f"{number / 60:g}", *(f"{each:.0f}" for each in figures), *sizes))
+            took_ms.clear()
+    return Table(
+        f"{BROKERS:,} simulated brokers report once a minute, {MOVES_A_MINUTE} bundles a minute "
+        "change hands, and the page takes a step a minute of it, for a day.\n"
+        "Times are of the processor, of all pictures since the row before; what the page keeps is "
+        "what it pickles to.",
+        (),
+        ("hours", "picture, ms", "99 %", "longest", "kept, KiB", "sent, KiB"),
+        tuple(rows),
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -321,7 +322,9 @@ def test_a_plan_is_made_and_carried_out(cluster: FakePulsar, folder: Path) -> No
     assert json.loads(program.stdout)["highest_percent"] == [90.0, 75.0]
     for each in others:
         each.usage_percent = 89.5
-    assert "No move would gain enough" in run(cluster, "plan").stdout
+    nothing = run(cluster, "plan").stdout
+    assert "No move would gain enough" in nothing
+    assert re.search(r"is highest, by CPU at [\d.]+ %: ", nothing), nothing
 
 
 def test_an_isolated_or_grouped_namespace_stays_where_its_policies_leave_it(
@@ -369,3 +372,13 @@ def test_a_plan_for_hours_to_come_needs_a_recording(cluster: FakePulsar) -> None
 
     assert wrong.exit_code == 2
     assert "--horizon goes by the hours of a RECORDING, and found none" in wrong.stderr
+
+
+def test_unknown_traffic_is_said_and_nothing_is_planned(cluster: FakePulsar, folder: Path) -> None:
+    cluster.owners = {}
+    cluster.busy = set()
+    made = run(cluster, "plan")
+    assert made.exit_code == 2
+    assert "no broker tells what any of its bundles carries" in made.output
+    assert "No move would gain" not in made.output
+    assert list(folder.glob("plan*.json")) == []

@@ -78,6 +78,9 @@ def gather(
     it early and keeps what there is.  No password or token is written; who asks stands in
     a client.conf, not in the command.
 
+    Exit code 0: recorded, ended early or not; 2: wrong use, or nobody answers; 130: ended
+    before anything was recorded.
+
     \b
     Examples:
       trimtab gather --admin http://broker-1:8080 -o night --for 8h

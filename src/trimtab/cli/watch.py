@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trimtab.cli.acting import ActingOptions, acting_options
 from trimtab.cli.arguments import FILE, SETTINGS
 from trimtab.cli.cluster import (
     ADMIN,
@@ -27,9 +29,8 @@ from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
 if TYPE_CHECKING:
-    from trimtab.live.apply import Where
-    from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.loop import KeptCosts
+    from trimtab.live.watch.loop import KeptCosts, WatchRequest
+    from trimtab.live.watch.tally import View
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -102,24 +103,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     callback=_printing("dashboard"),
     help="Print a dashboard for Grafana, and end.",
 )
-@click.option(
-    "--act", is_flag=True, help="Carry out what --strategy decides; takes --yes or --ask, too."
-)
-@click.option("--yes", is_flag=True, help="With --act: yes, move bundles.")
-@click.option("--ask", is_flag=True, help="With --act: each plan waits for an answer on --page.")
-@click.option(
-    "--limit",
-    "limits",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="With --act: a limit of plans, such as moves_per_hour=20; may come again.",
-)
-@click.option(
-    "--throttle",
-    type=(float, float),
-    metavar="LEAST MOST",
-    help="With --act: moves a round, adapted between these.  [default: 0.25 3]",
-)
+@acting_options
 @LOCK_HERE
 @STATE
 @click.option(
@@ -141,11 +125,7 @@ def watch(
     client_conf: Path | None,
     metrics: str | None,
     page: str | None,
-    act: bool,
-    yes: bool,
-    ask: bool,
-    limits: tuple[str, ...],
-    throttle: tuple[float, float] | None,
+    acts: ActingOptions,
     lock_here: bool,
     state: Path | None,
     costs: Path | None,
@@ -162,8 +142,10 @@ def watch(
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
 
-    --page shows all of this in a browser, as it happens.  With --act --ask in place of --yes
-    each plan waits there until somebody approves it, and nothing else is moved.
+    --page shows all of it in a browser; with --act --ask each plan waits there for approval.
+
+    Exit code 0: watched, ended early or not; 2: wrong use, nobody answers, or another run
+    holds the lock; 130: ended before anything was recorded.
 
     \b
     Examples:
@@ -176,19 +158,13 @@ def watch(
         --strategy AvgShedder --act --yes --limit moves_per_hour=20
       trimtab watch --admin http://broker-1:8080 -o asking --act --ask --page 8090
     """
-    from rich.console import Console
-
     from trimtab.live.gather import GatherError, GatherRequest
-    from trimtab.live.watch.desk import Desk
     from trimtab.live.watch.loop import WatchRequest
-    from trimtab.live.watch.loop import watch as watched
-    from trimtab.live.watch.metrics import offered
-    from trimtab.live.watch.page.server import opened
-    from trimtab.live.watch.screen import show, summary
+    from trimtab.live.watch.screen import summary
     from trimtab.live.watch.shadow import beside
 
     with ended_by_signals() as is_over:
-        if shadow and act:
+        if shadow and acts.act:
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         for_s = 0.0 if once else duration
@@ -197,19 +173,33 @@ def watch(
         )
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
-        if ask and page is None:
-            raise GatherError("--ask: found without --page, expected with it: it is answered there")
-        may = act, yes, ask
-        acting = _acting(where, *may, once=once, limits=limits, throttle=throttle)
-        desk = acting.desk if acting else Desk()
-        question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
-        with offered(metrics) as offering, opened(page, desk, is_asking=ask) as served:
-            if served.address:
-                click.echo(f"Page: {served.address}")
-            last = show(served.followed(offering.followed(watched(question, is_over))), Console())
+        acting = acts.request(where, once=once, has_page=page is not None)
+        request = WatchRequest(gathering, access, output, who, acting, _kept(costs))
+        last = _looked_on(request, is_over, metrics, page)
     for line in summary(last) if last else ():
         say(line)
     click.echo(f"Recording: {output}")
+
+
+def _looked_on(
+    request: WatchRequest, is_over: threading.Event, metrics: str | None, page: str | None
+) -> View | None:
+    """Return the last step of a watch, shown wherever somebody looks."""
+    from rich.console import Console
+
+    from trimtab.live.watch.desk import Desk
+    from trimtab.live.watch.loop import watch as watched
+    from trimtab.live.watch.metrics import offered
+    from trimtab.live.watch.page.server import opened
+    from trimtab.live.watch.screen import show
+
+    acting = request.acting
+    desk, is_asking = (acting.desk, acting.is_asking) if acting else (Desk(), False)
+    with offered(metrics) as offering, opened(page, desk, is_asking=is_asking) as served:
+        if served.address:
+            click.echo(f"Page: {served.address}")
+        steps = offering.followed(watched(request, is_over))
+        return show(served.followed(steps), Console())
 
 
 def _kept(costs: Path | None) -> KeptCosts:
@@ -220,43 +210,3 @@ def _kept(costs: Path | None) -> KeptCosts:
     return (
         KeptCosts() if costs is None else KeptCosts(read_state(costs), partial(write_state, costs))
     )
-
-
-def _acting(
-    where: Callable[[], Where],
-    act: bool,
-    yes: bool,
-    ask: bool,
-    *,
-    once: bool,
-    limits: tuple[str, ...],
-    throttle: tuple[float, float] | None,
-) -> ActingRequest | None:
-    """Return what is asked of whoever acts; None if nobody is to.
-
-    Raises:
-        GatherError: an option is wrong, or --yes is missing.
-    """
-    from trimtab.live.control.throttle import Bars
-    from trimtab.live.gather import GatherError
-    from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.plans import limits_in
-
-    if not act:
-        if yes or ask or limits or throttle:
-            options = "--yes, --ask, --limit, --throttle"
-            raise GatherError(f"{options}: found without --act, expected with it")
-        return None
-    if yes == ask:
-        which = "both --yes and --ask" if yes else "neither --yes nor --ask"
-        raise GatherError(f"--act: found {which}, expected one of them: bundles would be moved")
-    if once:
-        raise GatherError("--act: found with --once, expected without: one round is no control")
-    try:
-        bars = Bars(*throttle) if throttle else Bars()
-    except ValueError:
-        least, most = throttle or (0.0, 0.0)
-        raise GatherError(
-            f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
-        ) from None
-    return ActingRequest(where(), limits_in(limits), bars, is_asking=ask)

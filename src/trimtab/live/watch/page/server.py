@@ -23,7 +23,7 @@ from functools import cache, partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
-from typing import Any
+from typing import Any, TypeAlias
 
 from trimtab.live.apply.clock import Clock
 from trimtab.live.gather.access import GatherError
@@ -38,6 +38,8 @@ _BODY_MAX = 1024
 #: Whoever says nothing for so long is hung up on, s.
 _SILENCE_S = 10.0
 _AT_A_TIME = 64
+#: What a server is handed of a connection.
+_Socket: TypeAlias = socket.socket | tuple[bytes, socket.socket]
 #: What every answer says to a browser: nothing of this may be kept, framed or guessed at.
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -153,19 +155,19 @@ class _Server(ThreadingHTTPServer):
         self._free = threading.Semaphore(_AT_A_TIME)
         super().__init__((host, port), request)
 
-    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+    def process_request(self, request: _Socket, client_address: object) -> None:
         if self._free.acquire(blocking=False):
             super().process_request(request, client_address)
         else:
             self.shutdown_request(request)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+    def process_request_thread(self, request: _Socket, client_address: object) -> None:
         try:
             super().process_request_thread(request, client_address)
         finally:
             self._free.release()
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+    def handle_error(self, request: object, client_address: object) -> None:
         """Say nothing: whoever hangs up does no harm."""
 
 
@@ -176,7 +178,7 @@ class _Request(BaseHTTPRequestHandler):
     server_version, sys_version = "trimtab", ""
     server: _Server
 
-    def __init__(self, page: Page, prefix: str, *given: Any) -> None:  # noqa: ANN401
+    def __init__(self, page: Page, prefix: str, *given: Any) -> None:  # noqa: ANN401  # the server's
         self._page, self._prefix = page, prefix
         super().__init__(*given)
 
