@@ -17,7 +17,7 @@ export PYTHON
 export PYTHONDONTWRITEBYTECODE :=
 
 # Who is done takes from who is not.
-SPREAD := -n auto --maxprocesses 4 --dist worksteal
+SPREAD := -n 4 --dist worksteal
 
 $(READY): requirements/build.lock requirements/dev.lock requirements/java.lock pyproject.toml tools/environment.py
 	@[ -n "$(STARTER)" ] || { echo "setup: there is no python3 on PATH; install Python 3.11 or newer"; exit 1; }
@@ -45,7 +45,8 @@ setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interp
 
 .PHONY: quick
 quick: $(READY) ## the tests that need neither a JVM nor a browser, in two minutes
-	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow" $(SPREAD)
+	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow" \
+	  --hypothesis-profile quick $(SPREAD)
 
 .PHONY: near
 near: $(READY) ## the tests that FILE=src/trimtab/... can break, as the imports have it
@@ -182,6 +183,10 @@ exhaustive: $(READY) ## every test that has a long form, in it: kills, damages, 
 .PHONY: mutants
 mutants: $(READY) ## change strategies, leader, guards and findings at their boundaries, and count what the tests let through (an hour)
 	@$(RUN) tools.mutants
+
+.PHONY: release
+release: $(READY) ## dist/: wheel and sdist, built twice and tried from another folder, and a list of libraries
+	@$(RUN) tools.release
 
 .PHONY: clean
 clean: ## remove everything that a command made, .venv included

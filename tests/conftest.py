@@ -22,6 +22,7 @@ collect_ignore = [
 # on a desk, where a failure is a find.  No deadline: the machine is shared.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile("dev", deadline=None, print_blob=True)
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=20)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 

@@ -328,6 +328,7 @@ def test_a_leader_that_dies_in_the_middle_of_a_plan(desk: Desk) -> None:
     check(desk, plan, done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_error_of_somebody_on_the_way(desk: Desk, moment: str, status: int) -> None:
@@ -345,6 +346,7 @@ def test_an_error_of_somebody_on_the_way(desk: Desk, moment: str, status: int) -
     check(desk, plan, done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("status", [401, 404, 409, 412])
 def test_a_refusal_stops_and_may_be_asked_for_again(desk: Desk, status: int) -> None:
     cluster = desk.cluster

@@ -161,6 +161,7 @@ def test_who_cannot_act_is_told_why(cluster: FakePulsar, folder: Path) -> None:
     assert cluster.unloads.total() == 1
 
 
+@pytest.mark.slow
 def test_a_broker_is_emptied_and_filled_again(cluster: FakePulsar, folder: Path) -> None:
     broker = cluster.brokers[0].id
     drain = ("drain", broker, "--every", "0.01s")

@@ -199,6 +199,7 @@ def test_a_recording_without_a_move_says_that_nothing_was_predicted() -> None:
     assert "nothing could be predicted" in text
 
 
+@pytest.mark.slow
 def test_the_laboratory_agrees_with_its_truth() -> None:
     rows = list(outcomes(Trial("S08", 100)))
     change = np.array([row.true_after - row.true_before for row in rows])

@@ -91,7 +91,7 @@ def test_a_folder_of_pictures_has_nothing_to_read(tmp_path: Path) -> None:
     assert "logs/" in result.output
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_log_of_nothing_but_noise_is_refused(tmp_path: Path) -> None:
     folder = tmp_path / "noise" / "logs" / "b1"
     folder.mkdir(parents=True)
@@ -102,7 +102,7 @@ def test_a_log_of_nothing_but_noise_is_refused(tmp_path: Path) -> None:
     assert "expected" in result.output
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_recording_of_which_only_recording_toml_is_readable_is_refused(
     recording: Path, tmp_path: Path
 ) -> None:
@@ -114,7 +114,7 @@ def test_a_recording_of_which_only_recording_toml_is_readable_is_refused(
     assert "none of 12 lines in 1 files could be read: the text is UTF-16" in result.output
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_files_that_were_not_read_are_warned_of(recording: Path, tmp_path: Path) -> None:
     log = recording / "logs" / "leader" / "broker.log"
     text = log.read_text(encoding="utf-8")
@@ -135,7 +135,7 @@ def test_files_that_were_not_read_are_warned_of(recording: Path, tmp_path: Path)
     assert all(f"warning: {each}" in result.output for each in warnings)
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_logs_that_are_not_read_are_warned_of(recording: Path, tmp_path: Path) -> None:
     for name in ("logs/leader/broker.log.1.xz", "logs/leader.txt", "conf/log4j2.yaml", "a.txt"):
         (recording / name).parent.mkdir(exist_ok=True)
@@ -147,7 +147,7 @@ def test_logs_that_are_not_read_are_warned_of(recording: Path, tmp_path: Path) -
     ]
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_truncated_gz_is_explained_up_to_the_damage(recording: Path, tmp_path: Path) -> None:
     log = recording / "logs" / "leader" / "broker.log"
     more = log.read_bytes() + b"".join(
@@ -168,7 +168,7 @@ def test_a_truncated_gz_is_explained_up_to_the_damage(recording: Path, tmp_path:
     ]
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_log_in_another_zone_is_told(recording: Path, tmp_path: Path) -> None:
     log = recording / "logs" / "leader" / "broker.log"
     log.write_text(log.read_text(encoding="utf-8").replace("+0800", "Z"), encoding="utf-8")
@@ -191,7 +191,7 @@ def test_a_log_in_another_zone_is_told(recording: Path, tmp_path: Path) -> None:
     assert "expected the same clock" in warning
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_two_layouts_in_one_log_are_both_read(recording: Path, tmp_path: Path) -> None:
     log = recording / "logs" / "leader" / "broker.log"
     text = log.read_text(encoding="utf-8")
@@ -204,7 +204,7 @@ def test_two_layouts_in_one_log_are_both_read(recording: Path, tmp_path: Path) -
     assert times == ["2024-06-11T07:33:42.642Z", "2024-06-12T02:24:02.245Z"]
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_report_that_is_not_json_is_a_reject_and_the_rest_is_explained(
     recording: Path, tmp_path: Path
 ) -> None:
@@ -219,7 +219,7 @@ def test_a_report_that_is_not_json_is_a_reject_and_the_rest_is_explained(
     assert "broker" in second["reason"]
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_unknown_keys_and_bad_values_of_a_conf_are_told(recording: Path, tmp_path: Path) -> None:
     (recording / "conf").mkdir()
     (recording / "conf" / "b1.conf").write_text(
@@ -243,13 +243,14 @@ def test_unknown_keys_and_bad_values_of_a_conf_are_told(recording: Path, tmp_pat
     ) in warnings
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_rounds_without_load_reports_say_what_is_missing(recording: Path, tmp_path: Path) -> None:
     assert explain(recording, tmp_path / "out").exit_code == 0
     questions = findings(tmp_path / "out")["undecidable"]
     assert any("store/brokers.jsonl" in question["missing"] for question in questions)
 
 
+@pytest.mark.slow
 def test_a_foreign_folder_is_not_overwritten(recording: Path, tmp_path: Path) -> None:
     tables = tmp_path / "out" / "tables"
     tables.mkdir(parents=True)
@@ -260,7 +261,7 @@ def test_a_foreign_folder_is_not_overwritten(recording: Path, tmp_path: Path) ->
     assert not (tmp_path / "out" / "report.html").exists()
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_an_output_folder_that_cannot_be_made_is_named(recording: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("a file", encoding="utf-8")
     result = explain(recording, tmp_path / "out" / "night")
@@ -317,7 +318,7 @@ def test_what_the_system_refuses_is_one_line(
     assert (result.exit_code, result.output) == (2, f"trimtab: {said}\n")
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_names_from_the_input_are_text_in_the_page(recording: Path, tmp_path: Path) -> None:
     log = recording / "logs" / "leader" / "broker.log"
     evil = "public/<script>alert(1)</script>/0x70000000_0x80000000"

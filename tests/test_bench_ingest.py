@@ -59,6 +59,7 @@ def test_a_difference_is_an_error(spark: SparkContext, recording: Path, tmp_path
         compare(tmp_path / "trimtab", tmp_path / "polars")
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_logs(recording: Path, tmp_path: Path) -> None:
     size = logs(tmp_path / "packed", SIZE, files=2, seed=1, is_packed=True)
     logs(tmp_path / "other", SIZE, files=2, seed=2)

@@ -77,6 +77,7 @@ LINES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(LINES, max_size=20), st.sampled_from([b"\n", b"\r\n"]), st.booleans(), CHUNK_SIZES)
 @example([GZIP, b"x"], b"\n", False, 1)
 @example([GZIP], b"\n", True, 1)

@@ -319,6 +319,7 @@ every_filter = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @every_filter
 @FEW
 @given(question=questions())
@@ -333,6 +334,7 @@ def test_filter_keeps_candidates_in_their_order(keep: Any, question: Any) -> Non
     assert len(set(kept)) == len(kept)
 
 
+@pytest.mark.slow
 @every_filter
 @FEW
 @given(question=questions())
@@ -344,6 +346,7 @@ def test_filter_keeps_nobody_of_nobody(keep: Any, question: Any) -> None:
         assert "no brokers" in str(error) or "reports no load manager" in str(error)
 
 
+@pytest.mark.slow
 @every_filter
 @FEW
 @given(question=questions())
@@ -360,6 +363,7 @@ def test_filter_twice_is_the_same_as_once(keep: Any, question: Any) -> None:
         assert keep(kept, asked).tolist() == kept.tolist()
 
 
+@pytest.mark.slow
 @every_filter
 def test_filter_does_filter(keep: Any) -> None:
     """Among the generated questions are some in which it removes somebody but not all."""
@@ -374,6 +378,7 @@ def test_filter_does_filter(keep: Any) -> None:
     assert removes(find(questions(), removes, settings=ANY))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", CHAINS)
 @FEW
 @given(question=questions())

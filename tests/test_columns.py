@@ -212,6 +212,7 @@ def test_every_value_is_odd_once(source: str, tmp_path: Path) -> None:
     assert any("'rejected': 0" not in account for account in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", USUAL)
 def test_every_oddity_in_values_that_count_and_in_one_that_does_not(
     source: str, tmp_path: Path
@@ -241,6 +242,7 @@ TEXTS = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(
     SOURCES,
     st.lists(TEXTS | st.sampled_from(AROUND) | st.just(None), max_size=12),
@@ -304,6 +306,7 @@ def test_a_name_that_is_no_text_is_replaced(tmp_path: Path) -> None:
     assert "'bundle': '😀?'" in rows
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(width=64) | st.integers(-(2**70), 2**70), min_size=8, max_size=8))
 @settings(max_examples=300)
 def test_numbers_keep_their_bits(

@@ -105,6 +105,7 @@ def seeds(pytestconfig: pytest.Config, is_exhaustive: bool) -> range:
     return range(ALL if is_exhaustive else FEW)
 
 
+@pytest.mark.slow
 def test_no_bundle_is_moved_twice_or_lost_and_the_journal_is_true(seeds: range) -> None:
     ends: Counter[str] = Counter()
     faults: Counter[str] = Counter()
@@ -131,6 +132,7 @@ def test_no_bundle_is_moved_twice_or_lost_and_the_journal_is_true(seeds: range) 
         assert kinds == {kind for kind, count in faults.items() if count}
 
 
+@pytest.mark.slow
 def test_another_plan_never_meets_an_unload_of_a_killed_run(seeds: range) -> None:
     n_asked = 0
     for seed in seeds:

@@ -21,7 +21,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_short_night_is_priced_with_intervals_and_says_what_it_does_not_tell(
     tmp_path: Path,
 ) -> None:
@@ -42,7 +42,7 @@ def test_a_short_night_is_priced_with_intervals_and_says_what_it_does_not_tell(
     assert "cannot be told: what a move does" in again.stdout
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_the_end_of_a_night_is_planned_and_drawn(tmp_path: Path) -> None:
     picture = tmp_path / "frontier.svg"
     night = str(ROOT / "recordings" / "avg")
@@ -66,7 +66,7 @@ def test_the_end_of_a_night_is_planned_and_drawn(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [picture]
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_moves_of_a_night_are_predicted_and_scored() -> None:
     result = run("backtest", NIGHT, "--json")
     assert result.exit_code == 0, result.output
@@ -99,7 +99,7 @@ def test_what_cannot_be_is_refused_before_anything_is_read(
     assert words in result.output
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_night_of_the_extensible_manager_is_refused(tmp_path: Path) -> None:
     conf = tmp_path / "night" / "conf"
     conf.mkdir(parents=True)
@@ -119,7 +119,7 @@ def test_a_recording_and_a_cluster_are_not_both_learned_from() -> None:
     assert "--admin: found nothing" in neither.output
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_a_live_cluster_is_asked_and_what_it_tells_is_kept(tmp_path: Path) -> None:
     state = tmp_path / "costs.npz"
     with fake.brokers(2) as cluster:

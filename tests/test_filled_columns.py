@@ -152,6 +152,7 @@ def test_small_tables_are_filled_too(row: dict[str, Any], monkeypatch: pytest.Mo
         table_of("files", [row])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", READ_AT_IMPORT)
 def test_a_column_without_a_key_stops_the_import(table: str) -> None:
     program = (

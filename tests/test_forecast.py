@@ -34,6 +34,7 @@ def same(one: object, other: object) -> bool:
     return bool(one == other)
 
 
+@pytest.mark.slow
 def test_looking_ahead_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: Counter[bool] = Counter()
     looks_ahead = True

@@ -175,6 +175,7 @@ def checked(path: Path, content: bytes, source: str) -> dict[str, Any]:
     return account
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES)
 def test_damage_of_any_kind_costs_what_is_damaged(
     source: str, tmp_path: Path, damages: int
@@ -190,6 +191,7 @@ def test_damage_of_any_kind_costs_what_is_damaged(
     assert sums["rows"] + sums["other"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [*SIEVES, ZOOKEEPER])
 def test_damaged_lines_are_the_same_in_blocks_and_singly(
     source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damages: int
@@ -212,6 +214,7 @@ def test_damaged_lines_are_the_same_in_blocks_and_singly(
     assert contents
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", [source for source in SOURCES if source != ZOOKEEPER])
 def test_packed_files_break_off_anywhere(source: str, tmp_path: Path, damages: int) -> None:
     random = Random(f"packed {source}")

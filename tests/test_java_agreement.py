@@ -209,6 +209,7 @@ ATTEMPT = re.compile(
 )
 
 
+@pytest.mark.slow
 def test_threshold_shedder_explains_as_the_java_logs() -> None:
     """The usage, the average and the offload that the class printed are the decision's."""
     entry = shedder("ThresholdShedder", "4.0.8")

@@ -152,6 +152,7 @@ def _of_the_class(answer: dict[str, Any], looks: dict[str, Any]) -> dict[str, An
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(60))
 def test_looks_at_the_reports_leave_the_same_behind(number: int) -> None:
     question = list(leader_parts.recorded("look"))[number]

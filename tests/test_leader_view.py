@@ -251,6 +251,7 @@ def _both(
         yield view, plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
     compared = 0
@@ -267,6 +268,7 @@ def test_arrays_hold_what_one_sample_at_a_time_gives(seed: int) -> None:
     assert compared > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "every"), [(3, 7), (4, 7), (5, 40), (6, 40)])
 def test_who_looks_seldom_sees_the_same_averages(seed: int, every: int) -> None:
     # Many samples wait by then, of bundles that came, went and came again.
@@ -303,6 +305,7 @@ def test_feeding_at_once_is_feeding_one_after_the_other() -> None:
     np.testing.assert_array_equal(taken, counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("few", [0, 3])
 def test_what_waits_is_fed_in_parts_if_it_is_much(
     few: int, monkeypatch: pytest.MonkeyPatch

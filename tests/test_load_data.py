@@ -343,6 +343,7 @@ def _told(
     plain.update_bundle_data()
 
 
+@pytest.mark.slow
 @FEW
 @given(drawn=looks())
 def test_averages_equal_a_loop_over_objects(
@@ -356,6 +357,7 @@ def test_averages_equal_a_loop_over_objects(
         assert_same_sums(fast, plain)
 
 
+@pytest.mark.slow
 @FEW
 @given(drawn=looks())
 def test_looking_numbers_objects_anew(drawn: list[dict[str, dict[str, list[float]]]]) -> None:

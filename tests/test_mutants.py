@@ -94,6 +94,7 @@ def test_mutants_are_killed_by_who_reaches_them(tmp_path: Path) -> None:
     assert "survived: 0 -> 1" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_listed_as_equivalent_exists_and_has_a_reason() -> None:
     listed = equivalent()
     paths = {ROOT / name.split()[0] for name in listed}

@@ -12,6 +12,7 @@ def imports() -> Imports:
     return Imports()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "near", "far"),
     [
@@ -75,12 +76,12 @@ def test_tests_are_near_that_the_file_can_break(
 )
 def test_everything_is_near_where_anything_may_break(imports: Imports, changed: str) -> None:
     assert (ROOT / changed).is_file()
-    assert imports.test_files() == imports.near(ROOT / changed)
-    assert not [path for path in imports.test_files() if path.name.startswith("test_pulsar_")]
+    assert imports.test_files == imports.near(ROOT / changed)
+    assert not [path for path in imports.test_files if path.name.startswith("test_pulsar_")]
 
 
 def test_every_file_of_tests_is_near_itself(imports: Imports) -> None:
-    files = imports.test_files()
+    files = imports.test_files
 
     assert len(files) > 100
     assert [path for path in files if path not in imports.near(path)] == []

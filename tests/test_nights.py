@@ -22,6 +22,7 @@ def digest(folder):
     return sums.hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["two-leaders", "split-storm"])
 def test_same_seed_gives_same_bytes(family, tmp_path):
     one_folder = write_night(played(family, 3), tmp_path / "one")
@@ -29,6 +30,7 @@ def test_same_seed_gives_same_bytes(family, tmp_path):
     assert digest(one_folder) != digest(write_night(played(family, 4), tmp_path / "three"))
 
 
+@pytest.mark.slow
 def test_planted_cause_is_among_the_truths():
     for family in ("unload-failed", "sole-bundle", "no-headroom"):
         truths = played(family, 3).truths

@@ -65,6 +65,7 @@ def test_sequences_are_what_they_were() -> None:
     assert len(noted["rounds"]) == 3
 
 
+@pytest.mark.slow
 def test_every_tag_occurs_about_as_often_as_it_should(drawn: list[dict[str, Any]]) -> None:
     strategy = drawn[0]["strategy"]
     tags = Counter(tag for s in drawn for tag in set(s["tags"]))
@@ -165,6 +166,7 @@ def test_a_recorded_vector_is_asked_again_with_its_log() -> None:
     assert asked_again(question | {"expect": [{}]}) == question
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", ["4.0.8", "2.10.4"])
 def test_what_is_packed_is_what_the_tests_read(release: str) -> None:
     """A vector that is read and packed again is the line that it was, its input left out."""

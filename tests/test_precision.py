@@ -11,7 +11,7 @@ from tools.precision.judging import Verdict, counts, read, result, wilson
 from tools.precision.page import rewritten
 from tools.precision.recorded import Judged
 from tools.precision.truth import Named, Planted
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 
 #: Recordings that are judged again: the first that was held out of some families.
 AGAIN = (
@@ -35,6 +35,7 @@ def test_the_page_says_what_the_results_say() -> None:
     assert rewritten(PAGE.read_text("utf-8"), results) == PAGE.read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", AGAIN)
 def test_the_present_rules_give_the_same_results(family: str) -> None:
     [stored, *_] = [each for each in read(RESULTS) if each.family == family]

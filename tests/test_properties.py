@@ -122,6 +122,7 @@ def _shed(name: str, line: str, load: ClusterLoad, conf: dict[str, str] = CONF) 
 # ---------------------------------------------------------------- shedders
 
 
+@pytest.mark.slow
 @shedders
 @FEW
 @given(load=loads(), after=loads())
@@ -150,6 +151,7 @@ def _assert_complete(load: ClusterLoad, decision: Decision) -> None:
     assert [len(load.brokers)] * 3 == [len(part) for part in parts]
 
 
+@pytest.mark.slow
 @shedders
 @FEW
 @given(load=loads(), before=loads())
@@ -168,6 +170,7 @@ def test_shedder_decides_the_same_twice_and_leaves_its_memory_alone(
     assert equal(one_memory, other_memory)
 
 
+@pytest.mark.slow
 @shedders
 @FEW
 @given(load=loads())
@@ -185,6 +188,7 @@ def test_shedder_that_reads_no_long_averages_decides_without_them(
     assert equal(one_memory, other_memory)
 
 
+@pytest.mark.slow
 @shedders
 @given(load=exact_loads(), data=st.data())
 def test_order_of_brokers_does_not_matter_without_ties(
@@ -202,6 +206,7 @@ def test_order_of_brokers_does_not_matter_without_ties(
         assert expected == _by_broker(other, _shed(name, line, other, conf))
 
 
+@pytest.mark.slow
 @shedders
 @given(load=loads(plain_numbers), data=st.data())
 def test_balanced_cluster_is_left_alone(
@@ -223,6 +228,7 @@ def test_balanced_cluster_is_left_alone(
         assert () == _shed(name, line, level_load, conf).unloads
 
 
+@pytest.mark.slow
 @shedders
 @FEW
 @given(load=loads())
@@ -235,6 +241,7 @@ def test_single_bundle_broker_is_left_alone(name: str, line: str, load: ClusterL
         assert not sources & sole
 
 
+@pytest.mark.slow
 @shedders
 def test_properties_of_shedders_are_not_vacuous(name: str, line: str) -> None:
     """Generated clusters do shed, both of odd numbers and of exact ones."""

@@ -63,6 +63,7 @@ def _placed(
     return placement, memory
 
 
+@pytest.mark.slow
 @placers
 @FEW
 @given(data=st.data())
@@ -78,6 +79,7 @@ def test_placer_names_candidates_in_their_order(name: str, since: str, data: st.
     assert not placement.is_fallback or best == candidates
 
 
+@pytest.mark.slow
 @placers
 @FEW
 @given(data=st.data())
@@ -129,6 +131,7 @@ def test_placer_without_candidates_names_nobody_or_says_so(
         assert placement.best.size == 0
 
 
+@pytest.mark.slow
 @placers
 @FEW
 @given(data=st.data(), beyond=st.sampled_from([-1, 0, 1]))
@@ -166,6 +169,7 @@ def test_order_of_candidates_does_not_matter(
     assert one.is_fallback == other.is_fallback
 
 
+@pytest.mark.slow
 @placers
 def test_properties_of_placers_are_not_vacuous(name: str, since: str) -> None:
     """Among the generated clusters are some with a real choice, and some with none."""
@@ -286,6 +290,7 @@ def test_avg_shedder_moves_no_more_than_it_was_to(
         assert sorted(moved, reverse=True) == moved
 
 
+@pytest.mark.slow
 @both
 def test_properties_of_the_class_that_sheds_and_places_are_not_vacuous(
     since: str, is_exact: bool

@@ -182,6 +182,7 @@ def test_names_do_not_matter(since: str, load: ExtensibleLoad) -> None:
     ]
 
 
+@pytest.mark.slow
 @shedders
 @pytest.mark.parametrize("is_swap", [False, True])
 def test_the_generator_reaches_transfers_and_exchanges(since: str, is_swap: bool) -> None:

@@ -8,6 +8,7 @@ import re
 import zlib
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ def unpacked(text: str) -> list[str]:
 
 
 # A page takes a second or so to draw.
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(NAMES, NAMES)
 @example(HOSTILE[0], HOSTILE[1])
@@ -70,6 +72,7 @@ def test_a_name_changes_no_element_of_the_page(bundle: str, broker: str) -> None
     assert len(text) < len(CLEAN) + 150_000
 
 
+@pytest.mark.slow
 def test_what_is_packed_is_as_harmless() -> None:
     findings, picture = night(13, 70, 400)
     clean = {tag for html in unpacked(render(findings, picture)) for tag, _ in Elements(html).found}

@@ -24,7 +24,11 @@ def rerun(*arguments: str) -> Result:
 
 
 @pytest.fixture(scope="module")
-def uniform(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], Path]:
+def uniform(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, Any], Path]:
+    # The command takes the Spark that runs.
+    request.getfixturevalue("spark")
     picture = tmp_path_factory.mktemp("rerun") / "beside.svg"
     recording = str(ROOT / "recordings" / "uniform")
     result = rerun(recording, "--seeds", "2", "--json", "--plot", str(picture))
@@ -82,7 +86,7 @@ def test_the_picture_shows_both_clusters(uniform: tuple[dict[str, Any], Path]) -
         assert words in drawn
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize(
     ("left_out", "added", "told"),
     [

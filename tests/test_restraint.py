@@ -14,8 +14,10 @@ from tools.precision.explained import explained
 from tools.precision.families import case
 from tools.precision.ingested import ingested
 from tools.precision.recorded import truths, written
-from trimtab.diagnose import FINDINGS, diagnose
-from trimtab.ingest import ingest, open_recording
+from trimtab.diagnose.diagnosis import diagnose
+from trimtab.diagnose.findings import FINDINGS
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 
 SCHEMA = json.loads(
     (Path(__file__).parent.parent / "docs" / "findings.schema.json").read_text("utf-8")
@@ -56,6 +58,7 @@ def documents(
     return {name: document(recording, folder / name) for name, recording in nights.items()}
 
 
+@pytest.mark.slow
 def test_the_truth_stands_beside_the_recording(nights: dict[str, Path]) -> None:
     for name, recording in nights.items():
         code = name.rpartition("-")[0]
@@ -92,6 +95,7 @@ def test_a_recording_without_a_file_admits_what_it_cannot_tell(
     assert told
 
 
+@pytest.mark.slow
 def test_a_whole_recording_has_nothing_undecidable(documents: dict[str, dict[str, Any]]) -> None:
     assert [each["undecidable"] for each in documents.values()] == [[]] * len(NIGHTS)
 

@@ -116,6 +116,7 @@ def spelt(thing: object) -> object:
     return [spelt(each) for each in thing] if isinstance(thing, tuple) else thing
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", built_in())
 def test_scenario_is_drawn_the_same_from_a_seed_and_otherwise_from_another(name: str) -> None:
     found = found_scenario(name)

@@ -209,6 +209,7 @@ def test_the_picture_shows_what_happened(scenario: Path) -> None:
     assert not data["mean"]
 
 
+@pytest.mark.slow
 def test_of_some_brokers_the_picture_shows_pale_lines_and_their_mean(scenario: Path) -> None:
     some = SCENARIO.replace("count = 2", "count = 20")
     counts = "[" + ", ".join(["16", *["0"] * 19]) + "]"
@@ -224,6 +225,7 @@ def test_of_some_brokers_the_picture_shows_pale_lines_and_their_mean(scenario: P
     assert (scenario.parent / "out" / "usage.svg").is_file()
 
 
+@pytest.mark.slow
 def test_of_many_brokers_the_picture_shows_bands(scenario: Path) -> None:
     many = SCENARIO.replace("count = 2", "count = 60")
     counts = "[" + ", ".join(["16", *["0"] * 59]) + "]"

@@ -201,6 +201,7 @@ class Shadowed(Leader):
             Shadowed.counted += 1
 
 
+@pytest.mark.slow
 def test_the_leader_knows_what_it_would_from_one_notification_after_the_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

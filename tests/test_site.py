@@ -95,6 +95,7 @@ def test_first_page_leads_to_four_doors_with_a_dozen_links_at_most() -> None:
     assert len(links) <= 12
 
 
+@pytest.mark.slow
 def test_a_door_leads_to_every_page(site: Path) -> None:
     assert unlisted(site / "pages") == []
 
@@ -102,6 +103,7 @@ def test_a_door_leads_to_every_page(site: Path) -> None:
 # ----------------------------------------------------------- what was built
 
 
+@pytest.mark.slow
 def test_every_page_and_address_is_there_and_nothing_is_of_the_network(site: Path) -> None:
     html = site / "html"
     pages = [place for place in site_paths(ROOT).values() if place.endswith(".md")]
@@ -130,6 +132,7 @@ def test_faults_of_a_page_are_named(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_link_that_leads_nowhere_fails_the_build(tmp_path: Path) -> None:
     prepare(tmp_path)
     page = tmp_path / "pages" / "lint.md"

@@ -95,6 +95,7 @@ def test_what_is_usual_is_read_in_columns(i: int, tmp_path: Path) -> None:
     assert "rejects" not in rows
 
 
+@pytest.mark.slow
 def test_every_value_is_odd_once(tmp_path: Path) -> None:
     # Each with a whole one before it and behind it, alone and in one transaction.
     changes = [(place, "odd", odd) for place in PLACES for odd in ("null", "[]", "2", '"NaN"')]

@@ -14,7 +14,7 @@ import pytest
 
 from tests.thinned import NAMES, Thinning, Whole, faults, thinned, thinning, whole
 from tools.needs_page import answer
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 
 _QUICK = 8
 _ALL = 200
@@ -25,6 +25,7 @@ def wholes(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Whole]:
     return {name: whole(name, tmp_path_factory.mktemp(name)) for name in NAMES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(_QUICK))
 def test_thinned_recording(seed: int, wholes: Mapping[str, Whole], tmp_path: Path) -> None:
     _check(thinning(seed, wholes), wholes, tmp_path)
@@ -52,6 +53,7 @@ _LEFT_OUT = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["threshold", "uniform"])
 @pytest.mark.parametrize("kind", _LEFT_OUT)
 def test_page_lists_what_each_kind_of_recording_answers(

@@ -24,6 +24,7 @@ from trimtab.live.watch.targets import moves_of
 NIGHTS = {"uniform": (9, 0), "threshold": (8, 0), "avg": (9, 2)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NIGHTS)
 def test_every_round_is_the_leaders_to_the_last_digit(name: str) -> None:
     logged, unknown = NIGHTS[name]

@@ -109,6 +109,7 @@ def test_the_extensible_load_manager_is_not_watched(
     assert "found a.b.ExtensibleLoadManagerImpl, expected the modular load manager" in result.output
 
 
+@pytest.mark.slow
 def test_being_asked_to_end_ends_it(cluster: list[fake.Broker], tmp_path: Path) -> None:
     output, port = tmp_path / "beside", server.free_port()
     command = [

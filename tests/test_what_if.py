@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from tools import what_if as page
 from trimtab.cli import main
 from trimtab.explanation.explain import explain
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.trial import Result
 from trimtab.trials.what_if.command import advice, what_if
@@ -107,6 +107,7 @@ def test_wrong_use_is_told_in_one_line(arguments: list[str], told: str, tmp_path
 # ---------------------------------------------------------------- docs/what-if.md
 
 
+@pytest.mark.slow
 def test_ranks_are_correlated_where_strategies_differ() -> None:
     def made(*values: float | None) -> dict[str, dict[str, float | None]]:
         names = ("unloads_a_day", "p95_spread_points", "above_percent")

@@ -23,11 +23,11 @@ from click.testing import CliRunner
 from tests.log_text import damaged
 from tests.wrapped_logs import OF_ONE, SHAPES, Logs, collected
 from trimtab.cli import main
-from trimtab.ingest import Recording, open_recording
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.layouts import log_line
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.outcome import Origin, Other, Rows
+from trimtab.ingest.recording import Recording, open_recording
 from trimtab.ingest.split_result import CLASSES, SplitAccount, TableRows
 from trimtab.ingest.splits import cut, lines_of
 from trimtab.ingest.worker import parse_split
@@ -122,6 +122,7 @@ def few_events(tmp_path_factory: pytest.TempPathFactory) -> Events:
     return events
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", EVERY)
 def test_every_shape_gives_what_the_raw_logs_give(
     shape: str, few_events: Events, tmp_path: Path
@@ -152,6 +153,7 @@ def test_every_shape_of_whole_nights(recording: str, tmp_path: Path, is_exhausti
         assert (reasons, account.nameless) == ([], 0), shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["raw", "kubectl --timestamps", *TIMED_LINES])
 def test_the_newest_line_may_stand_first(shape: str, few_events: Events, tmp_path: Path) -> None:
     lines = EVERY[shape](of(shape, few_logs())).splitlines(keepends=True)
@@ -458,7 +460,7 @@ def _without_places(value: Any) -> Any:
     return [_without_places(it) for it in value] if isinstance(value, list) else value
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("recording", "shape"),

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -47,11 +47,16 @@ class Source:
         return ast.parse(self.path.read_text(encoding="utf-8"))
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of its tree."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def words(self) -> frozenset[str]:
         """The texts in it."""
         return frozenset(
             node.value
-            for node in ast.walk(self.tree)
+            for node in self.nodes
             if isinstance(node, ast.Constant) and isinstance(node.value, str)
         )
 
@@ -63,12 +68,12 @@ class Source:
     @cached_property
     def arguments(self) -> frozenset[str]:
         """The names of all arguments, fixtures among them."""
-        return frozenset(node.arg for node in ast.walk(self.tree) if isinstance(node, ast.arg))
+        return frozenset(node.arg for node in self.nodes if isinstance(node, ast.arg))
 
     @property
     def starts_trimtab(self) -> bool:
         """Whether it has the word in a list, as the command of a process."""
-        lists = (n for n in ast.walk(self.tree) if isinstance(n, ast.List | ast.Tuple | ast.Call))
+        lists = (node for node in self.nodes if isinstance(node, ast.List | ast.Tuple | ast.Call))
         return any(
             isinstance(item, ast.Constant) and item.value == "trimtab"
             for node in lists
@@ -76,9 +81,9 @@ class Source:
         )
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
+def imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Yield the names that a piece of code imports, modules and what is taken from them."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -105,12 +110,14 @@ class Imports:
             self.graph.add_import(importer=RULES, imported=rule)
         for name in self.sources:
             self.graph.add_module(f"tests.{name}")
+        self.modules = frozenset(self.graph.modules)
         for name, source in self.sources.items():
             for each in self._dependencies(source):
                 self.graph.add_import(importer=f"tests.{name}", imported=each)
 
+    @cached_property
     def test_files(self) -> tuple[Path, ...]:
-        """Return every file with tests that need no Pulsar, modules with examples among them."""
+        """Every file with tests that need no Pulsar, modules with examples among them."""
         names = (name for name in self.sources if name.startswith("test_"))
         tests = [self.sources[name].path for name in names if not name.startswith(WITH_PULSAR)]
         examples = (path for path in sorted((ROOT / "src").rglob("*.py")) if has_examples(path))
@@ -120,18 +127,18 @@ class Imports:
         """Return the files with tests that a file can break, all where that is not known."""
         within = path.relative_to(ROOT)
         if EVERYTHING & {str(within), within.parts[0]}:
-            return self.test_files()
+            return self.test_files
         broken = {f"tests.{name}" for name in self._readers(within)}
         if (module := self._module(within)) is not None:
             broken |= {module}
             if path.name == "__init__.py" or path.suffix != ".py":
                 broken |= self.graph.find_descendants(module)
         elif not broken:
-            return self.test_files()
+            return self.test_files
         for each in tuple(broken):
             broken |= self.graph.find_downstream_modules(each)
         return tuple(
-            test for test in self.test_files() if self._module(test.relative_to(ROOT)) in broken
+            test for test in self.test_files if self._module(test.relative_to(ROOT)) in broken
         )
 
     def distance(self, test: Path, path: Path) -> int:
@@ -157,7 +164,7 @@ class Imports:
 
     def _dependencies(self, source: Source) -> Iterator[str]:
         """Yield the modules that a file of tests imports, starts or names."""
-        names = {*imported(source.tree), *self._fixtures(source)}
+        names = {*imported(source.nodes), *self._fixtures(source)}
         for word in source.words:
             names |= set(MODULE.findall(word)) - PACKAGES.keys()
         if source.starts_trimtab:
@@ -173,7 +180,7 @@ class Imports:
 
     def _longest(self, name: str) -> str | None:
         """Return the module of a name, which may be that of something within it."""
-        while name and name not in self.graph.modules:
+        while name and name not in self.modules:
             name = name.rpartition(".")[0]
         return name or None
 
@@ -181,7 +188,7 @@ class Imports:
         """Yield what is imported by the shared fixtures that a file of tests asks for."""
         for node in self.sources["conftest"].tree.body:
             if isinstance(node, ast.FunctionDef) and node.name in source.arguments:
-                yield from imported(node)
+                yield from imported(ast.walk(node))
 
     def _named_commands(self, source: Source) -> Iterator[str]:
         """Yield the commands that the texts of a file of tests begin with, all if none does."""
@@ -209,7 +216,7 @@ def main(names: list[str]) -> int:
         return 2
     imports = Imports()
     files = sorted({test for path in paths for test in imports.near(path)})
-    print(f"near: {len(files)} of {len(imports.test_files())} files with tests", flush=True)
+    print(f"near: {len(files)} of {len(imports.test_files)} files with tests", flush=True)
     if not files:
         return 0
     spread = ["-n", "auto", "--maxprocesses", "4", "--dist", "worksteal"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.acting import ActingOptions, acting_options
-from trimtab.cli.arguments import FILE, SETTINGS
+from trimtab.cli.arguments import FILE, SETTINGS, json_option
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -24,7 +25,7 @@ from trimtab.cli.cluster import (
     reached_by,
     where_of,
 )
-from trimtab.cli.output import say
+from trimtab.cli.output import complain, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
@@ -40,7 +41,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
         if value and not ctx.resilient_parsing:
             from trimtab.live.watch import metrics
 
-            click.echo(getattr(metrics, what)(), nl=False)
+            say_as_is(getattr(metrics, what)())
             ctx.exit()
 
     return printed
@@ -110,6 +111,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
 )
 @NO_HOST_CHECK
+@json_option("Print what is said as JSON, a line each.")
 def watch(
     admin: str | None,
     output: Path,
@@ -130,6 +132,7 @@ def watch(
     state: Path | None,
     costs: Path | None,
     no_host_check: bool,
+    as_json: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
 
@@ -144,8 +147,8 @@ def watch(
 
     --page shows all of it in a browser; with --act --ask each plan waits there for approval.
 
-    Exit code 0: watched, ended early or not; 2: wrong use, nobody answers, or another run
-    holds the lock; 130: ended before anything was recorded.
+    Exit code 0: ended as asked; 2: wrong use, or no cluster; 130: ended before anything was
+    recorded.
 
     \b
     Examples:
@@ -160,7 +163,6 @@ def watch(
     """
     from trimtab.live.gather import GatherError, GatherRequest
     from trimtab.live.watch.loop import WatchRequest
-    from trimtab.live.watch.screen import summary
     from trimtab.live.watch.shadow import beside
 
     with ended_by_signals() as is_over:
@@ -175,31 +177,47 @@ def watch(
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
         acting = acts.request(where, once=once, has_page=page is not None)
         request = WatchRequest(gathering, access, output, who, acting, _kept(costs))
-        last = _looked_on(request, is_over, metrics, page)
-    for line in summary(last) if last else ():
-        say(line)
-    click.echo(f"Recording: {output}")
+        _look_on(request, is_over, metrics, page, as_json=as_json)
 
 
-def _looked_on(
-    request: WatchRequest, is_over: threading.Event, metrics: str | None, page: str | None
-) -> View | None:
-    """Return the last step of a watch, shown wherever somebody looks."""
+def _say_json(steps: Iterable[View]) -> None:
+    """Print what is said as it comes, as it is recorded."""
+    from trimtab.live.watch.document import line_of
+
+    for action in (action for step in steps for action in step.actions):
+        say_as_is(json.dumps(line_of(action)))
+
+
+def _look_on(
+    request: WatchRequest,
+    is_over: threading.Event,
+    metrics: str | None,
+    page: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Show a watch wherever somebody looks, and in the end what it has come to."""
     from rich.console import Console
 
     from trimtab.live.watch.desk import Desk
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
     from trimtab.live.watch.page.server import opened
-    from trimtab.live.watch.screen import show
+    from trimtab.live.watch.screen import show, summary
 
     acting = request.acting
     desk, is_asking = (acting.desk, acting.is_asking) if acting else (Desk(), False)
     with offered(metrics) as offering, opened(page, desk, is_asking=is_asking) as served:
         if served.address:
-            click.echo(f"Page: {served.address}")
-        steps = offering.followed(watched(request, is_over))
-        return show(served.followed(steps), Console())
+            complain(f"Page: {served.address}")
+        steps = served.followed(offering.followed(watched(request, is_over)))
+        if as_json:
+            _say_json(steps)
+            return
+        last = show(steps, Console())
+    for line in summary(last) if last else ():
+        say(line)
+    say(f"Recording: {request.output}")
 
 
 def _kept(costs: Path | None) -> KeptCosts:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -243,11 +243,10 @@ def topic_of(bundle: str, topics: tuple[str, ...] = ()) -> str:
         NamespaceBundleFactory.getLongHashCode: the CRC-32 of the topic's whole name.
     """
     first, last = bundle_range(bundle)
-    candidates = (
-        f"persistent://{namespace(bundle)}/trimtab-{i}" for i in range(_NAMES_MAX)
-    )  # of a million names some fall into every range there is
-    for topic in (*topics, *candidates):
+    prefix = f"persistent://{namespace(bundle)}/trimtab"
+    # Of a million names some fall into every range there is.
+    for topic in chain(topics, (f"{prefix}-{i}" for i in range(_NAMES_MAX))):
         code = zlib.crc32(topic.encode())
         if first <= code < last or code == last == 0xFFFFFFFF:
             return quote(topic.replace("://", "/"))
-    return quote(f"persistent/{namespace(bundle)}/trimtab")
+    return quote(prefix.replace("://", "/"))
