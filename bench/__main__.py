@@ -21,6 +21,7 @@ from bench.strategies import strategies
 from bench.sweep import sweep
 from bench.table import DifferenceError, Table
 from bench.talkative_night import talkative_night
+from bench.watch_page import watch_page
 from bench.zookeeper import zookeeper
 
 #: Name of the file and of its function → that; the page has them in this order.
@@ -35,6 +36,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "talkative_night": talkative_night,
     "ingest": ingest,
     "report": report,
+    "watch_page": watch_page,
 }
 
 

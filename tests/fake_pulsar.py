@@ -77,6 +77,8 @@ class FakePulsar:
     doubles: list[str] = field(default_factory=list)
     fault: Fault = lambda moment, bundle: None
     is_shedding: bool = False
+    #: Points of CPU that a bundle takes of its owner.
+    bundle_percent: float = 0.0
     #: Settings of the brokers besides; no metadata store, so whoever acts has to say where.
     settings: dict[str, str] = field(default_factory=dict)
     #: Under the extensible load manager brokers have no load report to give.
@@ -195,7 +197,7 @@ class FakeRequest(BaseHTTPRequestHandler):
         registered = [each.id for each in cluster.brokers if each.is_registered]
         answers: dict[str, object] = {
             "/admin/v2/brokers": registered,
-            "/admin/v2/brokers/leaderBroker": {"brokerId": cluster.brokers[cluster.leader].id},
+            "/admin/v2/brokers/leaderBroker": _leader(cluster),
             "/admin/v2/brokers/version": "4.0.8",
             "/admin/v2/brokers/configuration/runtime": {
                 "clusterName": NAME,
@@ -258,8 +260,18 @@ class FakeRequest(BaseHTTPRequestHandler):
         owned = [name for name, of in self.cluster.owners.items() if of == broker.id]
         stats = {"msgRateIn": 1000.0, "msgRateOut": 1000.0, "topics": 3}
         stats |= {"msgThroughputIn": 1e6, "msgThroughputOut": 1e6}
+        stats |= {"producerCount": 2, "consumerCount": 2, "cacheSize": 0}
+        idle = {name: {"usage": 0.0, "limit": 100.0} for name in ("memory", "directMemory")}
+        nic = {name: {"usage": 0.0, "limit": 50000.0} for name in ("bandwidthIn", "bandwidthOut")}
+        usage = broker.usage_percent + self.cluster.bundle_percent * len(owned)
         return {
-            "cpu": {"usage": broker.usage_percent, "limit": 100.0},
+            "webServiceUrl": f"http://{broker.id}",
+            "cpu": {"usage": min(100.0, usage), "limit": 100.0},
+            **(idle | nic),
+            **{name: len(owned) * value for name, value in stats.items() if "msg" in name},
+            "bundles": owned,
+            **{"numBundles": len(owned), "numTopics": 3 * len(owned)},
+            **{"numProducers": 2 * len(owned), "numConsumers": 2 * len(owned)},
             "lastUpdate": time.time() * 1000,
             "startTimestamp": broker.started_s * 1000,
             "brokerVersionString": "2.10.4",
@@ -311,6 +323,12 @@ class FakeRequest(BaseHTTPRequestHandler):
             self.send_header("Location", location)
         self.end_headers()
         self.wfile.write(content)
+
+
+def _leader(cluster: FakePulsar) -> dict[str, str]:
+    """Give the answer of who leads."""
+    name = cluster.brokers[cluster.leader].id
+    return {"brokerId": name, "serviceUrl": f"http://{name}"}
 
 
 @contextmanager

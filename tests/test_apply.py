@@ -550,6 +550,6 @@ def test_what_is_written_beside_the_lock_is_for_its_owner_alone(desk: Desk) -> N
     written = sorted((desk.folder / "state").iterdir())
     assert [each.name for each in written] == ["fake.lock", "fake.unloads"]
     assert {each.stat().st_mode & 0o077 for each in [*written, desk.journal]} == {0}
-    ((at_s, bundle),) = json.loads(written[1].read_text())
+    ((at_s, bundle, *_),) = json.loads(written[1].read_text())
     assert bundle in desk.cluster.unloads
     assert at_s > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,21 @@ def written(cluster: FakePulsar, count: int, folder: Path, name: str = "plan.jso
     plan = cluster.plan(count)
     write_plan(folder / name, plan)
     return plan
+
+
+@pytest.mark.parametrize("command", ["apply", "drain"])
+def test_a_dry_run_is_there_by_its_usual_name(
+    command: str, cluster: FakePulsar, folder: Path
+) -> None:
+    written(cluster, 2, folder)
+    what = {"apply": "plan.json", "drain": cluster.brokers[1].id}[command]
+    looked = run(cluster, command, what, "--dry-run")
+    assert looked.exit_code == 0, looked.output
+    assert "Nothing was done: --yes carries it out" in looked.stdout
+    both = run(cluster, command, what, "--dry-run", "--yes")
+    assert both.exit_code == 2
+    assert "--dry-run: found with --yes, expected one of them" in both.output
+    assert cluster.unloads == {}
 
 
 def test_a_plan_from_the_look_to_the_end(cluster: FakePulsar, folder: Path) -> None:
@@ -307,7 +323,9 @@ def test_a_plan_is_made_and_carried_out(cluster: FakePulsar, folder: Path) -> No
     assert json.loads(program.stdout)["highest_percent"] == [90.0, 75.0]
     for each in others:
         each.usage_percent = 89.5
-    assert "No move would gain enough" in run(cluster, "plan").stdout
+    nothing = run(cluster, "plan").stdout
+    assert "No move would gain enough" in nothing
+    assert re.search(r"is highest, by CPU at [\d.]+ %: ", nothing), nothing
 
 
 def test_an_isolated_or_grouped_namespace_stays_where_its_policies_leave_it(
@@ -355,3 +373,13 @@ def test_a_plan_for_hours_to_come_needs_a_recording(cluster: FakePulsar) -> None
 
     assert wrong.exit_code == 2
     assert "--horizon goes by the hours of a RECORDING, and found none" in wrong.stderr
+
+
+def test_unknown_traffic_is_said_and_nothing_is_planned(cluster: FakePulsar, folder: Path) -> None:
+    cluster.owners = {}
+    cluster.busy = set()
+    made = run(cluster, "plan")
+    assert made.exit_code == 2
+    assert "no broker tells what any of its bundles carries" in made.output
+    assert "No move would gain" not in made.output
+    assert list(folder.glob("plan*.json")) == []

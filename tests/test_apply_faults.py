@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -13,10 +14,12 @@ import pytest
 
 from fake_pulsar import fake_pulsar
 from test_apply import Desk, check, states
+from trimtab.live.apply import reached, rehearsed
 from trimtab.live.apply.journal import FileJournal, journal_entries
 from trimtab.live.apply.lock import FileLock
+from trimtab.live.apply.post import Unloaded, noted, time_by_now, unloads_in
 from trimtab.live.control.entries import Answered, Asked, Begun, Entry
-from trimtab.live.control.guards import Refusal, outdated
+from trimtab.live.control.guards import Pace, Refusal, outdated
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.memory import Memory, remembered
 from trimtab.live.control.plan import Plan
@@ -46,6 +49,37 @@ def test_a_clock_that_is_set_meanwhile_changes_nothing(
     assert done.is_done, done.ended
     assert time.monotonic() - began < 10
     check(desk, plan, done)
+
+
+@pytest.mark.parametrize("jump_s", [3600.0, -3600.0, 200_000.0])
+def test_a_clock_that_is_set_between_two_plans_cuts_no_rest_short(
+    desk: Desk, jump_s: float
+) -> None:
+    first = desk.cluster.plan(1)
+    assert desk.run(first).is_done
+    # As it would stand there, had the clock been set since.
+    notes = desk.folder / "state" / "fake.unloads"
+    ((at_s, *rest),) = json.loads(notes.read_text())
+    notes.write_text(json.dumps([[at_s - jump_s, *rest]]))
+    (moved,) = first.moves
+    back = replace(moved, source=moved.destination, destination=moved.source)
+    then = replace(desk.cluster.plan(0, grace_s=1800.0), moves=(back,))
+
+    with reached(desk.where()) as there:
+        (status,) = rehearsed(then, there, desk.folder / "then.journal").standings
+
+    (grace,) = [each for name, each in status.objections if name == "grace"]
+    assert isinstance(grace, Pace)
+    assert 1700.0 < grace.left_s <= 1800.0
+
+
+def test_what_another_machine_noted_goes_by_the_clock() -> None:
+    here = noted(Asked(50.0, 0, "t/n/0x0_0x1", "a", "b"))
+    assert here.boot
+    assert 940.0 < time_by_now(here, 1_000.0) <= 1_000.0
+    for note in (here._replace(boot="another"), Unloaded(50.0, "t/n/0x0_0x1")):
+        assert time_by_now(note, 1_000.0) == 50.0
+    assert unloads_in([[50.0, "x"], list(here)]) == (Unloaded(50.0, "x"), here)
 
 
 def test_what_a_clock_wrote_that_was_set_back_since_counts_as_written_now() -> None:

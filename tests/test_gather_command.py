@@ -7,9 +7,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 
 import pytest
 from click.testing import CliRunner, Result
@@ -141,3 +142,38 @@ def test_being_asked_to_end_keeps_what_there_is(cluster: list[fake.Broker], tmp_
     ended = (output / "gather.jsonl").read_text().splitlines()[-1]
     assert json.loads(ended)["event"] == "end"
     assert (output / "logs" / "broker-1" / "pulsar-broker.log.gz").is_file()
+
+
+@pytest.mark.parametrize("command", ["gather", "watch"])
+@pytest.mark.parametrize(
+    ("path", "ending"),
+    [
+        # Before anything was recorded, and after.
+        (fake.RUNTIME, (130, "trimtab: stopped; nothing half written was left behind")),
+        (fake.LIST, (0, "Recording: ")),
+        (fake.REPORT, (0, "Recording: ")),
+    ],
+)
+def test_an_end_is_not_kept_waiting_by_whoever_never_answers(
+    command: str, path: str, ending: tuple[int, str], cluster: list[fake.Broker], tmp_path: Path
+) -> None:
+    ended_s: list[float] = []
+    for broker in cluster:
+        broker.answers[path] = fake.silent(30)
+
+    def end() -> None:
+        while path not in [asked for asked, _ in cluster[0].asked]:
+            time.sleep(0.02)
+        time.sleep(0.3)
+        ended_s.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    Thread(target=end, daemon=True).start()
+    words = [command, "--admin", cluster[0].address, "-o", str(tmp_path / "night")]
+    result = CliRunner().invoke(main, words, catch_exceptions=False)
+
+    # One second; a busy machine may take a little longer for its own.
+    assert time.monotonic() - ended_s[0] < 1.0 + os.getloadavg()[0] / 8
+    code, line = ending
+    assert result.exit_code == code, result.output
+    assert [each for each in result.output.splitlines() if each.startswith(line)]

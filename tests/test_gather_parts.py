@@ -7,12 +7,16 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from tests import fake_admin as fake
+from trimtab.diagnose.replay.missed_writes import missed_writes
+from trimtab.ingest.load_reports import store_broker
+from trimtab.ingest.outcome import Origin, Rows
 from trimtab.live.gather.access import GatherError, read_access
 from trimtab.live.gather.calls import CallError, Calls
 from trimtab.live.gather.cluster import root_of
@@ -21,7 +25,7 @@ from trimtab.live.gather.folder import Folder, folder_name
 from trimtab.live.gather.nodes import Kind, Ledger, NodeVersion, kind_of
 from trimtab.live.gather.prometheus import STEP, export
 from trimtab.live.gather.settings import LEFT_OUT, without_secrets
-from trimtab.live.gather.watched_store import servers_of
+from trimtab.live.gather.watched_store import WatchedStore, servers_of
 from trimtab.pulsar.keys import KEYS
 
 BROKER = "/loadbalance/brokers/b1:8080"
@@ -294,3 +298,27 @@ def test_where_it_is_not(given: str) -> None:
 )
 def test_where_in_zookeeper_a_cluster_is(store: str, root: str) -> None:
     assert root_of(store) == root
+
+
+def test_a_broker_that_came_back_is_seen_to_have_gone_before_it_came(tmp_path: Path) -> None:
+    """Its node was removed and made again between two looks: one write of each, none missed."""
+    folder = Folder(tmp_path / "night")
+    store = object.__new__(WatchedStore)
+    store._folder, store._ledger, store._brokers, store._n_reports = folder, Ledger(), set(), 0
+    path = "/loadbalance/brokers/b1:8080"
+    report = (fake.ANSWERS / "load-report.json").read_bytes()
+    for made_by, version, mtime in ((1, 7, 1_000_000), (2, 0, 2_000_000), (2, 1, 3_000_000)):
+        stat = SimpleNamespace(czxid=made_by, version=version, cversion=0, mtime=mtime, ctime=mtime)
+        store._record(path, (report, stat), {}, {})
+        store._ledger.is_begun = True
+    folder.close()
+
+    lines = (tmp_path / "night" / "store" / "brokers.jsonl").read_text().splitlines()
+    outcomes = [store_broker(line, Origin("brokers.jsonl", "", UTC, None)) for line in lines]
+    whole = [each for each in outcomes if isinstance(each, Rows)]
+    assert len(whole) == len(lines)
+    reports = [row for each in whole for table, row in each.rows if table == "load_reports"]
+    assert [row["is_gone"] for row in reports] == [False, True, False, False]
+    assert store._ledger.count().reports_missed == 0
+    (begin,) = missed_writes(reports)
+    assert "the recording begins after" in begin[3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def test_every_write_that_is_waited_for_is_recorded(
     broker = f"{REPORTS}/b1:8080"
     client.create(broker, report(0))
     client.set(broker, report(1))
-    watched = WatchedStore(zookeeper[0], folder)
+    watched = WatchedStore(zookeeper[0], folder, threading.Event())
     for number in range(2, 50):
         client.set(broker, report(number))
         wait_for_last(folder, "version", number)
@@ -108,7 +109,7 @@ def test_what_comes_too_fast_is_counted(
     brokers = [f"{REPORTS}/b{i}:8080" for i in range(5)]
     for path in brokers:
         client.create(path, report(0))
-    watched = WatchedStore(zookeeper[0], folder)
+    watched = WatchedStore(zookeeper[0], folder, threading.Event())
     for answer in [client.set_async(path, report(i)) for i in range(400) for path in brokers]:
         answer.get(WAIT_S)
     kept = watched.close()
@@ -137,7 +138,7 @@ def test_owners_are_recorded_and_their_changes_counted(
 
     for bundle in bundles[:20]:
         client.create(f"{SPACE}/{bundle}", owner(1))
-    watched = WatchedStore(zookeeper[0], folder)
+    watched = WatchedStore(zookeeper[0], folder, threading.Event())
     for bundle in bundles[:20]:
         client.delete(f"{SPACE}/{bundle}")
         client.create(f"{SPACE}/{bundle}", owner(2))
@@ -165,7 +166,7 @@ def test_owners_are_recorded_and_their_changes_counted(
 def test_leader_and_averages_are_recorded(
     zookeeper: tuple[str, Callable[[], None]], client: KazooClient, folder: Folder
 ) -> None:
-    watched = WatchedStore(zookeeper[0], folder)
+    watched = WatchedStore(zookeeper[0], folder, threading.Event())
     leader = {"serviceUrl": "http://b1:8080", "brokerId": "b1:8080"}
     client.create("/loadbalance/leader", json.dumps(leader).encode())
     average = "/loadbalance/bundle-data/shop/orders/0x00000000_0xffffffff"
@@ -191,7 +192,7 @@ def test_a_server_that_comes_again_is_watched_again(
     address, again = zookeeper
     broker = f"{REPORTS}/b1:8080"
     client.create(broker, report(0))
-    watched = WatchedStore(address, folder)
+    watched = WatchedStore(address, folder, threading.Event())
     again()
     client.retry(client.set, broker, report(1))
     wait_for_last(folder, "version", 1)
@@ -210,4 +211,4 @@ def test_where_no_cluster_is(
     zookeeper: tuple[str, Callable[[], None]], client: KazooClient, folder: Folder
 ) -> None:
     with pytest.raises(GatherError, match=r"found no node /loadbalance, expected a Pulsar cluster"):
-        WatchedStore(f"{zookeeper[0]}/namespace", folder)
+        WatchedStore(f"{zookeeper[0]}/namespace", folder, threading.Event())

@@ -227,7 +227,10 @@ def test_latency_lies_between_what_there_was(told: list[tuple[float, int]]) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--act"], "--act: found without --yes, expected both"),
+        (["--act"], "--act: found neither --yes nor --ask, expected one of them"),
+        (["--act", "--yes", "--ask", "--page", "0"], "--act: found both --yes and --ask"),
+        (["--act", "--ask"], "--ask: found without --page, expected with it"),
+        (["--page", "x"], "--page: found 'x', expected PORT or HOST:PORT"),
         (["--yes"], "found without --act, expected with it"),
         (["--limit", "grace_s=1"], "found without --act, expected with it"),
         (["--act", "--yes", "--shadow"], "--act: found --shadow, too, expected one of them"),

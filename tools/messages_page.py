@@ -27,14 +27,16 @@ PARTS = {
         *("live/watch/document.py", "live/watch/screen.py", "live/watch/step.py"),
         *("live/watch/actor.py", "live/watch/loop.py", "live/watch/plans.py"),
         *("live/watch/shadow.py", "live/control/throttle.py"),
+        *("live/watch/desk.py", "live/watch/listener.py"),
     ),
+    "On the page of a watch": (*("live/watch/page/state.py", "live/watch/page/moves.py"),),
     "While a cluster is recorded": (
         *("live/gather/pipeline.py", "live/gather/watched_store.py", "live/gather/calls.py"),
         *("live/gather/access.py", "live/gather/folder.py", "live/gather/copies.py"),
     ),
     "Of the commands themselves": (
         *("cli/apply.py", "cli/drain.py", "cli/plan.py", "cli/watch.py", "cli/gather.py"),
-        *("cli/cluster.py", "cli/signals.py", "cli/errors.py"),
+        *("cli/cluster.py", "cli/acting.py", "cli/signals.py", "cli/errors.py"),
     ),
 }
 #: Words of a sentence; less is a key, a path or a unit.

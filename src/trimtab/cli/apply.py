@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.arguments import FILE
-from trimtab.cli.cluster import ClusterOptions, cluster_options
+from trimtab.cli.cluster import DRY_RUN, ClusterOptions, cluster_options, yes_of
 from trimtab.cli.output import complain, note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.waits import Waits
@@ -32,6 +32,7 @@ _ENDING = "ending after the move that is under way"
 @click.argument("plan", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @cluster_options
 @click.option("--yes", is_flag=True, help="Carry it out; without it, only look.")
+@DRY_RUN
 @click.option(
     "--journal",
     type=FILE,
@@ -39,7 +40,12 @@ _ENDING = "ending after the move that is under way"
 )
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
 def apply(
-    plan: Path, reach: ClusterOptions, yes: bool, journal: Path | None, is_json: bool
+    plan: Path,
+    reach: ClusterOptions,
+    yes: bool,
+    dry_run: bool,
+    journal: Path | None,
+    is_json: bool,
 ) -> None:
     """Carry out PLAN, a JSON file of moves: one bundle at a time, each verified.
 
@@ -59,6 +65,7 @@ def apply(
     from trimtab.live.apply import reached
     from trimtab.live.apply.files import plan_of
 
+    yes = yes_of(yes=yes, dry_run=dry_run)
     checked_plan = plan_of(plan)
     path = journal or plan.with_name(f"{plan.name}.journal")
     with reached(reach.where()) as cluster:

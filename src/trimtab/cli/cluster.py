@@ -87,6 +87,23 @@ def cluster_options(command: Command) -> Command:
     return with_options
 
 
+# What `apply` and `drain` do without --yes, for whoever looks for it by its usual name.
+DRY_RUN = click.option("--dry-run", is_flag=True, help="Only look, as without --yes.")
+
+
+def yes_of(*, yes: bool, dry_run: bool) -> bool:
+    """Return whether a plan is to be carried out.
+
+    Raises:
+        GatherError: both were asked for.
+    """
+    from trimtab.live.gather import GatherError
+
+    if yes and dry_run:
+        raise GatherError("--dry-run: found with --yes, expected one of them")
+    return yes
+
+
 # Where the lock of whoever acts is, if not in the cluster's ZooKeeper.
 LOCK_HERE = click.option(
     "--lock-here",

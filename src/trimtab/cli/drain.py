@@ -12,7 +12,7 @@ import click
 
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.arguments import FILE, output_option
-from trimtab.cli.cluster import SHEDDING, ClusterOptions, cluster_options
+from trimtab.cli.cluster import DRY_RUN, SHEDDING, ClusterOptions, cluster_options, yes_of
 from trimtab.cli.output import complain, note, say
 from trimtab.cli.values import Duration, Finite
 
@@ -55,6 +55,7 @@ _LEADS = "once it stops another broker takes over, with nothing smoothed or reme
 @SHEDDING
 @output_option("File of the plan.  [default: drain-BROKER-TIME.json]", FILE)
 @click.option("--yes", is_flag=True, help="Carry it out; without it, write the plan and look.")
+@DRY_RUN
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
 def drain(
     broker: str,
@@ -67,6 +68,7 @@ def drain(
     shedding: str,
     output: Path | None,
     yes: bool,
+    dry_run: bool,
     is_json: bool,
 ) -> None:
     """Empty BROKER before it is restarted: a plan, and with --yes what it says.
@@ -95,6 +97,7 @@ def drain(
     from trimtab.live.apply.files import plan_of, write_plan
     from trimtab.trials.costs.state import read_state
 
+    yes = yes_of(yes=yes, dry_run=dry_run)
     limits = drain_limits(bar, every)
     drain = Drain(broker, takers, limits, shedding, emptied is not None)
     known = None if costs is None else read_state(costs)

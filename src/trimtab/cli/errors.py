@@ -10,7 +10,7 @@ from typing import NoReturn
 import click
 
 from trimtab.cli.output import complain
-from trimtab.files.errors import TrimtabError, system_fault
+from trimtab.files.errors import StoppedError, TrimtabError, system_fault
 from trimtab.files.parameters import ParameterError
 
 
@@ -24,7 +24,7 @@ def clear_errors() -> Iterator[None]:
     except (click.ClickException, click.Abort, click.exceptions.Exit):
         raise
     except Exception as error:
-        if _was_stopped(error):
+        if isinstance(error, StoppedError) or _was_stopped(error):
             _stop()
         fault = str(_of_command(error)) if isinstance(error, TrimtabError) else system_fault(error)
         if fault is None:

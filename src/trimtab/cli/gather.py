@@ -83,7 +83,8 @@ def gather(
     it early and keeps what there is.  No password or token is written; who asks stands in
     a client.conf, not in the command.
 
-    Exit code 0: recorded, with warnings of what did not answer; 2: wrong use, or no cluster.
+    Exit code 0: recorded, ended early or not, with warnings of what did not answer; 2: wrong
+    use, or no cluster; 130: ended before anything was recorded.
 
     \b
     Examples:

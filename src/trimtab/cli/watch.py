@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trimtab.cli.acting import ActingOptions, acting_options
 from trimtab.cli.arguments import FILE, SETTINGS, json_option
 from trimtab.cli.cluster import (
     ADMIN,
@@ -23,14 +25,12 @@ from trimtab.cli.cluster import (
     reached_by,
     where_of,
 )
-from trimtab.cli.output import say, say_as_is
+from trimtab.cli.output import complain, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
 if TYPE_CHECKING:
-    from trimtab.live.apply import Where
-    from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.loop import KeptCosts
+    from trimtab.live.watch.loop import KeptCosts, WatchRequest
     from trimtab.live.watch.tally import View
 
 
@@ -50,7 +50,9 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
 @click.command()
 @ADMIN
 @INTO
-@click.option("--shadow", is_flag=True, help="Decide, and change nothing.  [the default]")
+@click.option(
+    "--shadow", "--dry-run", is_flag=True, help="Decide, and change nothing.  [the default]"
+)
 @click.option(
     "--for", "duration", type=Duration(), default="8h", show_default=True, help="How long."
 )
@@ -82,6 +84,11 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     help="Offer metrics to Prometheus there.  [default HOST: 127.0.0.1]",
 )
 @click.option(
+    "--page",
+    metavar="[HOST:]PORT",
+    help="Show it all on a page there; 0 takes a free port.  [default HOST: 127.0.0.1]",
+)
+@click.option(
     "--print-rules",
     is_flag=True,
     is_eager=True,
@@ -97,21 +104,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     callback=_printing("dashboard"),
     help="Print a dashboard for Grafana, and end.",
 )
-@click.option("--act", is_flag=True, help="Carry out what --strategy decides; takes --yes, too.")
-@click.option("--yes", is_flag=True, help="With --act: yes, move bundles.")
-@click.option(
-    "--limit",
-    "limits",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="With --act: a limit of plans, such as moves_per_hour=20; may come again.",
-)
-@click.option(
-    "--throttle",
-    type=(float, float),
-    metavar="LEAST MOST",
-    help="With --act: moves a round, adapted between these.  [default: 0.25 3]",
-)
+@acting_options
 @LOCK_HERE
 @STATE
 @click.option(
@@ -133,10 +126,8 @@ def watch(
     logs: tuple[str, ...],
     client_conf: Path | None,
     metrics: str | None,
-    act: bool,
-    yes: bool,
-    limits: tuple[str, ...],
-    throttle: tuple[float, float] | None,
+    page: str | None,
+    acts: ActingOptions,
     lock_here: bool,
     state: Path | None,
     costs: Path | None,
@@ -154,7 +145,10 @@ def watch(
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
 
-    Exit code 0: ended as asked; 2: wrong use, or no cluster.
+    --page shows all of it in a browser; with --act --ask each plan waits there for approval.
+
+    Exit code 0: ended as asked; 2: wrong use, or no cluster; 130: ended before anything was
+    recorded.
 
     \b
     Examples:
@@ -165,15 +159,14 @@ def watch(
         --set loadBalancerBrokerThresholdShedderPercentage=5
       trimtab watch --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 -o acting \\
         --strategy AvgShedder --act --yes --limit moves_per_hour=20
+      trimtab watch --admin http://broker-1:8080 -o asking --act --ask --page 8090
     """
     from trimtab.live.gather import GatherError, GatherRequest
     from trimtab.live.watch.loop import WatchRequest
-    from trimtab.live.watch.loop import watch as watched
-    from trimtab.live.watch.metrics import offered
     from trimtab.live.watch.shadow import beside
 
     with ended_by_signals() as is_over:
-        if shadow and act:
+        if shadow and acts.act:
             raise GatherError("--act: found --shadow, too, expected one of them")
         address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
         for_s = 0.0 if once else duration
@@ -182,27 +175,49 @@ def watch(
         )
         who = beside(strategy, settings, interval)
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
-        acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
-        question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
-        with offered(metrics) as offering:
-            _say(offering.followed(watched(question, is_over)), output, as_json=as_json)
+        acting = acts.request(where, once=once, has_page=page is not None)
+        request = WatchRequest(gathering, access, output, who, acting, _kept(costs))
+        _look_on(request, is_over, metrics, page, as_json=as_json)
 
 
-def _say(steps: Iterable[View], output: Path, *, as_json: bool) -> None:
-    """Print what is said as it comes, and what it has come to in the end."""
+def _say_json(steps: Iterable[View]) -> None:
+    """Print what is said as it comes, as it is recorded."""
+    from trimtab.live.watch.document import line_of
+
+    for action in (action for step in steps for action in step.actions):
+        say_as_is(json.dumps(line_of(action)))
+
+
+def _look_on(
+    request: WatchRequest,
+    is_over: threading.Event,
+    metrics: str | None,
+    page: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Show a watch wherever somebody looks, and in the end what it has come to."""
     from rich.console import Console
 
-    from trimtab.live.watch.document import line_of
+    from trimtab.live.watch.desk import Desk
+    from trimtab.live.watch.loop import watch as watched
+    from trimtab.live.watch.metrics import offered
+    from trimtab.live.watch.page.server import opened
     from trimtab.live.watch.screen import show, summary
 
-    if as_json:
-        for action in (action for step in steps for action in step.actions):
-            say_as_is(json.dumps(line_of(action)))
-        return
-    last = show(steps, Console())
+    acting = request.acting
+    desk, is_asking = (acting.desk, acting.is_asking) if acting else (Desk(), False)
+    with offered(metrics) as offering, opened(page, desk, is_asking=is_asking) as served:
+        if served.address:
+            complain(f"Page: {served.address}")
+        steps = served.followed(offering.followed(watched(request, is_over)))
+        if as_json:
+            _say_json(steps)
+            return
+        last = show(steps, Console())
     for line in summary(last) if last else ():
         say(line)
-    say(f"Recording: {output}")
+    say(f"Recording: {request.output}")
 
 
 def _kept(costs: Path | None) -> KeptCosts:
@@ -213,40 +228,3 @@ def _kept(costs: Path | None) -> KeptCosts:
     return (
         KeptCosts() if costs is None else KeptCosts(read_state(costs), partial(write_state, costs))
     )
-
-
-def _acting(
-    where: Callable[[], Where],
-    *,
-    act: bool,
-    yes: bool,
-    once: bool,
-    limits: tuple[str, ...],
-    throttle: tuple[float, float] | None,
-) -> ActingRequest | None:
-    """Return what is asked of whoever acts; None if nobody is to.
-
-    Raises:
-        GatherError: an option is wrong, or --yes is missing.
-    """
-    from trimtab.live.control.throttle import Bars
-    from trimtab.live.gather import GatherError
-    from trimtab.live.watch.actor import ActingRequest
-    from trimtab.live.watch.plans import limits_in
-
-    if not act:
-        if yes or limits or throttle:
-            raise GatherError("--yes, --limit, --throttle: found without --act, expected with it")
-        return None
-    if not yes:
-        raise GatherError("--act: found without --yes, expected both: bundles would be moved")
-    if once:
-        raise GatherError("--act: found with --once, expected without: one round is no control")
-    try:
-        bars = Bars(*throttle) if throttle else Bars()
-    except ValueError:
-        least, most = throttle or (0.0, 0.0)
-        raise GatherError(
-            f"--throttle: found {least:g} {most:g}, expected two numbers above 0, rising"
-        ) from None
-    return ActingRequest(where(), limits_in(limits), bars)

@@ -26,6 +26,10 @@ class TrimtabError(Exception):
     """
 
 
+class StoppedError(TrimtabError):
+    """Somebody asked for an end before there was anything to keep."""
+
+
 def missing_extra(module: str) -> str | None:
     """Return what to install where a module is missing that an extra brings; None for any other."""
     library = module.partition(".")[0]

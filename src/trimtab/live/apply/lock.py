@@ -14,7 +14,7 @@ from typing import Any
 
 from trimtab.files.whole_files import write_whole
 from trimtab.live.apply.files import ONLY_OURS, keep_names
-from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
+from trimtab.live.apply.post import LockError, Unheld, Unloaded, noted, recent, unloads_in
 from trimtab.live.control.entries import Asked
 from trimtab.live.control.view import TAKEN
 
@@ -50,7 +50,7 @@ class FileLock:
     @property
     def unloads(self) -> tuple[Unloaded, ...]:
         """Return what was unloaded in the last day, by whichever run."""
-        return tuple((float(at), str(bundle)) for at, bundle in _read(self._beside("unloads")))
+        return unloads_in(_read(self._beside("unloads")))
 
     @property
     def draining(self) -> frozenset[str]:
@@ -65,7 +65,7 @@ class FileLock:
         """
         if not self.is_ours:
             raise LockError(f"{self.path}: {TAKEN}")
-        kept = recent((*self.unloads, (asked.time_s, asked.bundle)), asked.time_s)
+        kept = recent((*self.unloads, noted(asked)), asked.time_s)
         _write(self._beside("unloads"), kept)
 
     def drain(self, broker: str) -> None:

@@ -18,7 +18,15 @@ from trimtab.live.control.drain import Frame
 from trimtab.live.control.level import level_plan
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
+from trimtab.live.gather.access import GatherError
 from trimtab.pulsar.bundles import namespace
+
+_UNKNOWN = (
+    "nothing can be planned: no broker tells what any of its bundles carries, so what a move would "
+    "bring is not known; under the extensible load manager none ever does, else wait for traffic"
+)
+#: Points that are no gain at all.
+_LEAST = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +57,13 @@ def levelled(
         ahead: makes columns of the hours to come of those of now; None plans for now.
 
     Raises:
-        GatherError: a broker does not answer.
+        GatherError: a broker does not answer, or none tells what its bundles carry.
     """
     limits = Limits()
     now = present(cluster)
     snapshot = now.snapshot
+    if not snapshot.is_known:
+        raise GatherError(_UNKNOWN)
     knows = is_learned(known)
     current = known_now(known, now)
     kinds = columns(snapshot, current if knows else None)
@@ -74,6 +84,7 @@ def levelled(
         is_kept = np.array([namespace(name) in kept for name in snapshot.bundles], np.bool_)
         restraints = replace(restraints, is_movable=restraints.is_movable & ~is_kept)
         plan = planned(kinds, snapshot.owner, restraints, wish)
+    notes += _why_nothing(plan, snapshot)
     frame = Frame(cluster.admin.cluster, now.time_s, limits, shedding)
     return Levelled(level_plan(plan, snapshot, frame), plan, snapshot, knows, tuple(notes))
 
@@ -89,5 +100,17 @@ def _notes(now: Present, limits: Limits) -> Iterator[str]:
     ):
         if which.any():
             yield f"{', '.join(names[which])}: {words}"
-    if not now.snapshot.is_known:
-        yield "No broker tells what its bundles carry, so what a move would bring cannot be told"
+
+
+def _why_nothing(plan: Planned, snapshot: Snapshot) -> Iterator[str]:
+    """Yield what is highest and what the best move would bring, if none is worth making."""
+    peaks, question = plan.frontier.peak, plan.question
+    if plan.recommendation.moves or peaks.size < 2 or not question.is_counted.any():
+        return
+    usage = np.where(question.is_counted[:, None], question.usage, -np.inf)
+    broker, column = np.unravel_index(usage.argmax(), usage.shape)
+    name, resource = snapshot.brokers[broker], plan.columns[column].name
+    best = f"the best move would bring the peak to {peaks[1]:.1f} %"
+    if peaks[0] - peaks[1] < _LEAST:
+        best = "no single move would bring the peak down"
+    yield f"{name} is highest, by {resource} at {peaks[0]:.1f} %: {best}"

@@ -5,14 +5,27 @@ A journal is a plan's; a bundle that one plan has just moved must rest from ever
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
 from trimtab.files.errors import TrimtabError
 from trimtab.live.control.entries import Asked
 
-#: When a bundle was asked for, s since 1970, and its name.
-Unloaded: TypeAlias = tuple[float, str]
+
+class Unloaded(NamedTuple):
+    """One unload, as it is noted for all runs."""
+
+    #: When it was asked for, s since 1970, by the clock as it stood then.
+    time_s: float
+    bundle: str
+    #: Which start of which machine noted it, and s since then; whoever sets the clock sets neither.
+    boot: str = ""
+    up_s: float = 0.0
+
 
 #: Longer than any grace that makes sense, and not so long that it grows without end.
 KEPT_S = 86_400.0
@@ -41,4 +54,46 @@ class Unheld:
 
 def recent(unloads: tuple[Unloaded, ...], time_s: float) -> tuple[Unloaded, ...]:
     """Return what may still matter."""
-    return tuple(each for each in unloads if each[0] > time_s - KEPT_S)[-KEPT_MAX:]
+    return tuple(it for it in unloads if time_by_now(it, time_s) > time_s - KEPT_S)[-KEPT_MAX:]
+
+
+def unloads_in(values: Iterable[Any]) -> tuple[Unloaded, ...]:
+    """Return the unloads of a list of notes; those of before have a time and a bundle alone.
+
+    Raises:
+        TypeError, ValueError: a note is none.
+    """
+    return tuple(
+        Unloaded(float(at), str(bundle), *((str(rest[0]), float(rest[1])) if rest else ()))
+        for at, bundle, *rest in values
+    )
+
+
+def noted(asked: Asked) -> Unloaded:
+    """Return what is noted of an unload."""
+    return Unloaded(asked.time_s, asked.bundle, _boot(), _up_s())
+
+
+def time_by_now(unload: Unloaded, now_s: float) -> float:
+    """Return when an unload was asked for by the clock that shows now_s; both s since 1970.
+
+    As long as the machine has not been started since, it is known how long ago it was, however
+    its clock has been set; of what another machine noted the clock is all there is.
+    """
+    if not unload.boot or unload.boot != _boot():
+        return unload.time_s
+    return now_s - (_up_s() - unload.up_s)
+
+
+@cache
+def _boot() -> str:
+    """Return what tells this start of this machine from every other; empty if nothing does."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
+def _up_s() -> float:
+    """Return s since the machine was started, asleep or not."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

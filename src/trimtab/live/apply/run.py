@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,13 +13,13 @@ from trimtab.live.apply.journal import FileJournal, JournalError, journal_entrie
 from trimtab.live.apply.live import LiveCluster, LockHolder
 from trimtab.live.apply.lock import file_lock, seen_in, stop_file
 from trimtab.live.apply.one_lock import found_store
-from trimtab.live.apply.post import LockError, Unheld
+from trimtab.live.apply.post import LockError, Unheld, Unloaded, time_by_now
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account, in_the_end
 from trimtab.live.control.drive import driven
 from trimtab.live.control.entries import Asked, Begun, Entry, LookedUp
 from trimtab.live.control.guards import MoveStatus, standings
-from trimtab.live.control.memory import remembered
+from trimtab.live.control.memory import Memory, remembered
 from trimtab.live.control.plan import Plan
 from trimtab.live.control.step import Wait
 from trimtab.live.control.view import View
@@ -147,7 +147,7 @@ def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
     _require_same(plan, cluster)
     entries = journal_entries(journal, plan.digest)
     live = cluster.live(cluster.unheld, threading.Event())
-    memory = remembered(entries, cluster.unheld.unloads, live.time_s)
+    memory = _remembered(entries, cluster.unheld.unloads, live.time_s)
     view = live.seen(plan)
     return Rehearsal(view, standings(plan, view, memory), account(plan, entries))
 
@@ -226,7 +226,7 @@ def carried_out_by(
     journal_and_screen = ReportingJournal(kept, watching.entry, list(kept.entries))
     try:
         journal_and_screen.write(Begun(live.time_s, plan.digest, post.token))
-        memory = remembered(journal_and_screen.entries, post.unloads, live.time_s)
+        memory = _remembered(journal_and_screen.entries, post.unloads, live.time_s)
         for act in driven(plan, live, journal_and_screen, memory):
             if isinstance(act, Wait):
                 watching.waiting(act)
@@ -235,6 +235,12 @@ def carried_out_by(
     else:
         done = account(plan, journal_and_screen.entries)
     return in_the_end(done, live.seen(plan).owners)
+
+
+def _remembered(journal: Iterable[Entry], unloads: Iterable[Unloaded], now_s: float) -> Memory:
+    """Return what a journal and the notes of all runs come to."""
+    times = {(each.time_s, each.bundle): time_by_now(each, now_s) for each in unloads}
+    return remembered(journal, times, now_s, times)
 
 
 def _require_same(plan: Plan, cluster: Reached) -> None:

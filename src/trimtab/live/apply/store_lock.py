@@ -23,7 +23,7 @@ from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, N
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 
-from trimtab.live.apply.post import LockError, Unheld, Unloaded, recent
+from trimtab.live.apply.post import LockError, Unheld, Unloaded, noted, recent, unloads_in
 from trimtab.live.control.entries import Asked
 from trimtab.live.control.view import TAKEN
 from trimtab.live.gather.access import GatherError
@@ -76,7 +76,7 @@ class Store:
         """Return what was unloaded in the last day, by whichever run."""
         try:
             content, _ = self.answer(self.client.get_async(_UNLOADS))
-            return tuple((float(at), str(bundle)) for at, bundle in json.loads(content or b"[]"))
+            return unloads_in(json.loads(content or b"[]"))
         except NoNodeError:
             return ()
         except (TypeError, ValueError):
@@ -177,7 +177,7 @@ class StoreLock:
         Raises:
             LockError: somebody has, or the store does not say that it is noted.
         """
-        kept = recent((*self.unloads, (asked.time_s, asked.bundle)), asked.time_s)
+        kept = recent((*self.unloads, noted(asked)), asked.time_s)
         self._fenced(_UNLOADS, json.dumps(kept).encode())
 
     def drain(self, broker: str) -> None:

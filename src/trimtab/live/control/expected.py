@@ -89,6 +89,16 @@ def effects(costs: Costs, steps: Sequence[Step], every_s: float) -> Iterator[Eff
         before = after
 
 
+def forecast(costs: Costs, brokers: Sequence[str], ahead_s: float) -> dict[str, Interval]:
+    """Return between what usages brokers will stand if nothing is moved, as guards see usage.
+
+    Of brokers without a level nothing is foretold.
+    """
+    usages = _usages(costs.known, (), brokers, ahead_s)
+    intervals = {name: _interval(costs, name, usages) for name in brokers}
+    return {name: ends for name, ends in intervals.items() if ends is not None}
+
+
 class _Usage(NamedTuple):
     """Percent of CPU, and by how much one window may be off; NaN if that is not known."""
 

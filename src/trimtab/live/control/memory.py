@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -56,6 +56,7 @@ def remembered(
     journal: Iterable[entries.Entry],
     unloads: Iterable[tuple[float, str]] = (),
     now_s: float = math.inf,
+    times: Mapping[tuple[float, str], float] | None = None,
 ) -> Memory:
     """Return what a journal comes to.
 
@@ -65,13 +66,20 @@ def remembered(
             be among them.
         now_s: what was written later than this was written by a clock that has been set back
             since; it counts as written now, so that every rest is kept and none lasts longer.
+        times: unload → when it was by the clock as it stands now, s, where that is known: a
+            clock that has been set since neither cuts a rest short nor makes it longer.
     """
-    own_entries = tuple(journal)
+    own_entries, known = tuple(journal), times or {}
     own = {(each.time_s, each.bundle) for each in own_entries if isinstance(each, entries.Asked)}
-    others = tuple((min(s, now_s), name) for s, name in unloads if (s, name) not in own)
+    others = tuple(
+        (min(known.get((s, name), s), now_s), name) for s, name in unloads if (s, name) not in own
+    )
     memory = Memory(unloads=others)
     for entry in own_entries:
-        memory = after(memory, replace(entry, time_s=min(entry.time_s, now_s)))
+        time_s = entry.time_s
+        if isinstance(entry, entries.Asked):
+            time_s = known.get((time_s, entry.bundle), time_s)
+        memory = after(memory, replace(entry, time_s=min(time_s, now_s)))
     return memory
 
 

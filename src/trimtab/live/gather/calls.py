@@ -5,18 +5,24 @@ from __future__ import annotations
 import json
 import re
 import ssl
+import threading
 import time
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from urllib.parse import urljoin, urlsplit
 
 import urllib3
 
+from trimtab.files.errors import StoppedError
 from trimtab.live.gather.access import Access, GatherError
 
 _REDIRECTS = {301, 302, 307, 308}
 _SHOWN_MAX = 200
 _CHUNK = 1 << 16
+#: Between two looks whether an end is asked for, s.
+_LOOK_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,14 @@ class CallError(GatherError):
         self.reason, self.status = reason, status
 
 
+class EndedError(CallError, StoppedError):
+    """An end was asked for before there was an answer."""
+
+    def __init__(self, url: str) -> None:
+        """Keep what was called."""
+        super().__init__(url, "an end was asked for before there was an answer")
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a call has brought, and from which address after all redirects."""
@@ -54,9 +68,21 @@ class Answer:
 class Calls:
     """Calls of one cluster, over connections that are kept; safe for several threads."""
 
-    def __init__(self, access: Access, limits: Limits | None = None) -> None:
-        """Prepare, without calling anybody."""
-        self.limits = limits or Limits()
+    def __init__(
+        self,
+        access: Access,
+        limits: Limits | None = None,
+        is_over: threading.Event | None = None,
+    ) -> None:
+        """Prepare, without calling anybody.
+
+        Args:
+            access: who calls.
+            limits: how long a call may take.
+            is_over: once it is set no answer is waited for any more; what was called is left
+                to itself, and nobody waits for that.  None: every answer is waited for.
+        """
+        self.limits, self._is_over = limits or Limits(), is_over
         self._access = access
         # A connection each for as many brokers as a cluster may have; what is not kept is
         # only slower.
@@ -83,7 +109,7 @@ class Calls:
             CallError: there is no answer, or one that is not 200.
             GatherError: the token can no longer be read.
         """
-        status, answer = self._followed("GET", url)
+        status, answer = self._awaited(url)
         if status != HTTPStatus.OK:
             raise CallError(url, _refusal(status, answer.body), status)
         return answer
@@ -124,6 +150,27 @@ class Calls:
             GatherError: the token can no longer be read.
         """
         return self._followed(method, url, body)
+
+    def _awaited(self, url: str) -> tuple[int, Answer]:
+        """Return what `_followed` does, as long as no end is asked for."""
+        if self._is_over is None:
+            return self._followed("GET", url)
+        if self._is_over.is_set():
+            raise EndedError(url)
+        answer: Future[tuple[int, Answer]] = Future()
+
+        def call() -> None:
+            try:
+                answer.set_result(self._followed("GET", url))
+            except BaseException as error:  # whoever waits for the answer is to have it
+                answer.set_exception(error)
+
+        # It may hang for as long as the limits let it, and the process must not wait for that.
+        threading.Thread(target=call, name="call", daemon=True).start()
+        while not self._is_over.is_set():
+            with suppress(TimeoutError):
+                return answer.result(_LOOK_S)
+        raise EndedError(url)
 
     def _followed(self, method: str, url: str, sent: bytes | None = None) -> tuple[int, Answer]:
         """Return the last status of a call, redirects included, and what came with it."""

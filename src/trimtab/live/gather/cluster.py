@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
-from trimtab.live.gather.calls import Answer, CallError, Calls
+from trimtab.live.gather.calls import Answer, CallError, Calls, EndedError
 from trimtab.live.gather.folder import Folder, now_text
 
 #: Where it stands what went wrong, and when a broker answered again.
@@ -101,6 +101,8 @@ class Asker:
 
     def failed(self, broker: str, path: str, error: CallError) -> None:
         """Note that somebody did not answer; of many times in a row only the first."""
+        if isinstance(error, EndedError):
+            return
         with self._lock:
             self.n_failed += 1
             times = self._failing[broker, path] = self._failing.get((broker, path), 0) + 1

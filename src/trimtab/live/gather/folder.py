@@ -100,7 +100,16 @@ def folder_name(broker: str) -> str:
 
 def now_text() -> str:
     """Return the time, as every line of a recording has it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return _text(datetime.now(UTC))
+
+
+def time_text(time_ms: int) -> str:
+    """Return a time of the store, ms since 1970, in the same way."""
+    return _text(datetime.fromtimestamp(time_ms / 1000.0, UTC))
+
+
+def _text(time: datetime) -> str:
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _created(path: Path) -> int:

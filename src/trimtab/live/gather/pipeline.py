@@ -76,18 +76,18 @@ def gather(
     `heard` is told of each line that is recorded, by the name of its file.
 
     Raises:
-        GatherError: nothing can be recorded at all; once the first call is answered, what
-            fails is recorded as such.
+        GatherError: nothing can be recorded at all, or it is over before anything is; once
+            the first call is answered, what fails is recorded as such.
     """
     ends = _ends(request, access)
     servers, root = servers_of(request.metadata) if request.metadata else (None, "")
     cluster = Cluster(web_address("--admin", request.admin))
     folder = Folder(output, heard)
-    asker = Asker(Calls(access), cluster, folder)
+    asker = Asker(Calls(access, is_over=is_over), cluster, folder)
     try:
         first_look(asker)
         cluster.store_root = root or cluster.store_root
-        watched = WatchedStore(servers, folder) if servers else None
+        watched = WatchedStore(servers, folder, is_over) if servers else None
         n_looks, kept, warnings = _record(asker, request, watched, ends, is_over)
     except OSError as error:
         raise GatherError(f"{output}: {error.strerror or error}") from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import queue
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,13 +20,16 @@ from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 
 from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.calls import EndedError
 from trimtab.live.gather.cluster import TROUBLE
-from trimtab.live.gather.folder import Folder, now_text
+from trimtab.live.gather.folder import Folder, now_text, time_text
 from trimtab.live.gather.nodes import BROKERS, ROOTS, Count, Kind, Ledger, NodeVersion, kind_of
 
 _ANSWER_S = 10.0
 #: Between two tries of what failed.
 _PAUSE_S = 1.0
+#: Between two looks whether an end is asked for.
+_LOOK_S = 0.1
 #: Reads that are under way at a time.
 _AT_A_TIME = 256
 #: In the queue of paths: all is to be looked at again.
@@ -55,13 +59,14 @@ class StoreCounts:
 class WatchedStore:
     """Watches the store of one cluster and records what is written to it."""
 
-    def __init__(self, servers: str, folder: Folder) -> None:
+    def __init__(self, servers: str, folder: Folder, is_over: threading.Event) -> None:
         """Connect, and record how everything stands.
 
         Raises:
-            GatherError: no ZooKeeper answers there, or it has no cluster of Pulsar's.
+            GatherError: no ZooKeeper answers there before it is over, or it has no cluster of
+                Pulsar's.
         """
-        self._folder = folder
+        self._folder, self._is_over = folder, is_over
         self._ledger = Ledger()
         self._due: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._ending = threading.Event()
@@ -78,7 +83,8 @@ class WatchedStore:
         """Return what there is and what is missing, after a last look at everything."""
         self._ending.set()
         self._due.put(_ALL)
-        self._thread.join(timeout=6 * _ANSWER_S)
+        # One that is not connected would be looked for until the time is up.
+        self._thread.join(6 * _ANSWER_S if self._client.connected else _PAUSE_S / 2)
         self._client.remove_listener(self._on_connection)
         self._client.stop()
         self._client.close()
@@ -89,11 +95,14 @@ class WatchedStore:
 
     def _connect(self, servers: str) -> None:
         where = f"zk://{servers}"
-        try:
-            self._client.start(timeout=_ANSWER_S)
-        except (KazooTimeoutError, KazooException, OSError):
-            self._client.stop()
-            raise GatherError(f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s") from None
+        last = time.monotonic() + _ANSWER_S
+        is_there = self._client.start_async()
+        while not is_there.wait(_LOOK_S):
+            if self._is_over.is_set():
+                raise EndedError(where)
+            if time.monotonic() >= last:
+                self._client.stop()
+                raise GatherError(f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s")
         # Watches are lost with a connection, so all is looked at again after each.
         self._client.add_listener(self._on_connection)
         try:
@@ -208,7 +217,8 @@ class WatchedStore:
         content, stat = answer
         stamp = _node_version(stat)
         if self._ledger.was_made_again(path, stamp) and kind is Kind.REPORT:
-            self._record_departure(kind, path, owners)
+            # It went before it came, and is seen after both: whoever sorts has to know.
+            self._record_departure(kind, path, owners, before_ms=stat.ctime)
         if not self._ledger.is_new(path, stamp):
             return
         try:
@@ -231,12 +241,17 @@ class WatchedStore:
             owners[path.removeprefix("/namespace/")] = owner_in(value)
 
     def _record_departure(
-        self, kind: Kind | None, path: str, owners: dict[str, str | None]
+        self,
+        kind: Kind | None,
+        path: str,
+        owners: dict[str, str | None],
+        before_ms: int | None = None,
     ) -> None:
         """Record that a node is gone, where that means something."""
         if kind is Kind.REPORT:
             broker = path.removeprefix(f"{BROKERS}/")
-            self._folder.line("store/brokers.jsonl", time=now_text(), broker=broker, report=None)
+            time_ = now_text() if before_ms is None else time_text(before_ms - 1)
+            self._folder.line("store/brokers.jsonl", time=time_, broker=broker, report=None)
         elif kind is Kind.OWNER:
             owners[path.removeprefix("/namespace/")] = None
 

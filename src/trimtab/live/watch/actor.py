@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from trimtab.live.control.expected import Costs
 from trimtab.live.control.throttle import Bars, Health, Throttle, adapted, bad_signs, granted
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.calls import CallError
+from trimtab.live.watch.desk import Answer, Desk
 from trimtab.live.watch.health import Fares
 from trimtab.live.watch.nouns import Acted, Decided, Settings
 from trimtab.live.watch.plans import (
@@ -33,6 +35,7 @@ from trimtab.live.watch.targets import moves_of
 
 #: Plans in a row that end before they are done, after which nothing is moved any more.
 _CUT_SHORT_MAX = 3
+_YES = Answer.APPROVED
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,10 @@ class ActingRequest:
     #: Names of `Limits` → value.
     limits: Mapping[str, float] = field(default_factory=dict)
     bars: Bars = field(default_factory=Bars)
+    #: Where plans lie for whoever looks on.
+    desk: Desk = field(default_factory=Desk)
+    #: Each plan waits there until somebody has approved it.
+    is_asking: bool = False
 
 
 class Actor:
@@ -58,7 +65,10 @@ class Actor:
         self._throttle = Throttle(request.bars.moves_min)
         self._fares = Fares()
         self._running: tuple[threading.Thread, Decided, PlannedRound] | None = None
-        self._outcome: Account | str = ""
+        self._outcome: Account | Answer | str = ""
+        #: Bundle → until when its move is not asked for again, s by the monotonic clock.
+        self._refused: dict[str, float] = {}
+        self._is_approved = threading.Event()
         self._share, self._is_cut_short, self._n_cut_short = float("nan"), False, 0
         self._unloaded: list[tuple[datetime, str]] = []
 
@@ -67,7 +77,7 @@ class Actor:
         acts = self._finished()
         if not decided:
             return acts
-        newest = decided[-1]
+        newest = self._unrefused(decided[-1])
         health, signs = self._look()
         self._throttle = adapted(self._throttle, health, self._request.bars)
         moves = [move for move in moves_of(newest.shadow) if move[2] is not None]
@@ -78,7 +88,8 @@ class Actor:
         if count:
             limits = limits_of(settings, self._request.limits)
             self._begin(newest, count, Basis(settings.shedder, limits, costs))
-        return [*acts, self._acted(newest, count, signs, "")]
+        asking = bool(count) and self._request.is_asking
+        return [*acts, replace(self._acted(newest, count, signs, ""), is_asking=asking)]
 
     def unloaded(self) -> list[tuple[datetime, str]]:
         """Return what was unloaded since the last call."""
@@ -86,7 +97,8 @@ class Actor:
         return unloads
 
     def end(self) -> list[Acted]:
-        """Return what was done, once what is in flight has landed."""
+        """Return what was done, once what is in flight has landed and what waits is withdrawn."""
+        self._request.desk.withdraw()
         if self._running is not None:
             self._running[0].join()
         return self._finished()
@@ -95,6 +107,9 @@ class Actor:
         if self._n_cut_short >= _CUT_SHORT_MAX:
             return f"the last {_CUT_SHORT_MAX} plans were not done: nothing more is moved"
         if self._running is not None:
+            progress = self._request.desk.progress
+            if progress is not None and progress.is_waiting:
+                return "the last plan waits for an answer on the page"
             return "the last plan is still being carried out"
         if self._is_over.is_set():
             return "the watch is ending"
@@ -122,18 +137,27 @@ class Actor:
         """Write a plan, and carry it out in a thread."""
         round_ = planned(decided, count, self._cluster.admin.cluster, basis)
         path = self._folder / f"{decided.number:06d}.json"
-        looking = Watching(lambda entry: None, lambda why: None, self._is_over)
+        desk = self._request.desk
+        looking = Watching(desk.take_entry, desk.take_wait, self._is_over)
+
+        def carried_out() -> Account | Answer:
+            write_plan(path, round_.plan)
+            if not self._request.is_asking:
+                desk.lay(round_.plan, decided.number)
+            elif (answer := desk.asked(round_.plan, decided.number, self._is_over)) is not _YES:
+                return answer
+            self._is_approved.set()
+            journal = path.with_name(f"{path.name}.journal")
+            with opened_journal(journal, round_.plan.digest) as entries:
+                return carried_out_by(self._post, round_.plan, self._cluster, entries, looking)
 
         def run() -> None:
             try:
-                write_plan(path, round_.plan)
-                journal = path.with_name(f"{path.name}.journal")
-                with opened_journal(journal, round_.plan.digest) as entries:
-                    self._outcome = carried_out_by(
-                        self._post, round_.plan, self._cluster, entries, looking
-                    )
+                self._outcome = carried_out()
             except (GatherError, JournalError, LockError, PlanError) as error:
                 self._outcome = str(error)
+            if not isinstance(self._outcome, Answer):
+                desk.end(round_.plan.digest, self._outcome)
 
         thread = threading.Thread(target=run, name="acting", daemon=False)
         self._running = thread, decided, round_
@@ -141,21 +165,50 @@ class Actor:
 
     def _finished(self) -> list[Acted]:
         """Return what became of the plan that was being carried out, if it is over."""
-        if self._running is None or self._running[0].is_alive():
+        if self._running is None:
             return []
-        _, decided, round_ = self._running
+        thread, decided, round_ = self._running
+        acts = self._approved(decided, round_)
+        if thread.is_alive():
+            return acts
         self._running, outcome = None, self._outcome
+        if isinstance(outcome, Answer):
+            self._rest(outcome, round_)
+            return [replace(self._acted(decided, 0, (), outcome.value), is_over=True)]
         if isinstance(outcome, str):
             self._is_cut_short = True
             self._n_cut_short += 1
-            return [replace(self._acted(decided, 0, (), outcome), is_over=True)]
+            return [*acts, replace(self._acted(decided, 0, (), outcome), is_over=True)]
         self._is_cut_short = not outcome.is_done and not self._is_over.is_set()
         self._n_cut_short = self._n_cut_short + 1 if self._is_cut_short else 0
         self._share = effect_share(round_, outcome)
         self._unloaded += unloaded_by(outcome)
         states = tuple((move.bundle, move.state) for move in outcome.moves)
         act = self._acted(decided, len(states), (), outcome.ended or "")
-        return [replace(act, is_over=True, states=states)]
+        return [*acts, replace(act, is_over=True, states=states)]
+
+    def _approved(self, decided: Decided, round_: PlannedRound) -> list[Acted]:
+        """Return that a plan which had been asked for is begun, once."""
+        if not self._request.is_asking or not self._is_approved.is_set():
+            return []
+        self._is_approved.clear()
+        return [self._acted(decided, len(round_.plan.moves), (), "")]
+
+    def _rest(self, answer: Answer, round_: PlannedRound) -> None:
+        """Keep what was refused from being asked for again at once."""
+        if answer is Answer.REFUSED:
+            until_s = time.monotonic() + round_.plan.limits.grace_s
+            self._refused |= {move.bundle: until_s for move in round_.plan.moves}
+
+    def _unrefused(self, decided: Decided) -> Decided:
+        """Return a round without the bundles that were refused of late."""
+        now_s = time.monotonic()
+        self._refused = {name: s for name, s in self._refused.items() if s > now_s}
+        shadow = decided.shadow
+        if shadow is None or not self._refused:
+            return decided
+        unloads = [each for each in shadow["unloads"] if each["bundle"] not in self._refused]
+        return replace(decided, shadow={**shadow, "unloads": unloads})
 
     def _acted(self, decided: Decided, count: int, signs: tuple[str, ...], why: str) -> Acted:
         return Acted(decided.number, decided.time, count, self._throttle.moves, signs, why)

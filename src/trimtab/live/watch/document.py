@@ -82,7 +82,7 @@ def line_of(action: Action) -> dict[str, Any]:
             }
         case Acted():
             return {
-                "said": "acted" if action.is_over else "acting",
+                "said": "acted" if action.is_over else "asking" if action.is_asking else "acting",
                 "round": action.number,
                 "time": time_text(action.time),
                 "moves": action.moves,
@@ -157,6 +157,8 @@ def _acted(action: Acted) -> str:
         return f"{head}: nothing is moved: {action.why}{signs}"
     if not action.moves and not signs:
         return ""
+    if action.is_asking:
+        return f"{head}: a plan waits for an answer on the page, moves: {action.moves}{signs}"
     what = f"moving {action.moves}" if action.moves else "moving nothing yet"
     return f"{head}: {what}, up to {action.allowed:.2g} a round{signs}"
 

@@ -28,6 +28,8 @@ _POLLED: Mapping[str, Callable[[str, Origin], Outcome]] = {
     "store/leader.jsonl": store_leader,
     "store/ownership.jsonl": store_ownership,
 }
+#: What does not answer is kept up to so many, the last.
+_TROUBLES_MAX = 100
 
 
 class Listening:
@@ -44,11 +46,18 @@ class Listening:
         #: Lines that could not be read, and why the last of them.
         self.n_rejected = 0
         self.rejected_because = ""
+        #: Who was asked and for what → since when and why there is no answer.
+        self._troubles: dict[tuple[str, str], str] = {}
 
     def take(self, name: str, text: str) -> None:
         """Take a line of a file; called by whoever writes it."""
         if name in self._sources or name == TROUBLE:
             self._lines.put((name, text))
+
+    @property
+    def unanswered(self) -> tuple[str, ...]:
+        """Return what has no answer, a sentence each."""
+        return tuple(self._troubles.values())
 
     def rows(self) -> list[Row]:
         """Return what came since the last call."""
@@ -71,7 +80,9 @@ class Listening:
 
     def _read(self, name: str, text: str) -> Iterator[Row]:
         if name == TROUBLE:
-            yield from self._departures(text)
+            trouble = json.loads(text)
+            self._note(trouble)
+            yield from self._departures(trouble)
             return
         outcome = self._sources[name](text, Origin(name, "", UTC, None))
         if isinstance(outcome, Rows):
@@ -80,9 +91,29 @@ class Listening:
             self.n_rejected += 1
             self.rejected_because = f"{name}: {getattr(outcome, 'reason', 'nothing in it')}"
 
-    def _departures(self, text: str) -> Iterator[Row]:
+    def _note(self, trouble: Mapping[str, Any]) -> None:
+        """Take that something has no answer, or has one again, or is not asked any more."""
+        if trouble.get("event") == "store connection":
+            # Whatever failed of the store is looked at again after each connection.
+            failing = {"error": trouble["said"]} if trouble["said"] != "CONNECTED" else {}
+            trouble = {"broker": "ZooKeeper", "asked": "its connection", **trouble, **failing}
+        who = trouble.get("broker") or "the cluster"
+        key = who, trouble.get("asked") or trouble.get("path") or trouble.get("event", "")
+        if "error" in trouble:
+            self._troubles.pop(key, None)
+            since = str(trouble["time"])[11:19]
+            words = f"{who} {key[1]}: {trouble['error']}, since {since}Z"
+            self._troubles[key] = words
+            for oldest in list(self._troubles)[:-_TROUBLES_MAX]:
+                del self._troubles[oldest]
+        elif trouble.get("event") in {"answers again", "store connection"}:
+            self._troubles.pop(key, None)
+        elif trouble.get("event") == "active":
+            active = {*trouble["brokers"], "the cluster"}
+            self._troubles = {at: it for at, it in self._troubles.items() if at[0] in active}
+
+    def _departures(self, trouble: Mapping[str, Any]) -> Iterator[Row]:
         """Return who is not active any more, where no store tells it."""
-        trouble = json.loads(text)
         if trouble.get("event") != "active" or "load-reports.jsonl" not in self._sources:
             return
         active = frozenset(trouble["brokers"])

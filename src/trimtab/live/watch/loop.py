@@ -127,8 +127,16 @@ class _Now:
         """Return the view of a step, whose actions are written."""
         _write(request.output, actions)
         self.tally.add(actions)
-        rejected = listening.n_rejected, listening.rejected_because
-        return View(self.settings, self.memory, actions, self.tally, *rejected)
+        return View(
+            self.settings,
+            self.memory,
+            actions,
+            self.tally,
+            n_rejected=listening.n_rejected,
+            rejected_because=listening.rejected_because,
+            costs=self.learning.costs if self.memory.known is not None else None,
+            unanswered=listening.unanswered,
+        )
 
 
 def _steps(

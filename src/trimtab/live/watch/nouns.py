@@ -118,6 +118,8 @@ class Acted:
     is_over: bool = False
     #: Bundle and what became of its move.
     states: tuple[tuple[str, str], ...] = ()
+    #: They are not begun but wait for an answer on the page.
+    is_asking: bool = False
 
 
 @dataclass(frozen=True, slots=True)

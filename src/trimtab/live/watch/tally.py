@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
 
+from trimtab.live.control.expected import Costs
 from trimtab.live.watch.document import verdict
 from trimtab.live.watch.events import write_time
 from trimtab.live.watch.memory import Memory
@@ -115,6 +116,10 @@ class View:
     #: Lines that could not be read so far, and why the last of them.
     n_rejected: int = 0
     rejected_because: str = ""
+    #: What is known of costs; None as long as that is not enough to say what comes.
+    costs: Costs | None = None
+    #: What does not answer, a sentence each.
+    unanswered: tuple[str, ...] = ()
 
 
 def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
