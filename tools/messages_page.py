@@ -29,9 +29,7 @@ PARTS = {
         *("live/watch/shadow.py", "live/control/throttle.py"),
         *("live/watch/desk.py", "live/watch/listener.py"),
     ),
-    "On the page of a watch": (
-        *("live/watch/page/state.py", "live/watch/page/moves.py"),
-    ),
+    "On the page of a watch": (*("live/watch/page/state.py", "live/watch/page/moves.py"),),
     "While a cluster is recorded": (
         *("live/gather/pipeline.py", "live/gather/watched_store.py", "live/gather/calls.py"),
         *("live/gather/access.py", "live/gather/folder.py", "live/gather/copies.py"),
