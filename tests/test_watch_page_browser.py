@@ -116,8 +116,8 @@ def test_a_plan_is_approved_with_the_keyboard_and_followed_to_its_end(
         assert sum(cluster.unloads.values()) == 1
         expect(page.locator("#plan-entries")).to_contain_text("arrived")
         assert "came: " in text(page, "plan-moves")
-        page.locator("#moves li").first.wait_for()
-        assert "by this watch" in text(page, "moves")
+        # It is known once the plan is over.
+        expect(page.locator("#moves")).to_contain_text("by this watch", timeout=LATER_MS)
 
 
 def test_a_plan_is_refused(cluster: FakePulsar, tmp_path: Path, visit: Visit) -> None:
