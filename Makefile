@@ -166,6 +166,10 @@ pulsar-up: $(READY) ## start BROKERS=3 brokers of RELEASE=4.0.8, with ZooKeeper 
 pulsar-down: $(READY) ## stop them
 	@PYTHONPATH=testbed $(RUN) cluster.down
 
+.PHONY: pulsar-moves
+pulsar-moves: $(READY) ## record 64 moves of known bundles into OUT= (root; four and a half quiet hours)
+	@PYTHONPATH=testbed:src $(RUN) cluster.moves $(or $(OUT),build/moves)
+
 .PHONY: pulsar-test
 pulsar-test: $(READY) ## start a cluster, load it, hurt it, gather, explain, move bundles, stop it
 	@$(RUN) pytest -m pulsar

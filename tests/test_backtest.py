@@ -9,10 +9,10 @@ import pytest
 
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, ProcessCpu, Reports
+from trimtab.lab.reconstruct.looks import looks, moves
 from trimtab.trials.backtest.command import documents
 from trimtab.trials.backtest.laboratory import Trial, outcomes
 from trimtab.trials.backtest.lines import lines
-from trimtab.trials.backtest.looks import looks, moves
 from trimtab.trials.backtest.summary import summary
 from trimtab.trials.backtest.walk import Scored, backtest
 from trimtab.trials.costs.document import document, night
@@ -71,6 +71,19 @@ def test_a_move_is_scored_at_both_ends_after_5_and_30_minutes() -> None:
     ends = [(each.minutes, each.broker) for each in run.scored if each.is_move]
     assert ends == [(5, 0), (5, 1), (30, 0), (30, 1)]
     assert not run.skipped
+
+
+def test_when_a_process_began_is_known_though_the_last_report_of_a_window_does_not_say() -> None:
+    evidence = _evidence()
+    started_s = evidence.reports.started_s.copy()
+    # Two of three reports of a minute were asked for, and those do not say.
+    started_s[np.round(evidence.reports.time_s) % 60.0 > 1.0] = np.nan
+    reports = dataclasses.replace(evidence.reports, started_s=started_s)
+    told = list(looks(dataclasses.replace(evidence, reports=reports), 60.0))
+    assert all((look.started_s == -9000.0).all() for look in told[1:-1])
+    scored = backtest(dataclasses.replace(evidence, reports=reports), _WINDOWS)
+    assert "the broker began anew" not in scored.skipped
+    assert [each for each in scored.scored if each.is_move]
 
 
 def test_the_change_is_nearer_than_by_the_share_of_traffic() -> None:

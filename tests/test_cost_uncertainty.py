@@ -9,22 +9,28 @@ import pytest
 
 from recorded_clusters import Recorder
 from test_recorded_traffic import MEASURED, NOTHING_SHED, THRESHOLD, run_of, two_brokers
+from trimtab.lab.costs.fit import deviation_variance
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import (
-    Costs,
     drawn_costs,
-    fitted_costs,
     missed,
     recosted,
     usage_error,
 )
-
-DEAR = Costs((0.3, 0.0, 1e-5, 2.0), 1.3)
+from trimtab.lab.reconstruct.costs import Costs
 
 
 @pytest.fixture(scope="module")
 def again() -> Rebuilt:
     return rebuilt(two_brokers().told(), MEASURED, seed=0)
+
+
+def times(again: Rebuilt, factor: float, overhead: float) -> Costs:
+    """Return costs that are so many times those that were learned."""
+    costs = again.used.costs
+    shared = costs.shared.copy()
+    shared[:-1] += np.log(factor)
+    return replace(costs, shared=shared, overhead=overhead)
 
 
 def noisy(bundle: int, time_s: float) -> float:
@@ -34,18 +40,18 @@ def noisy(bundle: int, time_s: float) -> float:
 
 
 def test_with_the_fitted_costs_nothing_changes(again: Rebuilt) -> None:
-    found = recosted(again, fitted_costs(again))
+    found = recosted(again, again.used.costs)
     assert found.world.machines.nic == pytest.approx(again.world.machines.nic)
     before, after = again.surroundings, found.surroundings
     assert after.traffic.work == pytest.approx(before.traffic.work)
     assert after.others.percent == pytest.approx(before.others.percent, abs=1e-6)
 
 
-@pytest.mark.parametrize("costs", [DEAR, Costs((0.0, 0.0, 0.0, 0.0), 0.9)])
+@pytest.mark.parametrize(("factor", "overhead"), [(3.0, 1.3), (1e-3, 0.9)])
 def test_whatever_it_costs_who_carries_what_it_carried_uses_what_it_used(
-    again: Rebuilt, costs: Costs
+    again: Rebuilt, factor: float, overhead: float
 ) -> None:
-    other = recosted(again, costs)
+    other = recosted(again, times(again, factor, overhead))
     assert other.surroundings.traffic.work.sum() != pytest.approx(
         again.surroundings.traffic.work.sum()
     )
@@ -59,46 +65,53 @@ def test_whatever_it_costs_who_carries_what_it_carried_uses_what_it_used(
 def test_what_moves_otherwise_costs_what_it_is_said_to_cost(again: Rebuilt) -> None:
     usage = [
         float(np.nanmax(run_of(recosted(again, costs), THRESHOLD, 0.0).usage))
-        for costs in (Costs((0.0, 0.0, 0.0, 5.0), 1.0), DEAR)
+        for costs in (times(again, 1e-3, 1.0), times(again, 3.0, 1.3))
     ]
     assert usage[0] != pytest.approx(usage[1], abs=0.5)
 
 
-def test_draws_are_the_same_for_the_same_seed_and_spread_around_the_fit() -> None:
-    busy = rebuilt(replace(two_brokers(), rate=noisy, until_s=1500.0).told(), MEASURED, seed=0)
-    told = replace(busy.used, usage=busy.used.usage.copy())
-    random = np.random.default_rng(4)
-    for span, broker in busy.used.spans:
-        told.usage[0, span, broker] += random.normal(0.0, 3.0)
-    busy = replace(busy, used=told)
+def test_draws_are_the_same_for_the_same_seed_and_spread_around_what_is_known() -> None:
+    recorder = replace(two_brokers(), rate=noisy, until_s=2400.0)
+    busy = rebuilt(recorder.told(), MEASURED, seed=0)
 
-    drawn = drawn_costs(busy, 40)
+    drawn = drawn_costs(busy, 60)
 
-    assert drawn == drawn_costs(busy, 40)
-    assert drawn[:7] == drawn_costs(busy, 7)
-    assert drawn != drawn_costs(busy, 40, seed=1)
-    cpu = np.array([each.cpu for each in drawn])
-    assert (cpu >= 0).all()
-    assert np.ptp(cpu[:, 3]) > 0.1
-    fitted = np.array(fitted_costs(busy).cpu)
-    assert (cpu.min(axis=0) <= fitted + 1e-9)[3]
-    assert (cpu.max(axis=0) >= fitted - 1e-9)[3]
+    def plain(costs: tuple[Costs, ...]) -> list[list[float]]:
+        arrays = [(c.shared, c.quick, c.rest, c.own, np.array([c.overhead])) for c in costs]
+        return [np.concatenate(each).tolist() for each in arrays]
+
+    assert plain(drawn) == plain(drawn_costs(busy, 60))
+    assert plain(drawn[:7]) == plain(drawn_costs(busy, 7))
+    assert plain(drawn) != plain(drawn_costs(busy, 60, seed=1))
+    known, shared = busy.used.known, np.stack([each.shared for each in drawn])
+    deviation = np.sqrt(np.diag(known.covariance))
+    assert shared.mean(axis=0) == pytest.approx(known.shared, abs=0.5 * deviation.max())
+    assert shared.std(axis=0) == pytest.approx(deviation, rel=0.35)
+    # What brokers take in all is surer than what a message and what a byte takes.
+    work = [float(np.log(busy.served.work(each).sum())) for each in drawn]
+    assert np.std(work) < shared[:, :-1].std(axis=0).min()
+    own = np.stack([each.own for each in drawn])
+    assert own.std() == pytest.approx(np.sqrt(deviation_variance(known)), rel=0.25)
+    assert min(float(each.rest.min()) for each in drawn) >= 0.0
 
 
-def test_too_few_windows_leave_nothing_to_draw() -> None:
+def test_too_few_windows_leave_costs_as_unsure_as_they_were() -> None:
     short = rebuilt(Recorder(1, 2, noisy, [(0.0, 0, 0), (0.0, 1, 0)], 200.0).told(), MEASURED)
-    assert drawn_costs(short, 3) == (fitted_costs(short),) * 3
+    drawn = drawn_costs(short, 30)
+    assert {each.overhead for each in drawn} == {1.0}
+    assert np.std([each.shared[0] for each in drawn]) > 1.0
     assert missed(short) == ()
     assert np.isnan(usage_error(short))
 
 
-def test_what_the_costs_miss_is_said_of_each_broker(again: Rebuilt) -> None:
-    # The made-up brokers use exactly what their traffic costs.
+def test_what_the_costs_miss_is_said_of_each_broker() -> None:
+    # The made-up brokers use exactly what their traffic costs; it takes a while to be believed.
+    again = rebuilt(two_brokers(until_s=2400.0).told(), MEASURED, seed=0)
     found = missed(again)
     assert [each.broker for each in found] == ["b0:8080", "b1:8080"]
     assert sum(each.n_windows for each in found) == again.used.cpu.n_windows
-    assert max(each.error_points for each in found) < 1.0
-    assert usage_error(again) < 1.0
+    assert max(each.error_points for each in found) < 1.5
+    assert usage_error(again) < 1.5
 
     told = again.used.usage.copy()
     told[0, :, 1] += 20.0

@@ -14,7 +14,6 @@ import pytest
 from test_recorded_traffic import CONF, MEASURED, two_brokers
 from trimtab.files.fields import FieldError
 from trimtab.lab.reconstruct.cluster import rebuilt
-from trimtab.lab.reconstruct.cost_uncertainty import fitted_costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.pulsar.shed import SHEDDERS
 from trimtab.trials.sweep.task import NOBODY, StrategyKey, Task
@@ -154,7 +153,7 @@ THRESHOLD_TASK = Task("night", "ThresholdShedder", "LeastResourceUsageWithWeight
 
 def test_a_task_is_replayed_the_same_every_time_and_sheds_though_shedding_was_off() -> None:
     again = rebuilt(two_brokers().told(), MEASURED, seed=0)
-    costs = (fitted_costs(again),) * 2
+    costs = (again.used.costs,) * 2
     off = Replay(again, {**CONF, "loadBalancerSheddingEnabled": "false"}, costs)
 
     shed, same = off(THRESHOLD_TASK), off(THRESHOLD_TASK)
@@ -174,7 +173,7 @@ def test_a_task_is_replayed_the_same_every_time_and_sheds_though_shedding_was_of
 def test_another_load_and_other_settings_have_another_digest() -> None:
     again = rebuilt(two_brokers().told(), MEASURED, seed=0)
     moved = rebuilt(two_brokers(owned=[(0.0, b, b % 2) for b in range(4)]).told(), MEASURED)
-    costs = (fitted_costs(again),)
+    costs = (again.used.costs,)
     known = {
         digest(Replay(again, {}, costs)),
         digest(Replay(again, {"a": "1"}, costs)),
@@ -341,7 +340,14 @@ def document(*, is_trusted: bool = True) -> dict[str, Any]:
         "costs": {
             "cpu": {
                 "terms": [
-                    {"of": "bytes in", "unit": "points by MiB/s", "cost": 2.0, "low": 1, "high": 3}
+                    {
+                        "of": "1 MiB/s in",
+                        "unit": "points",
+                        "cost": 2.0,
+                        "low": 1,
+                        "high": 3,
+                        "is_told": False,
+                    }
                 ],
                 "error_points": 4.5,
                 "r_squared": 0.1,
@@ -378,7 +384,7 @@ def test_the_answer_comes_first_and_then_how_well_the_replay_does() -> None:
         for words in (
             "would have been better: 95th percentile of spread",
             "✓ to shed or not: the same in 10 of 10 rounds",
-            "bytes in: 2 points by MiB/s (1 to 3)",
+            "1 MiB/s in: 2 points (1 to 3) ?",
             "b1:8080: misses 4.0 points, -1.0 on average, 9 windows",
             "The same load under every strategy, median of 8 seeds",
             "as it really was",
@@ -401,7 +407,7 @@ def test_a_replay_that_is_not_true_ranks_nothing() -> None:
 def test_too_few_windows_are_told() -> None:
     plain = document()
     plain["costs"]["cpu"] |= {"r_squared": None, "error_points": None, "windows": 2}
-    assert "What traffic costs: too few windows (2); taken to cost nothing" in list(lines(plain))
+    assert "  too few windows of a minute (2) to say what that misses" in list(lines(plain))
 
 
 def test_numbers_of_a_run_that_was_cut_are_not_known() -> None:

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from recorded_clusters import HOST_S, NIC_KBIT, SIZE, STATS_S, ZERO_S, Recorder
+from trimtab.lab.costs.curve import curved
+from trimtab.lab.costs.predict import traffic_cpu
 from trimtab.lab.reconstruct.clocks import lives
 from trimtab.lab.reconstruct.cluster import (
     Measured,
@@ -15,12 +17,14 @@ from trimtab.lab.reconstruct.cluster import (
     Rebuilt,
     rebuilt,
 )
-from trimtab.lab.reconstruct.costs import WINDOWS_MIN, fitted
+from trimtab.lab.reconstruct.costs import in_simulation
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Round, Stop
 from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.reconstruct.rates import traffic
+from trimtab.lab.reconstruct.usage import WINDOWS_MIN, explained, wire
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.course import rounds_of_course
+from trimtab.lab.simulate.physics import cpu_demand
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run
 from trimtab.pulsar.model import Floats
@@ -165,53 +169,52 @@ def _only(lines: Lines, kept: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Lin
 # ---------------------------------------------------------------- costs
 
 
-def test_costs_are_found_again_and_never_below_nothing() -> None:
+def test_costs_are_the_ones_that_are_learned_everywhere() -> None:
+    again = rebuilt(two_brokers(until_s=2400.0).told(), MEASURED, seed=0)
+    known = again.used.known
+    assert known.shared.tobytes() == again.used.costs.shared.tobytes()
+    takes = again.served.cpu(again.used.costs)
+    traffic_takes = traffic_cpu(known)
+    # But for topics and clients, whose number the replay takes to be the same all along.
+    assert takes[-1] == pytest.approx(traffic_takes, rel=0.05)
+
+
+def test_a_simulation_bends_work_as_the_costs_do() -> None:
+    again = rebuilt(two_brokers(until_s=1200.0).told(), MEASURED, seed=0)
+    shared = again.used.costs.shared.copy()
+    shared[-1] = np.log(0.8)
+    bent = replace(again.used.costs, shared=shared)
+    work = again.served.work(bent)[100] @ np.eye(4)[:, :2]
+    ours = curved(bent.quick * work, bent.log_exponent).cpu
+    physics = replace(again.parameters.physics, work_exponent=0.8)
+    theirs = cpu_demand(np.zeros(2), bent.quick * work * in_simulation(bent), physics)
+    assert ours == pytest.approx(theirs)
+
+
+def test_of_too_few_windows_it_is_not_said_how_well_costs_explain_them() -> None:
+    few = explained(np.full(WINDOWS_MIN - 1, 12.0), np.full(WINDOWS_MIN - 1, 9.0))
+    assert np.isnan(few.error_points)
+    assert few.n_windows == WINDOWS_MIN - 1
+    enough = explained(np.arange(8.0), np.arange(8.0) + 1.0)
+    assert enough.error_points == pytest.approx(1.0)
+    assert enough.r_squared == pytest.approx(1.0 - 1.0 / np.arange(8.0).var())
+
+
+def test_the_wire_takes_so_much_of_each_byte() -> None:
     random = np.random.default_rng(3)
-    columns = random.uniform(0, [100.0, 1e6], (40, 2))
-    fit = fitted(columns, 3.0 + 0.2 * columns[:, 0])
-    assert fit.costs[0] == pytest.approx(0.2)
-    assert fit.costs[1] == pytest.approx(0.0, abs=1e-9)
-    assert fit.intercept == pytest.approx(3.0)
-    assert fit.error_points == pytest.approx(0.0, abs=1e-6)
-    falling = fitted(columns, 90.0 - 0.2 * columns[:, 0])
-    assert min(falling.costs) >= 0.0
-    assert falling.error_points > 1.0
-
-
-def test_a_host_that_others_fill_does_not_hide_what_traffic_costs() -> None:
-    random = np.random.default_rng(5)
-    of = np.repeat([0, 1, 2], 40)
-    columns = random.uniform(0, 100.0, (120, 1)) * np.where(of == 2, 0.1, 1.0)[:, None]
-    usage = 3.0 + 0.2 * columns[:, 0] + random.normal(0, 1.0, 120)
-    usage[of == 2] += 60.0
-
-    common, own = fitted(columns, usage), fitted(columns, usage, of)
-
-    assert common.costs[0] < 0.1
-    assert own.costs[0] == pytest.approx(0.2, abs=0.01)
-    assert dict(own.intercepts)[2] == pytest.approx(63.0, abs=1.0)
-    assert own.predicted(columns, of) == pytest.approx(usage, abs=4.0)
-    assert own.error_points < 0.2 * common.error_points
-    # Where brokers are alike, or too little is told, one intercept is for all.
-    alike = np.where(of == 2, usage - 60.0, usage)
-    assert fitted(columns, alike, of).intercepts == ()
-    assert fitted(columns[::10], usage[::10], of[::10]).intercepts == ()
-
-
-def test_too_few_windows_cost_nothing() -> None:
-    few = WINDOWS_MIN - 1
-    fit = fitted(np.ones((few, 2)), np.full(few, 12.0))
-    assert fit.costs == (0.0, 0.0)
-    assert fit.intercept == 12.0
-    assert np.isnan(fit.error_points)
+    bare = random.uniform(0.0, 20.0, (40, 2))
+    each, idle = wire(bare, 1.2 * bare + 0.5)
+    assert (each, idle) == (pytest.approx(1.2), pytest.approx(0.5))
+    assert wire(bare[:3], bare[:3]) == (1.0, 0.0)
 
 
 def test_usage_of_the_made_up_cluster_is_explained() -> None:
-    again = rebuilt(two_brokers().told(), MEASURED, seed=0)
+    again = rebuilt(two_brokers(until_s=2400.0).told(), MEASURED, seed=0)
     # 5 points, and 0.1 for each message/s in or out.
-    assert again.used.cpu.r_squared == pytest.approx(1.0, abs=0.02)
-    assert again.used.cpu.intercept == pytest.approx(5.0, abs=1.0)
-    nic = NIC_KBIT * 125.0 / again.used.overhead
+    assert again.used.cpu.error_points < 1.0
+    assert again.used.cpu.r_squared > 0.95
+    assert again.used.network.r_squared == pytest.approx(1.0, abs=0.02)
+    nic = NIC_KBIT * 125.0 / again.used.costs.overhead
     assert again.world.machines.nic == pytest.approx([nic, nic])
 
 

@@ -12,8 +12,8 @@ import pytest
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports
 from trimtab.report.regret_section import section_of
-from trimtab.trials.regret.document import decisions
-from trimtab.trials.regret.walk import Decision, Judged, Open, judged
+from trimtab.trials.regret.document import _needed, _verdict, decisions
+from trimtab.trials.regret.walk import Decision, Judged, Open, Peak, judged
 
 _WINDOWS = Windows(60.0, 15.0)
 _EVERY_S, _MINUTES = 20.0, 60
@@ -89,7 +89,8 @@ def test_the_best_move_misses_nothing_and_a_small_bundle_much() -> None:
     assert best.needed == 1
     # By 3,500 messages/s, give or take what the bundles' waves are at that time.
     assert small.missed.percent > 5.0
-    assert small.missed.low > 0
+    assert _verdict(best) == "as-low-as-possible"
+    assert _verdict(small) == "missed"
     assert small.before.percent == best.before.percent
     assert best.possible.percent <= best.after.percent < best.before.percent
 
@@ -101,6 +102,39 @@ def test_what_is_possible_is_never_above_what_was_done_nor_below_the_bound() -> 
         assert one.bounds[-1] <= one.possible.percent + 1e-9
         assert one.needed <= len(bundles)
         assert one.possible.low <= one.possible.percent <= one.possible.high
+
+
+@pytest.mark.parametrize(
+    ("missed", "verdict"),
+    [
+        ((0.0, 0.0, 0.0), "as-low-as-possible"),
+        ((0.2, -1.0, 0.4), "as-low-as-possible"),
+        ((0.2, 0.0, 3.0), "not-sure"),
+        ((4.0, 0.1, 8.0), "not-sure"),
+        ((4.0, 0.5, 8.0), "missed"),
+    ],
+)
+def test_a_verdict_is_given_only_where_the_interval_allows_no_other(
+    missed: tuple[float, float, float], verdict: str
+) -> None:
+    one = _only(_decision([0], [2]))
+    assert _verdict(dataclasses.replace(one, missed=Peak(*missed))) == verdict
+
+
+def test_moves_that_were_needed_are_so_many_by_all_that_may_be() -> None:
+    # One move does as well as these two, and two where what they relieve is drawn large.
+    one = _only(_decision([0, 1], [2, 2]))
+    drawn = one.needed_drawn
+    assert one.needed == 1
+    assert set(drawn.tolist()) >= {1, 2}
+    assert drawn.max() <= 2
+    assert _needed("needed", one.needed, drawn) == {
+        "needed": 1, "needed_low": int(np.quantile(drawn, 0.1, method="nearest")),
+        "needed_high": 2,
+    }  # fmt: skip
+    # Drawn in the same way at another time, as what a bundle costs does not change.
+    again = _only(_decision([0, 1], [2, 2], number=7))
+    assert again.needed_drawn.tolist() == drawn.tolist()
 
 
 def test_moves_that_made_it_worse_needed_none() -> None:
@@ -219,12 +253,16 @@ def _row(number: int, verdict: str, missed: float) -> dict[str, Any]:
         "round": number, "time": "2026-11-21T06:37:22.000Z", "moves": 2, "verdict": verdict,
         "why_not": "", "before": _peak(84.0), "after": _peak(71.0),
         "possible": _peak(71.0 - missed), "missed": _peak(missed), "needed": 1,
+        "needed_low": 1, "needed_high": 2,
         "frontier": [84.0, 70.0, 71.0 - missed], "bounds": [84.0, 69.0, 60.0],
     }  # fmt: skip
 
 
 def _section(*rows: dict[str, Any], used: int = 4, needed: int = 2) -> dict[str, Any]:
-    regret = {"why_not": "", "moves_used": used, "moves_needed": needed, "decisions": list(rows)}
+    regret = {
+        "why_not": "", "moves_used": used, "moves_needed": needed,
+        "moves_needed_low": needed, "moves_needed_high": needed + 1, "decisions": list(rows),
+    }  # fmt: skip
     section = section_of({"regret": regret, "unloads": [{}]})
     assert section is not None
     return section
@@ -234,7 +272,7 @@ def test_the_answer_is_one_sentence_and_the_worst_round_another() -> None:
     section = _section(_row(1, "as-low-as-possible", 0.0), _row(2, "missed", 10.0))
     assert section["line"] == (
         "4 moves: by the costs known then, 2 would have been needed to bring the busiest broker "
-        "as low (an estimate without an interval)."
+        "as low (in eight cases of ten 2 to 3)."
     )
     assert section["best"] == (
         "By the same costs 1 of 2 rounds left it as low as so many moves can."
@@ -250,6 +288,10 @@ def test_a_miss_that_is_beyond_doubt_comes_before_a_larger_one_that_is_not() -> 
     section = _section(_row(1, "not-sure", 12.0), _row(2, "missed", 10.0))
     assert section["worst"].startswith("Round 2:")
     assert [row["tone"] for row in section["rows"]] == ["doubtful", "useless"]
+    assert section["best"] == (
+        "By the same costs none of 2 rounds surely left it as low as so many moves can; 1 may have."
+    )
+    assert section["rows"][0]["needed"] == "1 (1 to 2)"
 
 
 def test_rounds_that_are_not_decidable_say_so_and_are_not_counted() -> None:
@@ -260,7 +302,7 @@ def test_rounds_that_are_not_decidable_say_so_and_are_not_counted() -> None:
     section = _section(undecided, _row(2, "as-low-as-possible", 0.0), used=2, needed=2)
     assert section["line"] == (
         "2 moves in 1 of 2 rounds: by the costs known then, all would have been needed to bring "
-        "the busiest broker as low (an estimate without an interval)."
+        "the busiest broker as low (in eight cases of ten 2 to 3)."
     )
     assert section["rows"][0]["words"] == "not decidable"
     alone = _section(undecided, used=0, needed=0)

@@ -26,7 +26,7 @@ _APART = 56
 _WORDS = {
     "as-low-as-possible": ("good", "as low as possible"),
     "missed": ("useless", "missed"),
-    "not-sure": ("doubtful", "missed, but not beyond doubt"),
+    "not-sure": ("doubtful", "missed or not: not beyond doubt"),
     "not-decidable": ("unknown", "not decidable"),
 }
 
@@ -67,12 +67,15 @@ def _line(regret: Given, done: Sequence[Given], n_decisions: int) -> str:
     """Return the answer in one sentence; empty if no decision is decidable."""
     if not done:
         return ""
-    used, needed = (whole(regret, f"moves_{each}") or 0 for each in ("used", "needed"))
+    used, needed, low, high = (
+        whole(regret, f"moves_{each}") or 0
+        for each in ("used", "needed", "needed_low", "needed_high")
+    )
     of = "" if len(done) == n_decisions else f" in {len(done)} of {n_decisions} rounds"
     would = "all" if needed == used else str(needed or "none")
     return (
         f"{count(used, 'move')}{of}: by the costs known then, {would} would have been needed to "
-        "bring the busiest broker as low (an estimate without an interval)."
+        f"bring the busiest broker as low (in eight cases of ten {_range(low, high)})."
     )
 
 
@@ -84,10 +87,12 @@ def _needed_percent(regret: Given) -> float:
 
 def _best(done: Sequence[Given]) -> str:
     """Return how many decisions could not have been better."""
-    best = sum(text(each, "verdict") == "as-low-as-possible" for each in done)
+    verdicts = [text(each, "verdict") for each in done]
+    best, unsure = (verdicts.count(each) for each in ("as-low-as-possible", "not-sure"))
+    surely, others = (" surely", f"; {unsure} may have") if unsure else ("", "")
     return (
-        f"By the same costs {best or 'none'} of {count(len(done), 'round')} left it as low as so "
-        "many moves can."
+        f"By the same costs {best or 'none'} of {count(len(done), 'round')}{surely} left it as low "
+        f"as so many moves can{others}."
     )
 
 
@@ -117,11 +122,12 @@ def _row(row: Given) -> dict[str, Any]:
         return {**shown, "change": "", "possible": "", "needed": ""}
     possible = part(row, "possible")
     low, high = (number(possible.get(end)) or 0.0 for end in ("low", "high"))
+    needed = [whole(row, f"needed_{end}") or 0 for end in ("low", "high")]
     return {
         **shown,
         "change": f"{_percent(row, 'before'):.1f} → {_percent(row, 'after'):.1f} %",
         "possible": f"{_percent(row, 'possible'):.1f} % ({low:.1f} to {high:.1f})",
-        "needed": str(whole(row, "needed") or 0),
+        "needed": f"{whole(row, 'needed') or 0} ({_range(*needed)})",
     }
 
 
@@ -199,6 +205,10 @@ def _floats(values: object) -> list[float]:
 def _ceiling(values: Sequence[float]) -> float:
     """Return the end of an axis of percent: the next ten."""
     return max(10.0, 10.0 * math.ceil(max(values, default=0.0) / 10.0))
+
+
+def _range(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
 def _signed(value: float) -> str:

@@ -88,7 +88,8 @@ def _costs(cpu: Given) -> list[dict[str, str]]:
         {
             "of": text(each, "of"),
             "cost": figure(each.get("cost")),
-            "range": f"{figure(each.get('low'))} to {figure(each.get('high'))}",
+            "range": f"{figure(each.get('low'))} to {figure(each.get('high'))}"
+            + ("" if each.get("is_told") else " ?"),
             "unit": text(each, "unit"),
         }
         for each in entries(cpu, "terms")

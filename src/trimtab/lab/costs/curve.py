@@ -9,7 +9,7 @@ import numpy as np
 from trimtab.pulsar.model import Floats
 
 #: Where a curve takes as much as a straight line, points.
-_MIDDLE = 30.0
+MIDDLE = 30.0
 # Below it nothing is told from rest, points.
 _LEAST = 1e-3
 
@@ -30,7 +30,7 @@ def curved(work: Floats, log_exponent: float) -> Curved:
         Grows with the work, whatever the exponent.
     """
     exponent = float(np.exp(log_exponent))
-    share = np.maximum(work, _LEAST) / _MIDDLE
-    cpu = _MIDDLE * share**exponent
+    share = np.maximum(work, _LEAST) / MIDDLE
+    cpu = MIDDLE * share**exponent
     slope = exponent * share ** (exponent - 1.0)
     return Curved(cpu, slope, cpu * np.log(share) * exponent)

@@ -7,7 +7,7 @@ import heapq
 import numpy as np
 
 from trimtab.lab.frontier.question import ROUNDING, Holdings, Question, taken
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import Floats
 
 _HALVINGS = 50
 # Bundles of a broker, the largest, of which it is asked whether anybody can take them.
@@ -123,19 +123,9 @@ def _floor(question: Question, holdings: Holdings, count: int) -> Floats:
     floor = question.usage.copy()
     if count <= 0:
         return floor
-    bundles = holdings.bundles
-    owner = question.owner[bundles]
-    for column in range(floor.shape[1]):
-        points = question.speed[owner, column] * question.cost[bundles, column]
-        order = np.lexsort((-points, owner))
-        rank = _rank(owner[order])
-        first = order[rank < count]
-        floor[:, column] -= np.bincount(owner[first], points[first], len(floor))
+    for broker in np.flatnonzero(np.diff(holdings.start)).tolist():
+        points = taken(question, holdings.of(broker), broker)
+        if len(points) > count:
+            points = -np.partition(-points, count - 1, axis=0)[:count]
+        floor[broker] -= points.sum(axis=0)
     return floor
-
-
-def _rank(groups: Ints) -> Ints:
-    """Return the place of each in its group; groups are in order."""
-    begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1]))[: groups.size]
-    sizes = np.diff(np.append(begins, groups.size))
-    return np.arange(groups.size) - np.repeat(begins, sizes)

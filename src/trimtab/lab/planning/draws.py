@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,7 +36,7 @@ def drawn_peaks(
     place[brokers] = np.arange(brokers.size)
     peaks = np.zeros((len(plans), DRAWS))
     for column, factors in zip(columns, _factors(columns, plans, random), strict=True):
-        usage = _usage(column, factors, random)[:, brokers]
+        usage = _usage(column, factors, brokers, random)
         for number, moves in enumerate(plans):
             after = usage.copy()
             for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
@@ -59,29 +60,34 @@ def _near(question: Question, plans: Sequence[Moves]) -> Ints:
 class _Factors:
     """By what costs and speeds are multiplied in each draw; the same at all hours of a resource."""
 
-    def __init__(self, doubts: Doubts, bundles: Ints, random: np.random.Generator) -> None:
+    def __init__(
+        self, doubts: Doubts, bundles: Ints, random: np.random.Generator, count: int = DRAWS
+    ) -> None:
         unknowns = len(doubts.covariance)
         shared = random.multivariate_normal(
-            np.zeros(unknowns), doubts.covariance, DRAWS, method="eigh"
+            np.zeros(unknowns), doubts.covariance, count, method="eigh"
         )
-        own = doubts.own * random.standard_normal((bundles.size, DRAWS))
-        drawn = np.maximum(1.0 + doubts.following[bundles] @ shared.T + own, 0.0)
-        self.cost = dict(zip(bundles.tolist(), drawn, strict=True))
-        noise = random.standard_normal((doubts.speed.size, DRAWS))
+        own = doubts.own * random.standard_normal((bundles.size, count))
+        #: (bundles.size, count) and (n_brokers, count).
+        self.cost = np.maximum(1.0 + doubts.following[bundles] @ shared.T + own, 0.0)
+        self._place = {bundle: i for i, bundle in enumerate(bundles.tolist())}
+        noise = random.standard_normal((doubts.speed.size, count))
         self.speed = np.maximum(1.0 + doubts.speed[:, None] * noise, 0.0)
-        #: (DRAWS, n_brokers) deviations by which usages are off.
-        self.level = random.standard_normal((DRAWS, doubts.speed.size))
+        #: (count, n_brokers) deviations by which usages are off.
+        self.level = random.standard_normal((count, doubts.speed.size))
 
     def points(self, column: Column, bundle: int, broker: int) -> Floats:
         """Return what a bundle takes on a broker, (DRAWS,)."""
         points = column.speed[broker] * column.cost[bundle]
-        return np.asarray(points * self.cost[bundle] * self.speed[broker], np.float64)
+        return np.asarray(points * self.cost[self._place[bundle]] * self.speed[broker], np.float64)
 
 
-def _usage(column: Column, factors: _Factors, random: np.random.Generator) -> Floats:
-    """Return the usage before any move, (DRAWS, n_brokers)."""
-    hour = random.standard_normal(factors.level.shape)
-    usage: Floats = column.usage + factors.level * column.deviation + hour * column.spread
+def _usage(column: Column, factors: _Factors, brokers: Ints, random: np.random.Generator) -> Floats:
+    """Return the usage of some brokers before any move, (n_draws, n)."""
+    level = factors.level[:, brokers]
+    usage: Floats = column.usage[brokers] + level * column.deviation[brokers]
+    if column.spread[brokers].any():
+        usage += random.standard_normal(level.shape) * column.spread[brokers]
     return np.nan_to_num(usage)
 
 
@@ -96,6 +102,36 @@ def _factors(
     return [drawn[id(column.doubts)] for column in columns]
 
 
+def drawn_questions(
+    question: Question, columns: Sequence[Column], count: int, random: np.random.Generator
+) -> Iterator[Question]:
+    """Yield the question as it would be if all that is not sure were as it is drawn.
+
+    Properties:
+        The same generator draws the same for as many brokers and bundles: what is not known of
+        a bundle's cost is so in each question of one night.
+    """
+    everyone = np.arange(question.owner.size)
+    drawn = dict[int, _Factors]()
+    for column in columns:
+        if id(column.doubts) not in drawn:
+            drawn[id(column.doubts)] = _Factors(column.doubts, everyone, random, count)
+    factors = [drawn[id(column.doubts)] for column in columns]
+    brokers = np.arange(question.is_counted.size)
+    usages = [_usage(*each, brokers, random) for each in zip(columns, factors, strict=True)]
+    for i in range(count):
+        speeds = [
+            column.speed * of.speed[:, i] for column, of in zip(columns, factors, strict=True)
+        ]
+        costs = [column.cost * of.cost[:, i] for column, of in zip(columns, factors, strict=True)]
+        yield replace(
+            question,
+            usage=np.stack([usage[i] for usage in usages], axis=1),
+            speed=np.stack(speeds, axis=1),
+            cost=np.stack(costs, axis=1),
+        )
+
+
 def drawn_usages(
     question: Question, columns: Sequence[Column], moves: Moves, random: np.random.Generator
 ) -> Floats:
@@ -106,14 +142,15 @@ def drawn_usages(
     """
     n = moves.bundle.size
     drawn = np.zeros((n, 2, 2, DRAWS))
+    brokers = np.unique(np.concatenate((question.owner[moves.bundle], moves.to)))
+    ends = np.searchsorted(brokers, np.stack((question.owner[moves.bundle], moves.to), axis=1))
     for column, factors in zip(columns, _factors(columns, [moves], random), strict=True):
-        usage = _usage(column, factors, random)
+        usage = _usage(column, factors, brokers, random)
         for i in range(n):
-            bundle, to = int(moves.bundle[i]), int(moves.to[i])
-            source = int(question.owner[bundle])
+            bundle, (source, to) = int(moves.bundle[i]), ends[i].tolist()
             before = usage[:, (source, to)].T
-            usage[:, source] -= factors.points(column, bundle, source)
-            usage[:, to] += factors.points(column, bundle, to)
+            usage[:, source] -= factors.points(column, bundle, int(brokers[source]))
+            usage[:, to] += factors.points(column, bundle, int(brokers[to]))
             pair = np.stack((before, usage[:, (source, to)].T))
             drawn[i] = np.maximum(drawn[i], pair)
     return drawn

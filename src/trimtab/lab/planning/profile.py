@@ -21,6 +21,8 @@ _BESIDE = 0.1
 # Degrees of freedom of the weights that days get which are like no other, and steps to them.
 _FREEDOM = 4.0
 _STEPS = 3
+# Rows that are looked at together: few enough for what is made of them to be at hand.
+_ROWS = 256
 # Deviation of an hour that only one day tells of, as a share of what it says.
 _FIRST = 0.3
 
@@ -56,23 +58,36 @@ def expected(history: Floats, first_hour: int, ahead: int = HOURS) -> Expected:
     mean = np.divide(
         total, known.sum(axis=1), out=np.full(len(history), np.nan), where=known.any(axis=1)
     )
-    columns = [_hour(history, past, first_hour + i, mean) for i in range(ahead)]
-    return Expected(*(np.stack(each, axis=1) for each in zip(*columns, strict=True)))
+    then = np.full((2, len(history), ahead), np.nan)
+    for i in range(ahead):
+        weight = _weights(past, first_hour + i)
+        told = np.flatnonzero(weight > 0)
+        weight = np.append(weight[told], _MEAN_COUNTS)
+        for first in range(0, len(history), _ROWS):
+            rows = slice(first, first + _ROWS)
+            values = np.concatenate((history[rows, told], mean[rows, None]), axis=1)
+            then[:, rows, i] = _hour(values, weight)
+    return Expected(*then)
 
 
-def _hour(history: Floats, past: Ints, hour: int, mean: Floats) -> tuple[Floats, Floats]:
-    """Return what is expected of one hour, and its standard deviation, (n,) each."""
-    weight = _weights(past, hour)
-    rows = np.flatnonzero(weight > 0)
-    values = np.concatenate((history[:, rows], mean[:, None]), axis=1)
+def _hour(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Return what is expected of one hour, and its standard deviation, (n,) each.
+
+    Args:
+        values: (n, n_told) past hours that say something of it, NaN where nothing is known.
+        weight: (n_told,) how much each says.
+    """
     known = ~np.isnan(values)
     values = np.where(known, values, 0.0)
-    weights = np.where(known, np.append(weight[rows], _MEAN_COUNTS), 0.0)
+    weights = np.where(known, weight, 0.0)
     middle, sturdy = _mean(values, weights), weights
     for _ in range(_STEPS):
-        square = (values - middle[:, None]) ** 2
+        square = values - middle[:, None]
+        square *= square
         variance = np.maximum(_mean(square, sturdy), 1e-12)[:, None]
-        sturdy = weights * (_FREEDOM + 1.0) / (_FREEDOM + square / variance)
+        # Student's weights, but for a factor that all have.
+        square += _FREEDOM * variance
+        sturdy = np.divide(weights, square, out=square)
         middle = _mean(values, sturdy)
     count = weights.sum(axis=1)
     spread = _mean((values - middle[:, None]) ** 2, sturdy)
@@ -93,6 +108,6 @@ def _weights(past: Ints, hour: int) -> Floats:
 
 def _mean(values: Floats, weights: Floats) -> Floats:
     total = weights.sum(axis=1)
-    sums = (values * weights).sum(axis=1)
+    sums = np.einsum("ij,ij->i", values, weights)
     mean: Floats = np.divide(sums, total, out=np.full(total.size, np.nan), where=total > 0)
     return mean

@@ -69,7 +69,7 @@ def _brokers(evidence: Evidence, inference: Inference) -> Iterator[str]:
             yield f"when windows of {what} close in {missing} of {len(lives)} starts: drawn"
     for what, r_squared in (("CPU", usage.cpu.r_squared), ("NIC", usage.network.r_squared)):
         if np.isnan(r_squared):
-            yield f"what traffic costs the {what}: nothing"
+            yield f"what traffic costs the {what}: too few windows tell; what is taken beforehand"
     unknown = unexplained_ends(evidence, lives)
     if unknown:
         yield f"why {_many(unknown, 'broker')} went: stopped in good order"

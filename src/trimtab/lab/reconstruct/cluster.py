@@ -9,15 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from trimtab.files.errors import TrimtabError
+from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.assumptions import Inference, untold
 from trimtab.lab.reconstruct.beginning import Before, before, begins_s, standing
 from trimtab.lab.reconstruct.clocks import Grid, Life, lives
+from trimtab.lab.reconstruct.costs import Costs, Served, in_simulation, known_costs
 from trimtab.lab.reconstruct.events import events, session_s
 from trimtab.lab.reconstruct.evidence import Evidence, Reports
 from trimtab.lab.reconstruct.host_windows import by_broker, host_windows, owners_at
 from trimtab.lab.reconstruct.rates import Wanted, traffic
 from trimtab.lab.reconstruct.splits import cut, splits
-from trimtab.lab.reconstruct.usage import Carried, Used, used, work_of
+from trimtab.lab.reconstruct.usage import Carried, Used, used
 from trimtab.lab.simulate.course import Course, Moved
 from trimtab.lab.simulate.parameters import Clients, Measuring, Parameters, Physics
 from trimtab.lab.simulate.surroundings import (
@@ -72,13 +74,18 @@ class Rebuilt:
     surroundings: RecordedSurroundings
     parameters: Parameters
     course: Course
-    #: (n_ticks, n_bundles) who really owned what; -1 for nobody.
-    owner: Ints
+    #: Who really carried what.
+    served: Served
     used: Used
     #: What is not known of what the leader did before the beginning.
     before: Before
     #: What the recording does not tell, and what is taken for it; a sentence each.
     untold: tuple[str, ...]
+
+    @property
+    def owner(self) -> Ints:
+        """Return who really owned what, (n_ticks, n_bundles); -1 for nobody."""
+        return self.served.owner
 
 
 def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
@@ -106,25 +113,29 @@ def rebuilt(evidence: Evidence, measured: Measured, seed: int = 0) -> Rebuilt:
         _bundles(evidence, wanted, owner[0]),
         _machines(evidence, alive, grid.from_s),
     )
-    rates, size = np.stack((wanted[:, :, 0], wanted[:, :, 1])), _sizes(wanted, bundles)
-    by_owner = [by_broker(each, owner, len(evidence.brokers)) for each in (*rates, *(rates * size))]
-    share = Physics().nic_in_share
-    carried = Carried(np.stack(by_owner), machines.nic, measured.write_quorum, share)
-    usage = used(host_windows(evidence.reports, alive, measured.host_s), carried, alive, grid)
+    served = Served(
+        *(wanted[:, :, 0].copy(), wanted[:, :, 1].copy(), _sizes(wanted, bundles)),
+        *(bundles.topics, _producers(evidence)),
+        *(owner, len(evidence.brokers)),
+    )
+    carried = carried_by(served, machines.nic, measured.write_quorum)
+    windows = host_windows(evidence.reports, alive, measured.host_s)
+    known = known_costs(evidence, Windows(measured.host_s, measured.stats_s))
+    usage = used(windows, carried, known, alive, grid)
     past = before(evidence, alive, grid.from_s, measured.shedding_s, measured.grace_s)
     inference = Inference(alive, grid, measured.stats_s, told_s, usage, len(was_split), past)
     return Rebuilt(
         grid=grid,
-        world=_world(evidence, alive, grid, (machines, bundles, usage.overhead), seed),
+        world=_world(evidence, alive, grid, (priced(machines, usage.costs), bundles), seed),
         surroundings=RecordedSurroundings(
-            _traffic(rates, size, usage),
+            recorded_traffic(served, usage.costs),
             RecordedOthers(usage.others),
             _begins(alive, measured, grid),
             standing(evidence, alive, grid.from_s, past),
         ),
-        parameters=_parameters(evidence, measured, alive, grid.tick_s),
+        parameters=_parameters(evidence, measured, alive, grid.tick_s, usage.costs),
         course=_course(evidence, grid),
-        owner=owner,
+        served=served,
         used=usage,
         before=past,
         untold=untold(evidence, inference),
@@ -135,13 +146,13 @@ def _world(
     evidence: Evidence,
     lives: Sequence[Life],
     grid: Grid,
-    there: tuple[Machines, Bundles, float],
+    there: tuple[Machines, Bundles],
     seed: int,
 ) -> World:
     """Return what is there and what happens to it."""
-    machines, bundles, overhead = there
+    machines, bundles = there
     return World(
-        machines=dataclasses.replace(machines, nic=machines.nic / overhead),
+        machines=machines,
         bundles=bundles,
         changes=(),
         events=events(evidence, lives, grid.from_s),
@@ -151,10 +162,29 @@ def _world(
     )
 
 
-def _traffic(rates: Floats, size: Floats, usage: Used) -> RecordedTraffic:
-    """Return traffic as it was recorded, at the cost that was fitted."""
-    work = work_of(usage.cpu.costs, np.stack((*rates, *(rates * size))))
-    return RecordedTraffic(rates[0], rates[1], work, size)
+def carried_by(served: Served, nic: Floats, write_quorum: float) -> Carried:
+    """Return what brokers really carried."""
+    ways = [rate * served.size for rate in (served.rate_in, served.rate_out)]
+    sums = [by_broker(each, served.owner, served.n_brokers) for each in ways]
+    return Carried(served, np.stack(sums), nic, write_quorum, Physics().nic_in_share)
+
+
+def recorded_traffic(served: Served, costs: Costs) -> RecordedTraffic:
+    """Return traffic as it was recorded, at some costs."""
+    work = served.work(costs) * in_simulation(costs)
+    return RecordedTraffic(served.rate_in, served.rate_out, work, served.size)
+
+
+def priced(machines: Machines, costs: Costs) -> Machines:
+    """Return machines that do their work, and have room for bytes, as costs have it."""
+    return dataclasses.replace(
+        machines, capacity=1.0 / costs.quick, nic=machines.nic / costs.overhead
+    )
+
+
+def bent(physics: Physics, costs: Costs) -> Physics:
+    """Return physics in which CPU grows with work as costs have it."""
+    return dataclasses.replace(physics, work_exponent=float(np.exp(costs.log_exponent)))
 
 
 def _grid(evidence: Evidence, from_s: float) -> Grid:
@@ -228,6 +258,13 @@ def _bundles(evidence: Evidence, wanted: Floats, owner: Ints) -> Bundles:
     )
 
 
+def _producers(evidence: Evidence) -> Floats:
+    """Return the most producers that were told of each bundle."""
+    producers = np.zeros(len(evidence.bundles))
+    np.maximum.at(producers, evidence.lines.bundle, evidence.lines.producers)
+    return producers
+
+
 def _sizes(wanted: Floats, bundles: Bundles) -> Floats:
     """Return bytes a message, (n_ticks, n_bundles); the usual size where there are no messages."""
     messages, bytes_ = wanted[:, :, 0] + wanted[:, :, 1], wanted[:, :, 2] + wanted[:, :, 3]
@@ -259,14 +296,15 @@ def _begins(lives: Sequence[Life], measured: Measured, grid: Grid) -> tuple[Begi
 
 
 def _parameters(
-    evidence: Evidence, measured: Measured, lives: Sequence[Life], tick_s: float
+    evidence: Evidence, measured: Measured, lives: Sequence[Life], tick_s: float, costs: Costs
 ) -> Parameters:
+    physics = Physics(
+        cpu_convexity=0.0,
+        write_quorum=measured.write_quorum,
+        traffic_step_s=tick_s,
+    )
     return Parameters(
-        physics=Physics(
-            cpu_convexity=0.0,
-            write_quorum=measured.write_quorum,
-            traffic_step_s=tick_s,
-        ),
+        physics=bent(physics, costs),
         measuring=_measuring(evidence.reports, tick_s),
         clients=_clients(evidence, lives),
     )

@@ -1,7 +1,6 @@
-"""What brokers used beside what they carried → what traffic costs, and how well that fits.
+"""What was learned of a recorded cluster's costs → what its bundles and its brokers take.
 
-An intercept of its own for each broker is taken where one for all says too little: where
-other processes fill one of the hosts, say.
+The same costs as everywhere: `trimtab.lab.costs` learns them, here they are laid on traffic.
 """
 
 from __future__ import annotations
@@ -9,115 +8,125 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
+from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known
+from trimtab.lab.costs.curve import MIDDLE, curved
+from trimtab.lab.costs.features import features
+from trimtab.lab.costs.fit import deviation_variance
+from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.host_windows import by_broker
+from trimtab.lab.reconstruct.looks import looks
+from trimtab.lab.simulate.physics import FIXED_POINT
 from trimtab.pulsar.model import Floats, Ints
 
-#: Windows below which nothing is fitted: usage is then taken to cost nothing.
-WINDOWS_MIN = 6
-#: Windows of one broker that count as one: what one misses, the next one misses too.
-BLOCK_WINDOWS = 5
-# Blocks of each broker, on average, below which one intercept is for all.
-_BLOCKS_MIN = 2
-# Error below which one fit is as good as another, points squared.
-_EXACT = 1e-6
+# Ticks times bundles whose features are made at a time.
+_CELLS = 500_000
+# Speed of a broker below which it would do nothing, as a share of what its cores say.
+_SLOWNESS_MAX = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
-    """A linear cost with its error over the windows that it was fitted to."""
+class Costs:
+    """What traffic costs, in one of the ways in which it may be."""
 
-    #: Points for each unit of each column.
-    costs: tuple[float, ...]
-    #: Points that are used without any traffic; the mean, where each broker has its own.
-    intercept: float
-    #: Root mean square of what it misses, points, and share of the variance that it explains.
-    error_points: float
-    r_squared: float
-    n_windows: int
-    #: Broker and its own intercept; none where one is for all.
-    intercepts: tuple[tuple[int, float], ...] = ()
+    #: (SHARED,) logarithms of what a unit of each feature costs, and of the exponent.
+    shared: Floats
+    #: (n_brokers,) points of work for a unit, and percent at rest.
+    quick: Floats
+    rest: Floats
+    #: (n_bundles,) what each costs for what its traffic does.
+    own: Floats
+    #: Bytes on the wire for each that is counted.
+    overhead: float
 
-    def predicted(self, columns: Floats, of: Ints) -> Floats:
-        """Return what windows should have used, (n_windows,) points.
-
-        Args:
-            columns: (n_windows, n_columns) what was carried.
-            of: (n_windows,) broker of each.
-        """
-        idle = dict(self.intercepts)
-        bare = np.array([idle.get(broker, self.intercept) for broker in of.tolist()])
-        usage: Floats = columns @ np.array(self.costs) + bare
-        return usage
+    @property
+    def log_exponent(self) -> float:
+        """Return the logarithm of the exponent of what brokers make of work."""
+        return float(self.shared[-1])
 
 
-def fitted(columns: Floats, usage: Floats, of: Ints | None = None) -> Fit:
-    """Return what each column costs: least squares with no cost below 0.
+def in_simulation(costs: Costs) -> float:
+    """Return by what work is multiplied so that a simulation bends it as these costs do.
 
-    Args:
-        columns: (n_windows, n_columns) what was carried.
-        usage: (n_windows,) points.
-        of: (n_windows,) broker of each; None for one intercept whatever it says.  Which of
-            the two it is is decided by the Bayesian information criterion.
+    Both take as much as a straight line somewhere, but not at the same place.
     """
-    if len(usage) < WINDOWS_MIN:
-        nothing = (0.0,) * columns.shape[1]
-        return Fit(nothing, float(usage.mean()) if usage.size else 0.0, np.nan, np.nan, len(usage))
-    none = np.zeros(len(usage), np.int64)
-    common = solved(columns, usage, none)
-    if of is None:
-        return _fit(common, columns, usage, none)
-    if len(usage) < _BLOCKS_MIN * BLOCK_WINDOWS * np.unique(of).size:
-        return _fit(common, columns, usage, none)
-    own = solved(columns, usage, of)
-    if _criterion(own, columns, usage, of) < _criterion(common, columns, usage, none):
-        return _fit(own, columns, usage, of)
-    return _fit(common, columns, usage, none)
+    exponent = float(np.exp(costs.log_exponent))
+    return float(FIXED_POINT / MIDDLE * (MIDDLE / FIXED_POINT) ** (1.0 / exponent))
 
 
-def solved(columns: Floats, usage: Floats, of: Ints) -> Floats:
-    """Return costs of at least 0, and an intercept of at least 0 for each group of windows.
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What bundles carry and who has them; arrays are (n_ticks, n_bundles) and (n_bundles,)."""
 
-    Args:
-        columns: (n_windows, n_columns) what was carried.
-        usage: (n_windows,) points.
-        of: (n_windows,) group of each.
+    rate_in: Floats
+    rate_out: Floats
+    #: Bytes a message.
+    size: Floats
+    topics: Floats
+    #: NaN where nobody tells.
+    producers: Floats
+    owner: Ints
+    n_brokers: int
 
-    Returns:
-        (n_columns + n_groups,) costs, and intercepts in the order of the groups.
+    def work(self, costs: Costs) -> Floats:
+        """Return the work of each bundle, (n_ticks, n_bundles), as `costs` has it."""
+        n_ticks, n_bundles = self.rate_in.shape
+        by_unit, work = np.exp(costs.shared[:-1]), np.zeros((n_ticks, n_bundles))
+        step = max(1, _CELLS // max(1, n_bundles))
+        for first in range(0, n_ticks, step):
+            part = slice(first, first + step)
+            into, out, size = self.rate_in[part], self.rate_out[part], self.size[part]
+            still = [np.broadcast_to(each, into.shape) for each in (self.topics, self.producers)]
+            columns = (into, out, into * size, out * size, *still, np.zeros(into.shape))
+            counts = np.stack([each.reshape(-1) for each in columns], axis=1)
+            work[part] = (features(counts) @ by_unit).reshape(into.shape)
+        return np.asarray(costs.own * work)
+
+    def cpu(self, costs: Costs) -> Floats:
+        """Return the points of CPU that brokers' bundles take, (n_ticks, n_brokers)."""
+        carried = by_broker(self.work(costs), self.owner, self.n_brokers)
+        return curved(costs.quick * carried, costs.log_exponent).cpu
+
+
+def known_costs(evidence: Evidence, windows: Windows) -> Knowledge:
+    """Return what a whole recording tells of its costs."""
+    known = nothing_known(evidence.brokers, evidence.bundles)
+    for look in looks(evidence, windows.host_s):
+        known = learned(known, look, windows)
+    return known
+
+
+def likeliest(known: Knowledge, overhead: float) -> Costs:
+    """Return the costs as they are known, every bundle's as its traffic has them."""
+    brokers = known.brokers
+    return Costs(
+        known.shared,
+        brokers.by_cores * np.exp(brokers.slowness),
+        brokers.rest,
+        np.ones(len(known.bundle_names)),
+        overhead,
+    )
+
+
+def drawn(known: Knowledge, overhead: float, random: np.random.Generator) -> Costs:
+    """Return costs in one of the ways in which they may be by what is known.
+
+    Properties:
+        What goes together is drawn together: costs that all share, and what follows of each
+        broker's speed and rest.
     """
-    # Columns of bytes and of messages differ by orders of magnitude.
-    scale = np.maximum(columns.max(axis=0), 1e-12)
-    groups = (of[:, None] == np.unique(of)).astype(np.float64)
-    terms, _ = nnls(np.column_stack((columns / scale, groups)), usage)
-    costs: Floats = terms / np.append(scale, np.ones(groups.shape[1]))
-    return costs
-
-
-def _missed(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> Floats:
-    n_columns = columns.shape[1]
-    place = np.searchsorted(np.unique(of), of)
-    missed: Floats = usage - columns @ terms[:n_columns] - terms[n_columns:][place]
-    return missed
-
-
-def _criterion(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> float:
-    """Return what a fit misses, weighed against its number of terms: less is better."""
-    count = max(1.0, len(usage) / BLOCK_WINDOWS)
-    error = float((_missed(terms, columns, usage, of) ** 2).mean())
-    return count * float(np.log(error + _EXACT)) + terms.size * float(np.log(count))
-
-
-def _fit(terms: Floats, columns: Floats, usage: Floats, of: Ints) -> Fit:
-    error = float((_missed(terms, columns, usage, of) ** 2).mean())
-    variance = float(((usage - usage.mean()) ** 2).mean())
-    idle = terms[columns.shape[1] :]
-    groups = np.unique(of).tolist()
-    return Fit(
-        costs=tuple(terms[: columns.shape[1]].tolist()),
-        intercept=float(idle.mean()),
-        error_points=float(np.sqrt(error)),
-        r_squared=1.0 - error / variance if variance > 0 else np.nan,
-        n_windows=len(usage),
-        intercepts=tuple(zip(groups, idle.tolist(), strict=True)) if len(groups) > 1 else (),
+    brokers = known.brokers
+    n = len(known.broker_names)
+    off = random.multivariate_normal(np.zeros(known.shared.size), known.covariance, method="eigh")
+    own = np.linalg.cholesky(known.own_covariance) @ random.standard_normal((n, 2, 1))
+    slowness, rest = (own[:, :, 0] - known.following @ off).T
+    slowness = np.clip(brokers.slowness + slowness, -_SLOWNESS_MAX, _SLOWNESS_MAX)
+    deviation = np.sqrt(deviation_variance(known))
+    each = 1.0 + deviation * random.standard_normal(len(known.bundle_names))
+    return Costs(
+        known.shared + off,
+        brokers.by_cores * np.exp(slowness),
+        np.maximum(brokers.rest + rest, 0.0),
+        np.maximum(each, 0.0),
+        overhead,
     )

@@ -1,4 +1,4 @@
-"""What brokers used, as they told it: what their traffic costs, and what is left."""
+"""What brokers used, as they told it: what their traffic takes of it, and what is left."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from scipy.optimize import nnls
 
+from trimtab.lab.costs import Knowledge
 from trimtab.lab.reconstruct.clocks import Grid, Life
-from trimtab.lab.reconstruct.costs import Fit, fitted
+from trimtab.lab.reconstruct.costs import Costs, Served, likeliest
 from trimtab.lab.reconstruct.host_windows import HostWindows
 from trimtab.pulsar.model import Floats
 
+#: Windows below which it is not said how well costs explain them.
+WINDOWS_MIN = 6
 # A process that begins compiles itself and takes far more than its traffic does, s.
 _COLD_S = 60.0
 
@@ -22,11 +26,11 @@ Span: TypeAlias = tuple[slice, int]
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What brokers carried; both arrays are (4, n_ticks, n_brokers) and (n_brokers,)."""
+    """What brokers carried, by who really owned the bundles."""
 
-    #: Messages/s in and out, bytes/s in and out, by who really owned the bundles.
-    rates: Floats
-    #: Bytes/s.
+    served: Served
+    #: (2, n_ticks, n_brokers) bytes/s in and out, and (n_brokers,) what the NIC carries.
+    bytes_s: Floats
     nic: Floats
     #: Bookies to which what is published is sent, and bytes received for each dispatched.
     write_quorum: float
@@ -34,42 +38,59 @@ class Carried:
 
     def network(self) -> Floats:
         """Return percent of the NIC that the bytes take, in and out, (2, n_ticks, n_brokers)."""
-        into, out = self.rates[2], self.rates[3]
+        into, out = self.bytes_s
         received, sent = into + self.nic_in_share * out, self.write_quorum * into + out
         return 100.0 * np.stack((received, sent)) / self.nic
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """How well usage is explained by what is carried."""
+
+    #: Root mean square of what is missed, points, and share of the variance that is explained,
+    #: below 0 if the mean would miss less; NaN if there are too few windows.
+    error_points: float
+    r_squared: float
+    n_windows: int
 
 
 @dataclass(frozen=True, slots=True)
 class Used:
     """What brokers used, taken apart."""
 
-    #: Points of CPU by messages/s, both ways together, and by bytes/s in and out.
-    cpu: Fit
-    #: Bytes on the wire for each that is counted.
-    network: Fit
-    overhead: float
+    #: What is known of costs, and the costs by which it was taken apart.
+    known: Knowledge
+    costs: Costs
+    cpu: Explained
+    network: Explained
     #: (3, n_ticks, n_brokers) percent of CPU, NIC in and NIC out: what was told, and what
     #: is left of it beyond what the traffic costs.
     usage: Floats
     others: Floats
     #: Ticks and broker of each window of a host that was told.
     spans: tuple[Span, ...]
-    #: Those of a process that was there for some time when the window began: what was fitted to.
+    #: Those of a process that was there for some time when the window began.
     warm: tuple[Span, ...]
 
 
-def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Grid) -> Used:
-    """Return what brokers used, taken apart.
+def used(
+    windows: HostWindows,
+    carried: Carried,
+    known: Knowledge,
+    lives: Sequence[Life],
+    grid: Grid,
+) -> Used:
+    """Return what brokers used, taken apart by costs that were learned.
 
     What the traffic of a window does not explain was used by something else in that
     window, and will be whoever owns the bundles: a broker that carries what it carried
     uses what it used.  Of a window that had begun before the first tick the rest stands for
-    all of it; costs are not fitted to it.
+    all of it.
     """
     is_told = (windows.to_s > grid.from_s + grid.tick_s / 2) & (windows.to_s <= grid.end_s[-1])
     rows = np.flatnonzero(is_told).tolist()
     spans = tuple((_span(windows, row, grid), int(windows.broker[row])) for row in rows)
-    usage = np.full((3, *carried.rates.shape[1:]), np.nan)
+    usage = np.full((3, *carried.bytes_s.shape[1:]), np.nan)
     for row, (span, broker) in zip(rows, spans, strict=True):
         usage[:, span, broker] = windows.usage[row][:, None]
     of_rows = zip(rows, spans, strict=True)
@@ -78,42 +99,51 @@ def used(windows: HostWindows, carried: Carried, lives: Sequence[Life], grid: Gr
         for row, part in of_rows
         if windows.from_s[row] >= grid.from_s and _is_warm(windows, row, lives)
     )
-    rates, told, bare = fit_windows(carried, usage, warm)
-    cpu = fitted(rates, told[:, 0], np.array([broker for _, broker in warm], np.int64))
-    network = fitted(bare.reshape(-1, 1), told[:, 1:].reshape(-1))
-    overhead = network.costs[0] if network.costs[0] > 0 else 1.0
-    work = work_of(cpu.costs, carried.rates)
-    modelled = np.concatenate((work[None], overhead * carried.network()))
-    others = left_over(usage, modelled, spans, cpu.intercept)
-    return Used(cpu, network, overhead, usage, others, spans, warm)
+    bare = means(carried.network(), warm)
+    told = means(usage, warm)
+    overhead, idle = wire(bare, told[:, 1:])
+    costs = likeliest(known, overhead)
+    modelled = np.concatenate((carried.served.cpu(costs)[None], overhead * carried.network()))
+    rest = costs.rest[[broker for _, broker in warm]]
+    return Used(
+        known=known,
+        costs=costs,
+        cpu=explained(told[:, 0], means(modelled[:1], warm)[:, 0] + rest),
+        network=explained(told[:, 1:].reshape(-1), (overhead * bare + idle).reshape(-1)),
+        usage=usage,
+        others=left_over(usage, modelled, spans, float(costs.rest.mean())),
+        spans=spans,
+        warm=warm,
+    )
 
 
-def fit_windows(
-    carried: Carried, usage: Floats, spans: Sequence[Span]
-) -> tuple[Floats, Floats, Floats]:
-    """Return what costs are fitted to, a row a window.
-
-    Returns:
-        (n_windows, 3) messages/s both ways together, bytes/s in and out; (n_windows, 3) percent
-        of CPU, NIC in and NIC out as told; (n_windows, 2) percent of the NIC by the bytes.
-    """
-    both = np.concatenate((carried.rates, carried.network()))
-    means = [both[:, span, broker].mean(axis=1) for span, broker in spans]
-    told = [usage[:, span, broker][:, 0] for span, broker in spans]
-    rates = np.array(means, np.float64).reshape(-1, 6)
-    columns = np.column_stack((rates[:, 0] + rates[:, 1], rates[:, 2], rates[:, 3]))
-    return columns, np.array(told, np.float64).reshape(-1, 3), rates[:, 4:].copy()
+def means(values: Floats, spans: Sequence[Span]) -> Floats:
+    """Return the mean of values over each window, (n_windows, n), of (n, n_ticks, n_brokers)."""
+    rows = [values[:, span, broker].mean(axis=1) for span, broker in spans]
+    return np.array(rows, np.float64).reshape(-1, len(values))
 
 
-def work_of(costs: Sequence[float], rates: Floats) -> Floats:
-    """Return what traffic costs of the CPU, points.
+def wire(bare: Floats, told: Floats) -> tuple[float, float]:
+    """Return the bytes on the wire for each that is counted, and percent of the NIC without any.
 
     Args:
-        costs: by messages/s, both ways together, and by bytes/s in and out.
-        rates: (4, …) messages/s in and out, bytes/s in and out.
+        bare: (n_windows, 2) percent of the NIC by the bytes, in and out.
+        told: (n_windows, 2) as reports have it.
     """
-    points: Floats = costs[0] * (rates[0] + rates[1]) + costs[1] * rates[2] + costs[2] * rates[3]
-    return points
+    if len(bare) < WINDOWS_MIN:
+        return 1.0, 0.0
+    counted = bare.reshape(-1)
+    (each, idle), _ = nnls(np.column_stack((counted, np.ones(counted.size))), told.reshape(-1))
+    return (float(each), float(idle)) if each > 0 else (1.0, 0.0)
+
+
+def explained(told: Floats, ours: Floats) -> Explained:
+    """Return how well what was told is explained by what it should have been, (n_windows,)."""
+    if told.size < WINDOWS_MIN:
+        return Explained(np.nan, np.nan, told.size)
+    error, variance = float(((told - ours) ** 2).mean()), float(told.var())
+    r_squared = 1.0 - error / variance if variance > 0 else np.nan
+    return Explained(float(np.sqrt(error)), r_squared, told.size)
 
 
 def left_over(usage: Floats, modelled: Floats, spans: Sequence[Span], idle: float) -> Floats:

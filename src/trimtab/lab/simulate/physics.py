@@ -14,8 +14,8 @@ from trimtab.pulsar.model import MEBIBYTE, Floats
 
 Array: TypeAlias = NDArray[np.float64]
 
-# Where a CPU that is not linear in its work takes as much as one that is, points.
-_FIXED_POINT = 50.0
+#: Where a CPU that is not linear in its work takes as much as one that is, points.
+FIXED_POINT = 50.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def cpu_demand(background: Array, load: Array, physics: Physics) -> Array:
         physics: exponent and convexity.
     """
     if physics.work_exponent != 1.0:
-        load = _FIXED_POINT * (load / _FIXED_POINT) ** physics.work_exponent
+        load = FIXED_POINT * (load / FIXED_POINT) ** physics.work_exponent
     wanted = background + load
     return wanted + physics.cpu_convexity * wanted * wanted
 

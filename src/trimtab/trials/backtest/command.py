@@ -14,8 +14,8 @@ from trimtab.ingest.pipeline import ingest
 from trimtab.ingest.recording import Recording
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import looks
 from trimtab.spark.runner import Runner, plain_faults, progress
-from trimtab.trials.backtest.looks import looks
 from trimtab.trials.backtest.summary import summaries
 from trimtab.trials.backtest.walk import Backtest, Scored, backtest
 from trimtab.trials.recorded_cluster import evidence, refuse_unrecorded

@@ -10,8 +10,8 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, Look, Windows, learned, nothing_known, predicted
 from trimtab.lab.costs.predict import level_now, unmoved
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import Moves, Sorted, looks, moves, sorted_reports
 from trimtab.pulsar.model import MINUTE_S, Ints
-from trimtab.trials.backtest.looks import Moves, Sorted, looks, moves, sorted_reports
 
 #: Minutes after which a move is looked at again, and those after which brokers that nobody
 #: touched are.
@@ -195,7 +195,8 @@ class _Walk:
             return "nothing measured of the broker before"
         mine = self.reports.broker == broker
         began = self.reports.started_s[mine & (self.reports.time_s <= after_s + _AVERAGED_S)]
-        if (began > known.brokers.started_s[broker] + 1.0).any():
+        # A start that nobody had told of before what is known is none.
+        if (began > max(known.brokers.started_s[broker] + 1.0, known.time_s)).any():
             return "the broker began anew"
         gone = (self.gone == broker) & (self.gone_s > time_s) & (self.gone_s < after_s)
         return "the broker left" if gone.any() else ""

@@ -13,7 +13,7 @@ from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known, priced
 from trimtab.lab.costs.arrays import among
 from trimtab.lab.costs.predict import carried, level_now, traffic_cpu
 from trimtab.lab.reconstruct.evidence import Evidence
-from trimtab.trials.backtest.looks import looks
+from trimtab.lab.reconstruct.looks import looks
 
 # Points below which nothing is said to contradict itself.
 _JUMP_MIN = 3.0

@@ -14,8 +14,8 @@ from trimtab.lab.planning.hours import History, by_hours, history
 from trimtab.lab.planning.profile import Expected
 from trimtab.lab.planning.snapshot import columns, is_learned
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import sorted_reports
 from trimtab.pulsar.model import Flags, Floats, Ints
-from trimtab.trials.backtest.looks import sorted_reports
 from trimtab.trials.costs.document import night
 
 # Days from which on some weekday was recorded twice.

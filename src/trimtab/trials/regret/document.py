@@ -19,8 +19,17 @@ from trimtab.files.tables import JUDGED
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.pulsar.model import Ints
 from trimtab.trials.recorded_cluster import evidence, weights
-from trimtab.trials.regret.walk import SAME_POINTS, Decision, Judged, Open, Peak, judged
+from trimtab.trials.regret.walk import (
+    SAME_POINTS,
+    SHARE,
+    Decision,
+    Judged,
+    Open,
+    Peak,
+    judged,
+)
 
 #: Rows of bundles up to which a recording is walked through: they are held in memory.
 ROWS_MAX = 2_000_000
@@ -44,22 +53,25 @@ def regret(cluster: str, tables: Path, findings: Mapping[str, Any]) -> dict[str,
     Raises:
         OSError: the table cannot be written.
     """
-    rows, why_not = _judged(tables, findings)
+    answers, why_not = _judged(tables, findings)
+    rows = [_row(each) for each in answers]
     name = f"{findings['recording']}-00000"
     write_rows(tables, cluster, name, {_TABLE: _table(rows)})
-    done = [row for row in rows if row["verdict"] != OPEN]
+    done = [each for each in answers if isinstance(each, Judged)]
+    # Costs are drawn alike in all rounds: what one needs more the others mostly do, too.
+    needed = sum((each.needed_drawn for each in done), np.zeros(1, np.int64))
     return {
         "regret": {
             "why_not": why_not,
-            "moves_used": sum(row["moves"] for row in done),
-            "moves_needed": sum(row["needed"] for row in done),
+            "moves_used": sum(int(each.decision.bundle.size) for each in done),
+            **_needed("moves_needed", sum(each.needed for each in done), needed),
             "decisions": rows,
         }
     }
 
 
-def _judged(tables: Path, findings: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    """Return a row for each decision, and why there is none."""
+def _judged(tables: Path, findings: Mapping[str, Any]) -> tuple[list[Judged | Open], str]:
+    """Return each decision judged, and why none is."""
     if not findings["unloads"]:
         return [], "the leader unloaded nothing"
     count = int(ds.dataset(tables / "bundle_reports", format="parquet").count_rows())
@@ -73,7 +85,7 @@ def _judged(tables: Path, findings: Mapping[str, Any]) -> tuple[list[dict[str, A
     by_resource = np.array((counted.cpu, counted.bandwidth_in, counted.bandwidth_out))
     windows = Windows(measured.host_s, measured.stats_s)
     made = tuple(decisions(told, findings["unloads"]))
-    return [_row(each) for each in judged(told, windows, made, by_resource)], ""
+    return list(judged(told, windows, made, by_resource)), ""
 
 
 def decisions(told: Evidence, unloads: Sequence[Mapping[str, Any]]) -> Iterator[Decision]:
@@ -113,16 +125,24 @@ def _row(each: Judged | Open) -> dict[str, Any]:
         "after": _peak(each.after),
         "possible": _peak(each.possible),
         "missed": _peak(each.missed),
-        "needed": each.needed,
+        **_needed("needed", each.needed, each.needed_drawn),
         "frontier": [round(float(percent), 2) for percent in each.peaks],
         "bounds": [round(float(percent), 2) for percent in each.bounds],
     }
 
 
 def _verdict(each: Judged) -> str:
-    if each.missed.percent < SAME_POINTS:
+    """Return how a decision stands to what was possible; unsure if its interval allows both."""
+    if each.missed.high < SAME_POINTS:
         return AS_LOW
-    return MISSED if each.missed.low > 0 else UNSURE
+    return MISSED if each.missed.low >= SAME_POINTS else UNSURE
+
+
+def _needed(name: str, count: int, drawn: Ints) -> dict[str, int]:
+    """Return a number of moves with its interval."""
+    ends = (0.5 - SHARE / 2, 0.5 + SHARE / 2)
+    low, high = np.quantile(drawn, ends, method="nearest").tolist()
+    return {name: count, f"{name}_low": min(low, count), f"{name}_high": max(high, count)}
 
 
 def _peak(peak: Peak) -> dict[str, float]:
@@ -145,7 +165,8 @@ def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
         return own
     peaks = {name: row[name]["percent"] for name in ("before", "after", "possible")}
     missed = {f"missed_{end}": row["missed"][end] for end in ("low", "high")}
-    return own | peaks | missed | {"bound": row["bounds"][-1], "needed": row["needed"]}
+    needed = {name: row[name] for name in ("needed", "needed_low", "needed_high")}
+    return own | peaks | missed | {"bound": row["bounds"][-1]} | needed
 
 
 def _seconds(time: str) -> float:

@@ -12,13 +12,14 @@ import numpy as np
 
 from trimtab.lab.costs import Knowledge, Windows, learned, nothing_known
 from trimtab.lab.costs.knowledge import with_bundles
-from trimtab.lab.frontier import NO_MOVES, Moves, Question, frontier, moved
-from trimtab.lab.planning.draws import drawn_peaks
+from trimtab.lab.frontier import NO_MOVES, Moves, Question, fewest, frontier, moved
+from trimtab.lab.frontier.question import ROUNDING
+from trimtab.lab.planning.draws import drawn_peaks, drawn_questions
 from trimtab.lab.reconstruct.evidence import Evidence
+from trimtab.lab.reconstruct.looks import looks
 from trimtab.pulsar.model import Floats, Ints
-from trimtab.trials.backtest.looks import looks
 from trimtab.trials.regret.network import Network, cards, network
-from trimtab.trials.regret.standing import is_there, standing
+from trimtab.trials.regret.standing import Standing, is_there, standing
 
 #: Points below which a peak is as low as another.
 SAME_POINTS = 0.5
@@ -26,6 +27,9 @@ SAME_POINTS = 0.5
 SHARE = 0.8
 #: Moves of a night up to which its decisions are judged: the lowest peaks are searched for each.
 MOVES_MAX = 1_000
+# Draws for which the fewest moves are searched; those of all rounds draw the same costs.
+_DRAWS = 25
+_SEED = 18
 # Pairs of bundles and brokers up to which integer programming decides: a night has many rounds.
 _CHOICES_MAX = 0
 
@@ -61,8 +65,10 @@ class Judged:
     #: (moves + 1,) the lowest peak with 0, 1, … moves, and what no plan is below, percent.
     peaks: Floats
     bounds: Floats
-    #: Moves that were needed to come as low as the decision did.
+    #: Moves that were needed to come as low as the decision did; and how many if costs, speeds
+    #: and levels were as they are drawn, (n_draws,), draw by draw as in all other decisions.
     needed: int
+    needed_drawn: Ints
     #: Points by which the decision missed what was possible, and between what that lies.
     missed: Peak
 
@@ -142,7 +148,7 @@ class _Walk:
         best = frontier(now.question, real.bundle.size, _CHOICES_MAX)
         peaks, possible = best.peak, best.moves[-1]
         after = _peak(now.question, real)
-        if after < peaks[-1]:
+        if after < peaks[-1] + ROUNDING:
             # What was done is possible, too.
             peaks, possible = np.append(peaks[:-1], after), real
         plans = (NO_MOVES, real, possible)
@@ -155,6 +161,7 @@ class _Walk:
             peaks=peaks,
             bounds=best.bound,
             needed=int(np.argmax(peaks <= after + SAME_POINTS)),
+            needed_drawn=_needed(now, real),
             missed=_around(after - float(peaks[-1]), drawn[1] - drawn[2]),
         )
 
@@ -195,6 +202,17 @@ def _net(decision: Decision, owner: Ints) -> Moves:
 
 def _peak(asked: Question, moves: Moves) -> float:
     return float(moved(asked, moves)[asked.is_counted].max(initial=0.0))
+
+
+def _needed(now: Standing, real: Moves) -> Ints:
+    """Return how few moves come as low as some do, (n_draws,), by what is drawn."""
+    drawn = drawn_questions(now.question, now.columns, _DRAWS, np.random.default_rng(_SEED))
+    few = [
+        fewest(each, _peak(each, real) + SAME_POINTS, real.bundle.size, _CHOICES_MAX).moves
+        for each in drawn
+    ]
+    # What is not found with fewer moves needs those that were made.
+    return np.array([(real if each is None else each).bundle.size for each in few], np.int64)
 
 
 def _around(percent: float, draws: Floats) -> Peak:

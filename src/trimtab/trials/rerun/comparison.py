@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from trimtab.lab.outcomes.spread import spread
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.costs import Fit
 from trimtab.lab.reconstruct.evidence import Round
+from trimtab.lab.reconstruct.usage import Explained
 from trimtab.pulsar.model import Floats
 from trimtab.trials.rerun.simulated_leader import FreeRun, RoundPair, carried
 
@@ -47,8 +47,9 @@ def compared(
         "tick_s": rebuilt.grid.tick_s,
         "untold": list(rebuilt.untold),
         "fit": {
-            "cpu": _fit(rebuilt.used.cpu),
-            "network": _fit(rebuilt.used.network) | {"overhead": rebuilt.used.overhead},
+            "cpu": explained_document(rebuilt.used.cpu),
+            "network": explained_document(rebuilt.used.network)
+            | {"overhead": rebuilt.used.costs.overhead},
         },
         "held": _round_by_round(rebuilt, [p for p in pairs if stretch.holds(p.time_s)]),
         "free": _free(rebuilt, real, free, stretch),
@@ -59,11 +60,12 @@ def _iso(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).isoformat(timespec="milliseconds")
 
 
-def _fit(fit: Fit) -> dict[str, Any]:
+def explained_document(how_well: Explained) -> dict[str, Any]:
+    """Return how well usage is explained, as plain values."""
     return {
-        "windows": fit.n_windows,
-        "error_points": finite(fit.error_points),
-        "r_squared": finite(fit.r_squared),
+        "windows": how_well.n_windows,
+        "error_points": finite(how_well.error_points),
+        "r_squared": finite(how_well.r_squared),
     }
 
 

@@ -32,11 +32,11 @@ def _clock(time: str) -> str:
 
 
 def _fit(fit: Mapping[str, Any]) -> Iterator[str]:
-    yield "What traffic costs, fitted to windows of a minute:"
+    yield "What learned costs miss of usage, in windows of a minute:"
     for name, words in (("cpu", "CPU"), ("network", "NIC")):
         resource = fit[name]
         if resource["r_squared"] is None:
-            yield f"  {words}: too few windows ({resource['windows']}); taken to cost nothing"
+            yield f"  {words}: too few windows ({resource['windows']}) to say"
             continue
         error = f"misses {resource['error_points']:.1f} points, R² {resource['r_squared']:.2f}"
         yield f"  {words}: {error}, {resource['windows']} windows"

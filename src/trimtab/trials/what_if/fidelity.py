@@ -14,10 +14,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from trimtab.lab.costs import priced
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.cost_uncertainty import Costs, fitted_costs, missed
-from trimtab.pulsar.model import MEBIBYTE
-from trimtab.trials.rerun.comparison import finite
+from trimtab.lab.reconstruct.cost_uncertainty import missed
+from trimtab.lab.reconstruct.costs import Costs
+from trimtab.trials.rerun.comparison import explained_document
 
 #: Share of the rounds in which the replay must decide as the leader did, to shed or not.
 AGREED_MIN = 0.8
@@ -31,15 +32,8 @@ SPREAD_OFF_MAX = 7.5
 USAGE_ERROR_MAX = 10.0
 
 
-#: Ends of the intervals.
+#: Ends of the intervals of what the wire takes.
 _LOW, _HIGH = 0.05, 0.95
-#: What each cost is of, its unit, and how much of that.
-_COLUMNS = (
-    ("messages, both ways", "points by 1,000 messages/s", 1000.0),
-    ("bytes in", "points by MiB/s", MEBIBYTE),
-    ("bytes out", "points by MiB/s", MEBIBYTE),
-    ("nothing", "points", 1.0),
-)
 
 #: A rule: its name, what was found in words, the rule in words, and whether it is met.
 _Check: TypeAlias = tuple[str, str, str, bool | None]
@@ -119,33 +113,30 @@ def cost_document(rebuilt: Rebuilt, drawn: Sequence[Costs]) -> dict[str, Any]:
     Returns:
         A document of plain values; what is not known is None.
     """
-    fitted, used = fitted_costs(rebuilt), rebuilt.used
-    draws = np.array([each.cpu for each in drawn])
+    used, prices = rebuilt.used, priced(rebuilt.used.known)
+    terms = {"all traffic of the median broker": prices.traffic, **prices.units}
     wire = np.array([each.overhead for each in drawn])
     return {
         "cpu": {
             "terms": [
                 {
                     "of": of,
-                    "unit": unit,
-                    "cost": fitted.cpu[i] * scale,
-                    "low": float(np.quantile(draws[:, i], _LOW)) * scale,
-                    "high": float(np.quantile(draws[:, i], _HIGH)) * scale,
+                    "unit": "points",
+                    "cost": price.value,
+                    "low": price.low,
+                    "high": price.high,
+                    "is_told": price.is_told,
                 }
-                for i, (of, unit, scale) in enumerate(_COLUMNS)
+                for of, price in terms.items()
             ],
-            "error_points": finite(used.cpu.error_points),
-            "r_squared": finite(used.cpu.r_squared),
-            "windows": used.cpu.n_windows,
+            **explained_document(used.cpu),
             "by_broker": [asdict(each) for each in missed(rebuilt)],
         },
         "network": {
-            "overhead": fitted.overhead,
+            "overhead": used.costs.overhead,
             "low": float(np.quantile(wire, _LOW)),
             "high": float(np.quantile(wire, _HIGH)),
-            "error_points": finite(used.network.error_points),
-            "r_squared": finite(used.network.r_squared),
-            "windows": used.network.n_windows,
+            **explained_document(used.network),
         },
         "draws": len(drawn),
     }

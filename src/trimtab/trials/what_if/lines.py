@@ -40,19 +40,20 @@ def lines(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _costs(costs: Mapping[str, Any]) -> Iterator[str]:
     cpu, network = costs["cpu"], costs["network"]
-    if cpu["r_squared"] is None:
-        yield f"What traffic costs: too few windows ({cpu['windows']}); taken to cost nothing"
-        return
-    yield (
-        f"What traffic costs of the CPU, by {cpu['windows']} windows of a minute "
-        "(5 to 95 % of fits to windows drawn again):"
-    )
+    yield "What traffic costs of the CPU (nine cases in ten; ?: the night does not tell):"
     for term in cpu["terms"]:
+        doubt = "" if term["is_told"] else " ?"
         yield (
             f"  {term['of']}: {figure(term['cost'])} {term['unit']} "
-            f"({figure(term['low'])} to {figure(term['high'])})"
+            f"({figure(term['low'])} to {figure(term['high'])}){doubt}"
         )
-    yield f"  misses {cpu['error_points']:.1f} points, R² {cpu['r_squared']:.2f}; by broker:"
+    if cpu["r_squared"] is None:
+        yield f"  too few windows of a minute ({cpu['windows']}) to say what that misses"
+        return
+    yield (
+        f"  in {cpu['windows']} windows of a minute it misses {cpu['error_points']:.1f} points, "
+        f"R² {cpu['r_squared']:.2f}; by broker:"
+    )
     for each in cpu["by_broker"]:
         yield (
             f"    {each['broker']}: misses {each['error_points']:.1f} points, "

@@ -14,7 +14,8 @@ from trimtab.lab.outcomes.balance import above_min
 from trimtab.lab.outcomes.moves import unloads
 from trimtab.lab.outcomes.service import disconnected_topics, unavailability_s
 from trimtab.lab.reconstruct.cluster import Rebuilt
-from trimtab.lab.reconstruct.cost_uncertainty import Costs, recosted
+from trimtab.lab.reconstruct.cost_uncertainty import recosted
+from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.reconstruct.leadership import led
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats
@@ -89,10 +90,12 @@ def digest(replay: Replay) -> str:
     hashed = hashlib.blake2b(digest_size=16)
     rebuilt, traffic = replay.rebuilt, replay.rebuilt.surroundings.traffic
     arrays = (traffic.rate_in, traffic.rate_out, traffic.message_bytes, rebuilt.owner)
-    for array in (*arrays, rebuilt.used.usage):
+    drawn = [array for each in replay.costs for array in (each.shared, each.quick, each.own)]
+    for array in (*arrays, rebuilt.used.usage, *drawn):
         hashed.update(np.ascontiguousarray(array).tobytes())
     names = (rebuilt.world.bundles.names, rebuilt.world.machines.names, rebuilt.world.events)
-    hashed.update(repr((*names, sorted(replay.conf.items()), replay.costs)).encode())
+    wires = [each.overhead for each in replay.costs]
+    hashed.update(repr((*names, sorted(replay.conf.items()), wires)).encode())
     return hashed.hexdigest()
 
 

@@ -147,6 +147,10 @@ def _look(reports: Sorted, changed: Moves, now: slice, time_s: float) -> Look:
     broker, of = np.unique(reports.broker, return_inverse=True)
     first, last = np.zeros(broker.size, np.int64), np.zeros(broker.size, np.int64)
     first[of[::-1]], last[of] = rows[::-1], rows
+    # Not every report says when the process began.
+    says = ~np.isnan(reports.started_s)
+    started_s = np.full(broker.size, np.nan)
+    started_s[of[says]] = reports.started_s[says]
     of_line = np.stack((of[reports.report], reports.bundle))
     (report, bundle), at = np.unique(of_line, axis=1, return_inverse=True)
     counts = np.zeros((report.size, reports.counts.shape[1]))
@@ -155,7 +159,7 @@ def _look(reports: Sorted, changed: Moves, now: slice, time_s: float) -> Look:
         time_s=time_s,
         broker=broker,
         written_s=reports.time_s[first],
-        started_s=reports.started_s[last],
+        started_s=started_s,
         cpu=np.bincount(of, reports.cpu, broker.size) / np.maximum(np.bincount(of), 1),
         others=np.full(broker.size, np.nan),
         cores=reports.cores[last],
