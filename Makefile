@@ -188,6 +188,10 @@ exhaustive: $(READY) ## every test that has a long form, in it: kills, damages, 
 mutants: $(READY) ## change strategies, leader, guards and findings at their boundaries, and count what the tests let through (an hour)
 	@$(RUN) tools.mutants
 
+.PHONY: release
+release: $(READY) ## dist/: wheel and sdist, built twice and tried from another folder, and a list of libraries
+	@$(RUN) tools.release
+
 .PHONY: clean
 clean: ## remove everything that a command made, .venv included
 	@rm -rf .venv build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache \

@@ -10,6 +10,7 @@ from functools import partial
 import click
 from oracle.java import OracleError
 
+from bench.first_answer import first_answer
 from bench.ingest import ingest
 from bench.lost_rack import lost_rack
 from bench.night import LARGE, Size, night
@@ -24,6 +25,7 @@ from bench.zookeeper import zookeeper
 
 #: Name of the file and of its function → that; the page has them in this order.
 BENCHMARKS: Mapping[str, Callable[[], Table]] = {
+    "first_answer": first_answer,
     "strategies": strategies,
     "lost_rack": lost_rack,
     "simulation": simulation,

@@ -15,8 +15,8 @@ from typing import Any
 from playwright.sync_api import Playwright, sync_playwright
 
 from bench.table import Table
-from trimtab.diagnose import VERDICT_WORDS
-from trimtab.report import render
+from trimtab.diagnose.verdicts import VERDICT_WORDS
+from trimtab.report.render import render
 
 _BROKERS = 1_000
 _MINUTES = 24 * 60

@@ -19,9 +19,12 @@ from typing import ParamSpec, TypeVar
 import click
 
 from bench.process_tree import Shares, largest_worker_bytes, resident_bytes, shares
-from trimtab.diagnose import VERDICT_WORDS, diagnose, diagnosis
-from trimtab.ingest import ingest, open_recording
-from trimtab.report import render
+from trimtab.diagnose import diagnosis
+from trimtab.diagnose.diagnosis import diagnose
+from trimtab.diagnose.verdicts import VERDICT_WORDS
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
+from trimtab.report.render import render
 from trimtab.spark.session import started
 
 Given = ParamSpec("Given")

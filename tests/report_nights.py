@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from trimtab import report
-from trimtab.diagnose import VERDICT_WORDS
+from trimtab.diagnose.verdicts import VERDICT_WORDS
 
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 VERDICTS = ("sound", "random-placement", "over-unloading", "ping-pong", "not-decidable", "sound")

@@ -15,7 +15,7 @@ from pyspark import SparkContext
 
 from spark_cluster import cluster
 from trimtab.explanation.explain import explain
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.spark.workers import LIBRARIES, WorkersError, check_libraries, is_cluster
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ import sys
 from pathlib import Path
 from trimtab.diagnose import cluster_tables
 from trimtab.explanation.explain import explain
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.spark.session import opened_spark
 
 # Each file of a table is a share of its own, so that the workers are asked.

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
-from trimtab.ingest import Recording, open_recording
 from trimtab.ingest.days import with_days
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.recording import Recording, open_recording
 from trimtab.ingest.split_result import SplitAccount, TableRows
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split

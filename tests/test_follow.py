@@ -20,10 +20,12 @@ from pyspark import SparkContext
 
 from tests.follow_kills import SOURCE
 from trimtab.cli import main
-from trimtab.diagnose import diagnose
+from trimtab.diagnose.diagnosis import diagnose
 from trimtab.files.partitions import clusters, has_days, part_files
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import IngestError, ingest, ingest_all, open_recording
+from trimtab.ingest.accounting import IngestError
+from trimtab.ingest.pipeline import ingest, ingest_all
+from trimtab.ingest.recording import open_recording
 from trimtab.live.follow import Batches, Pace, Stored, follow, opened_tables
 from trimtab.live.follow.broker_totals import Fact, Running, folded
 from trimtab.live.follow.facts import facts_of

@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from tests import fake_admin as fake
-from trimtab.ingest import open_recording
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.recording import open_recording
 from trimtab.ingest.split_result import SplitAccount
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split

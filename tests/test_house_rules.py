@@ -129,7 +129,7 @@ def finding_files() -> list[str]:
 
 
 def test_every_finding_file_is_listed_and_has_its_rule() -> None:
-    from trimtab.diagnose import FINDINGS
+    from trimtab.diagnose.findings import FINDINGS
 
     rules = {entry.rule.__module__.rpartition(".")[2]: entry.rule for entry in FINDINGS.values()}
 
@@ -159,7 +159,7 @@ def test_every_wording_of_a_finding_is_used_by_its_rule() -> None:
 
 
 def test_every_finding_has_a_place_and_says_how_several_of_it_are_told() -> None:
-    from trimtab.diagnose import FINDINGS
+    from trimtab.diagnose.findings import FINDINGS
     from trimtab.diagnose.wording import rows
 
     places = {"broker", "pair", "bundle", "namespace", "leader", "cluster"}

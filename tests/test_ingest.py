@@ -14,8 +14,10 @@ from pyspark import SparkContext
 
 from trimtab.files.partitions import part_files
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import Accounting, IngestError, ingest, open_recording, pipeline, splits
-from trimtab.ingest.recording import UnusedFile
+from trimtab.ingest import pipeline, splits
+from trimtab.ingest.accounting import Accounting, IngestError
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import UnusedFile, open_recording
 from trimtab.ingest.split_result import CLASSES
 
 LINE = "2026-11-21T06:00:00,000+0000 [main] INFO  x.Y - z\n"

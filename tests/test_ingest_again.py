@@ -12,15 +12,10 @@ import pytest
 from pyspark import SparkContext
 
 from trimtab.files.partitions import clusters, part_files
-from trimtab.ingest import (
-    Accounting,
-    IngestError,
-    ingest,
-    ingest_all,
-    open_recording,
-    pipeline,
-    splits,
-)
+from trimtab.ingest import pipeline, splits
+from trimtab.ingest.accounting import Accounting, IngestError
+from trimtab.ingest.pipeline import ingest, ingest_all
+from trimtab.ingest.recording import open_recording
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 LOG = "logs/broker1/pulsar-broker.log"

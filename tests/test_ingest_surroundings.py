@@ -18,8 +18,11 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
-from trimtab.ingest import IngestError, folder, ingest, open_recording, pipeline
+from trimtab.ingest import folder, pipeline
+from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import rewritten
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 
 ROOT = Path(__file__).parent.parent
 NIGHT = ROOT / "recordings" / "threshold"

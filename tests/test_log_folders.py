@@ -11,7 +11,7 @@ from pyspark import SparkContext
 
 from trimtab.diagnose.deployment import named_by_address
 from trimtab.explanation.explain import explain
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 
 NIGHT = Path(__file__).parent.parent / "recordings" / "avg"
 BROKERS = ("10.213.0.11:8080", "broker-1.pulsar.svc:8080")

@@ -11,7 +11,7 @@ from tools.precision.judging import Verdict, counts, read, result, wilson
 from tools.precision.page import rewritten
 from tools.precision.recorded import Judged
 from tools.precision.truth import Named, Planted
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 
 #: Recordings that are judged again: the first that was held out of some families.
 AGAIN = (

@@ -16,8 +16,9 @@ from click.testing import CliRunner
 from pyspark import SparkContext
 
 from trimtab.cli import main
-from trimtab.diagnose import diagnose
-from trimtab.ingest import ingest, open_recording
+from trimtab.diagnose.diagnosis import diagnose
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 from trimtab.trials.record import Options, record
 from trimtab.trials.record.leader import LeaderClock
 from trimtab.trials.record.lines import double

@@ -15,9 +15,9 @@ from click.testing import CliRunner
 from tests import fake_admin as fake
 from trimtab.cli import main
 from trimtab.diagnose.usage import usages_from_metrics
-from trimtab.ingest import open_recording
 from trimtab.ingest.exports import query_range
 from trimtab.ingest.outcome import Origin, Rows
+from trimtab.ingest.recording import open_recording
 from trimtab.live.gather import GatherError
 from trimtab.live.gather.remote_metrics import Remote, with_metrics
 from trimtab.pulsar.settings import threshold_shedder_settings

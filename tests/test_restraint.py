@@ -14,8 +14,10 @@ from tools.precision.explained import explained
 from tools.precision.families import case
 from tools.precision.ingested import ingested
 from tools.precision.recorded import truths, written
-from trimtab.diagnose import FINDINGS, diagnose
-from trimtab.ingest import ingest, open_recording
+from trimtab.diagnose.diagnosis import diagnose
+from trimtab.diagnose.findings import FINDINGS
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 
 SCHEMA = json.loads(
     (Path(__file__).parent.parent / "docs" / "findings.schema.json").read_text("utf-8")

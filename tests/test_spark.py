@@ -19,14 +19,16 @@ from pyspark.sql import SparkSession
 import trimtab.spark.java
 import trimtab.spark.session
 from trimtab.spark.java import JavaError, find_java
-from trimtab.spark.session import SparkError, plain_faults, progress, started
+from trimtab.spark.runner import SparkError, plain_faults, progress
+from trimtab.spark.session import started
 
 #: Runs in a process of its own, since Java starts once a process.
 ALONE = """
 import json, sys
 from pathlib import Path
 from threading import Event
-from trimtab.ingest import ingest, open_recording
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 from trimtab.spark.session import opened_spark
 
 for _ in range(2):  # Java ends with the block, and must be found again
@@ -208,7 +210,8 @@ def test_output_is_the_same_for_any_number_of_cores(
     recordings: Path,
     tmp_path: Path,
 ) -> None:
-    from trimtab.ingest import ingest, open_recording
+    from trimtab.ingest.pipeline import ingest
+    from trimtab.ingest.recording import open_recording
 
     with open_recording(recordings / "mixed") as recording:
         ingest(spark, recording, tmp_path / "tables")

@@ -19,7 +19,7 @@ from pyspark import SparkContext
 
 from spark_cluster import two_workers
 from sweep_alone import tasks, toy
-from trimtab.spark.session import SparkError
+from trimtab.spark.runner import SparkError
 from trimtab.trials.sweep.folder import SweepError
 from trimtab.trials.sweep.pipeline import Plan, sweep
 from trimtab.trials.sweep.task import Ran, Task

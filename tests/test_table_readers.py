@@ -17,7 +17,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import ingest_all, open_recording
+from trimtab.ingest.pipeline import ingest_all
+from trimtab.ingest.recording import open_recording
 
 DOCS = Path(__file__).parent.parent / "docs"
 WITHOUT_ROWS = {"store_writes", "store_files"}

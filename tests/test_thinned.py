@@ -14,7 +14,7 @@ import pytest
 
 from tests.thinned import NAMES, Thinning, Whole, faults, thinned, thinning, whole
 from tools.needs_page import answer
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 
 _QUICK = 8
 _ALL = 200

@@ -12,7 +12,7 @@ from tools.threads.cases import CASES, Claim, Contradiction, Thread, threads
 from tools.threads.judging import Share, Verdict, share, verdict
 from tools.threads.page import PAGE, rewritten
 from tools.threads.replies import Reply, Statement
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 from trimtab.explanation.lint import RULES
 
 NUMBERS = [each.number for each in threads()]

@@ -20,7 +20,7 @@ from trimtab.diagnose.night import Event, Handover, Night, Round
 from trimtab.diagnose.unexplained import changes_of_owners, unexplained
 from trimtab.explanation.explain import explain
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 
 ROOT = Path(__file__).parent.parent
 TIME = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)

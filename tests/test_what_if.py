@@ -15,7 +15,7 @@ from pyspark import SparkContext
 from tools import what_if as page
 from trimtab.cli import main
 from trimtab.explanation.explain import explain
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.trial import Result
 from trimtab.trials.what_if.command import advice, what_if

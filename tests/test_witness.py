@@ -11,7 +11,7 @@ import numpy as np
 from tools.precision.explained import explained
 from tools.precision.ingested import ingested
 from tools.precision.witness import Witness
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario import scenario

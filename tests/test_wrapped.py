@@ -23,11 +23,11 @@ from click.testing import CliRunner
 from tests.log_text import damaged
 from tests.wrapped_logs import OF_ONE, SHAPES, Logs, collected
 from trimtab.cli import main
-from trimtab.ingest import Recording, open_recording
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.layouts import log_line
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.outcome import Origin, Other, Rows
+from trimtab.ingest.recording import Recording, open_recording
 from trimtab.ingest.split_result import CLASSES, SplitAccount, TableRows
 from trimtab.ingest.splits import cut, lines_of
 from trimtab.ingest.worker import parse_split

@@ -21,7 +21,8 @@ from trimtab.diagnose.diagnosis import diagnose
 from trimtab.diagnose.replay.busy_leader import looks, unloading
 from trimtab.diagnose.replay.lookups import answer, is_lookup, owners
 from trimtab.diagnose.store_source import best_rows, covered, is_logged
-from trimtab.ingest import ingest, open_recording
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 from trimtab.pulsar.leader.load import broker_load
 from trimtab.pulsar.leader.view import LeaderView, Report
 

@@ -14,8 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark import SparkContext
 
-from trimtab.ingest import Accounting, RecordingError, ingest, open_recording
+from trimtab.ingest.accounting import Accounting
 from trimtab.ingest.outcome import Origin
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
+from trimtab.ingest.recording_toml import RecordingError
 from trimtab.ingest.split_result import TableRows
 from trimtab.ingest.splits import cut
 from trimtab.ingest.worker import parse_split

@@ -17,8 +17,8 @@ from tools.precision.explained import explained
 from tools.precision.ingested import parsed
 from trimtab.files.partitions import write_rows
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import open_recording
 from trimtab.ingest.pipeline import meta_rows
+from trimtab.ingest.recording import open_recording
 
 _RECORDINGS = Path(__file__).resolve().parents[1] / "recordings"
 NAMES = ("threshold", "avg", "uniform", "seed-001")

@@ -11,7 +11,7 @@ import click
 import pyarrow as pa
 
 from trimtab.cli import main as command_line
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 from trimtab.files import tables as schemas
 from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.wrapped.foreign import kinds

@@ -22,7 +22,8 @@ from tools.precision.explained import explained
 from trimtab.diagnose.store_source import is_logged
 from trimtab.files.partitions import cluster_folder, write_rows
 from trimtab.files.tables import INGESTED
-from trimtab.ingest import ingest, open_recording
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import open_recording
 from trimtab.trials.recorded_cluster import recorded
 from trimtab.trials.rerun.simulated_leader import RoundPair, round_pairs
 

@@ -18,7 +18,7 @@ from pyspark import SparkContext
 from tools.catalogue import code, table
 from tools.cuts import LOOKED_AT, UNSEEN, Agreement, agreements, whole
 from trimtab.cli.rerun import rerun
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.spark.session import opened_spark
 from trimtab.trials.rerun.command import Question, Rerun, reconstructed, simulated_again
 from trimtab.trials.rerun.lines import lines

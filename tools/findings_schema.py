@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable
 from pathlib import Path
 
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.verdicts import DOUBTFUL, USELESS
 
 SCHEMA = Path(__file__).resolve().parent.parent / "docs" / "findings.schema.json"

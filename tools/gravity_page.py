@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.wording import rows
 
 

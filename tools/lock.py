@@ -17,10 +17,15 @@ COMPILE = (
 )
 #: Each lock, what goes into it, and the locks whose versions it keeps.
 RECIPES: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("run.lock", ("pyproject.toml",), ()),
+    ("run.lock", ("pyproject.toml", "--extra", "spark"), ()),
+    ("watch.lock", ("pyproject.toml", "--extra", "watch"), ("run.lock",)),
     ("build.lock", ("--group", "build"), ("run.lock",)),
-    ("dev.lock", ("pyproject.toml", "--group", "dev"), ("run.lock", "build.lock")),
-    ("java.lock", ("pyproject.toml", "--extra", "java"), ("dev.lock",)),
+    (
+        "dev.lock",
+        ("pyproject.toml", "--extra", "spark", "--group", "dev"),
+        ("run.lock", "build.lock"),
+    ),
+    ("java.lock", ("pyproject.toml", "--extra", "spark", "--extra", "java"), ("dev.lock",)),
 )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Literal
 
 from tools.catalogue import table
-from trimtab.diagnose import FINDINGS
 from trimtab.diagnose.entry import FindingEntry, Need
+from trimtab.diagnose.findings import FINDINGS
 
 Answer = Literal["yes", "partly", "no"]
 

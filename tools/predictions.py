@@ -18,7 +18,7 @@ from scipy.special import ndtri
 
 from tools.catalogue import table
 from tools.real_moves import RealMove, real_moves
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.spark.session import opened_spark
 from trimtab.trials.backtest.command import documents, read_evidence
 from trimtab.trials.backtest.laboratory import Outcome, Trial, outcomes

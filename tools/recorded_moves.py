@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from tools.catalogue import table
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.spark.session import opened_spark
 from trimtab.trials.backtest.command import read_evidence
 from trimtab.trials.backtest.walk import Scored, backtest

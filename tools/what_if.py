@@ -25,7 +25,7 @@ from pyspark import SparkContext
 from tools.catalogue import code, table
 from trimtab.cli.compare import compare
 from trimtab.files.fields import Field
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.run import simulated

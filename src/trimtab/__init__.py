@@ -12,7 +12,8 @@ first function that needs it, once a process, and one that runs already is used.
 # and a type is loaded when somebody asks for it.
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
     from trimtab.explanation.lint.rule import Finding as LintFinding
     from trimtab.files.datasets import Tables
+    from trimtab.ingest.recording import Recording
     from trimtab.trials.compare.contenders import Compared, Contender, Estimate
     from trimtab.trials.decide import Decided
     from trimtab.trials.simulate.simulation import Expectation, Simulated
@@ -128,20 +130,20 @@ def explain(
             or the Prometheus failed.
     """
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
-    from trimtab.ingest import open_recording
-    from trimtab.live.gather.remote_metrics import remote_of, with_metrics
-    from trimtab.spark.session import shared_spark
+    from trimtab.ingest.recording import open_recording
 
     with plain_errors(**{"from": "begin", "to": "end"}):
         folder = None if output is None else path_of("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
-        remote = remote_of(text_of("prometheus", prometheus), begin, end)
-        with (
-            open_recording(path_of("path", path)) as found,
-            with_metrics(found, remote) as recording,
-        ):
+        measured = _measured(text_of("prometheus", prometheus), begin, end)
+        with open_recording(path_of("path", path)) as alone, measured(alone) as recording:
             folder = folder or path_of("output", f"explained/{recording.name}")
-            with shared_spark(cores=n_tasks, master=url, meanwhile=_load_explanation) as spark:
+            from trimtab.spark.choice import shared_runner, shared_spark
+            from trimtab.spark.runner import Here
+
+            # What is replayed is swept, for hours of processor time.
+            start = shared_spark if what_if else partial(shared_runner, recording.paths)
+            with start(cores=n_tasks, master=url, meanwhile=_load_explanation) as runner:
                 from trimtab.explanation.explain import explain as explained
                 from trimtab.trials.regret.document import regret
 
@@ -150,14 +152,25 @@ def explain(
                     from trimtab.trials.compare.compare import Contest
                     from trimtab.trials.what_if.command import advice
 
-                    more.append(partial(advice, spark, folder / "what-if", Contest()))
-                return explained(spark, recording, folder, more)
+                    assert not isinstance(runner, Here)
+                    more.append(partial(advice, runner, folder / "what-if", Contest()))
+                return explained(runner, recording, folder, more)
+
+
+def _measured(
+    url: str | None, begin: str | datetime | None, end: str | datetime | None
+) -> Callable[[Recording], AbstractContextManager[Recording]]:
+    """Return what gives a recording the metrics of its time, where a Prometheus is named."""
+    if url is None and not (begin or end):
+        return nullcontext
+    from trimtab.live.gather.remote_metrics import remote_of, with_metrics
+
+    return partial(with_metrics, remote=remote_of(url, begin, end))
 
 
 def _load_explanation() -> None:
     """Load what comes after the start of Spark, a second's work."""
     import_module("trimtab.explanation.explain")
-    import_module("trimtab.report").make_ready()
 
 
 def read(
@@ -183,8 +196,9 @@ def read(
     from trimtab.files.datasets import Tables
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
     from trimtab.files.scratch import scratch_folder
-    from trimtab.ingest import ingest_all, open_recording
-    from trimtab.spark.session import shared_spark
+    from trimtab.ingest.pipeline import ingest_all
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import shared_spark
 
     with plain_errors():
         folder = None if output is None else path_of("output", output)
@@ -350,7 +364,7 @@ def compare(
     """
     from trimtab.files import parameters as given
     from trimtab.files.scratch import scratch_folder
-    from trimtab.spark.session import shared_spark
+    from trimtab.spark.choice import shared_spark
     from trimtab.trials.compare.compare import Contest
     from trimtab.trials.what_if.command import compared, compared_by
 

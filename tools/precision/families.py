@@ -9,7 +9,7 @@ import numpy as np
 
 from tools.precision import families_of_balancers, families_of_clusters
 from tools.precision.case import Case, drawn_night, hot
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 
 Family = Callable[[Case, np.random.Generator], None]
 

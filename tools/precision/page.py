@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tools.catalogue import code, table
 from tools.precision.families import CLEAN
 from tools.precision.judging import Counts, Result, counts, wilson
-from trimtab.diagnose import FINDINGS
+from trimtab.diagnose.findings import FINDINGS
 
 PRECISION_MIN, RECALL_MIN, CLEAN_MAX = 0.95, 0.90, 0.1
 _BEGIN, _END = "<!-- measured -->", "<!-- end -->"

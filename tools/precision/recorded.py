@@ -18,7 +18,7 @@ from tools.precision.ingested import ingested
 from tools.precision.plants import PLANTS
 from tools.precision.truth import Named, Planted
 from tools.precision.witness import Witness
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario import scenario

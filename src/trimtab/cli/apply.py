@@ -13,7 +13,7 @@ import click
 
 from trimtab.cli.arguments import FILE
 from trimtab.cli.cluster import ClusterOptions, cluster_options
-from trimtab.cli.output import complain, say
+from trimtab.cli.output import complain, note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.waits import Waits
 
@@ -79,11 +79,11 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
         complain(f"trimtab: {cluster.lockless}")
     is_free = rehearsal.may_go and not cluster.lockless
     if is_json:
-        click.echo(rehearsal_json(plan, rehearsal))
+        say_as_is(rehearsal_json(plan, rehearsal))
         return is_free
     for line in rehearsal_lines(plan, rehearsal):
         say(line)
-    click.echo(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
+    say(f"Nothing was done: --yes carries it out.  To stop it then: {cluster.stop}")
     return is_free
 
 
@@ -103,11 +103,11 @@ def carry_out(
     with _looking_on(plan) as watching:
         account = carried_out(plan, cluster, journal, watching, marked)
     if is_json:
-        click.echo(account_json(account))
+        say_as_is(account_json(account))
     else:
         for line in account_lines(account):
             say(line)
-        click.echo(f"Journal: {journal}")
+        say(f"Journal: {journal}")
     if open_matters(account):
         return LOOK_AT_IT
     return 0 if account.is_done else 1
@@ -123,11 +123,11 @@ def _looking_on(plan: Plan) -> Iterator[Watching]:
 
     def waiting(wait: Wait) -> None:
         if waits.is_due(wait, time.monotonic()):
-            complain(f"trimtab: waiting: {wait_words(wait)}")
+            note(f"trimtab: waiting: {wait_words(wait)}")
 
     with ended_by_signals(_ENDING) as is_over:
         yield Watching(
-            entry=lambda entry: complain(f"trimtab: {entry_words(plan, entry)}"),
+            entry=lambda entry: note(f"trimtab: {entry_words(plan, entry)}"),
             waiting=waiting,
             is_over=is_over,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import RECORDING, json_option, spark_options
-from trimtab.cli.output import complain, say
+from trimtab.cli.output import complain, say, say_as_is
 
 
 @click.command()
@@ -34,7 +34,7 @@ def blame(
     Beside its moves it tells who took a bundle and who let it go, and when a broker led or
     was gone, as far as the recording says.
 
-    Exits with 2 when nothing of that name is known, and names the nearest.
+    Exit code 0: told; 2: wrong use, or nothing of that name is known: the nearest is named.
 
     \b
     Examples:
@@ -51,7 +51,7 @@ def blame(
         sys.exit(2)
     story, where = blamed(recording, BlameOptions(bundle, broker, cores, master))
     if as_json:
-        click.echo(json.dumps(document(story), indent=1))
+        say_as_is(json.dumps(document(story), indent=1))
         return
     for line in lines(story, where):
         say(line)

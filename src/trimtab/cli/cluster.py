@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from trimtab.cli.arguments import FOLDER, Command, output_option
-from trimtab.cli.output import complain
+from trimtab.cli.output import note
 from trimtab.cli.values import Duration
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def where_of(
     if is_lock_here and metadata:
         raise GatherError("--lock-here: found with --metadata, expected one of them")
     if is_lock_here:
-        complain(f"warning: --lock-here: nobody is kept out but runs that see {folder}")
+        note(f"warning: --lock-here: nobody is kept out but runs that see {folder}")
     return Where(web_address("--admin", address), access, folder, metadata, is_lock_here)
 
 
@@ -159,5 +159,5 @@ def reached_by(
     if address is None:
         raise GatherError("--admin: found nothing, expected it or webServiceUrl in a client.conf")
     for warning in access.warnings:
-        complain(f"warning: {warning}")
+        note(f"warning: {warning}")
     return address, access

@@ -80,8 +80,8 @@ def compare(
     sheds; each seed has other luck, and other costs of traffic that the recording does not
     speak against.
 
-    Exits with 1 when an expectation is not met, when not one run came to its end, or when a
-    recording is not reproduced.
+    Exit code 0: compared; 1: an expectation is not met, not one run came to its end, or the
+    recording is not reproduced; 2: wrong use.
 
     \b
     Examples:

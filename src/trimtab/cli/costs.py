@@ -11,7 +11,7 @@ import click
 
 from trimtab.cli.arguments import FILE, json_option, spark_options
 from trimtab.cli.cluster import ADMIN, CLIENT_CONF, NO_HOST_CHECK, WATCHED_STORE, reached_by
-from trimtab.cli.output import complain, say
+from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
@@ -60,6 +60,8 @@ def costs(
     that tells of bundles.  With --admin in its place a live cluster is asked for a while;
     nothing in it is changed, and Ctrl-C ends it early.
 
+    Exit code 0: learned; 2: wrong use, or a recording that does not tell enough.
+
     \b
     Examples:
       trimtab costs recordings/uniform
@@ -67,8 +69,8 @@ def costs(
       trimtab costs recordings/avg --state costs.npz --json | jq .units
       trimtab costs --admin http://broker-1:8080 --for 1h --state costs.npz
     """
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.backtest.command import read_evidence
     from trimtab.trials.costs.document import document, night
     from trimtab.trials.costs.lines import lines
@@ -88,7 +90,7 @@ def costs(
             cluster = _gathered(_request(address, metadata, duration), access, recording)
         with (
             open_recording(recording) as opened,
-            opened_spark(cores=cores, master=master) as spark,
+            opened_runner(opened.paths, cores=cores, master=master) as spark,
         ):
             name, (evidence, windows) = cluster or opened.name, read_evidence(spark, opened)
     learned = night(evidence, windows, before)
@@ -98,7 +100,7 @@ def costs(
     if plot is not None:
         drawn(prices, plot)
     if as_json:
-        click.echo(json.dumps(prices, indent=1))
+        say_as_is(json.dumps(prices, indent=1))
         return
     for line in lines(prices):
         say(line)
@@ -121,9 +123,9 @@ def _gathered(request: GatherRequest, access: Access, folder: Path) -> str:
     from trimtab.live.gather import gather
 
     minutes = request.duration_s / 60.0
-    complain(f"trimtab: asking {request.admin} for {minutes:g} minutes; Ctrl-C ends it early")
+    note(f"trimtab: asking {request.admin} for {minutes:g} minutes; Ctrl-C ends it early")
     with ended_by_signals() as is_over:
         gathered = gather(request, access, folder, is_over)
     for warning in gathered.warnings:
-        complain(f"warning: {warning}")
+        note(f"warning: {warning}")
     return gathered.cluster

@@ -27,7 +27,9 @@ def decide(
     docs/sequences.md has the fields of both.
 
     A line that cannot be decided is named on the standard error and gives nothing; the
-    others are decided, and the exit code is 2 in the end.
+    others are decided.
+
+    Exit code 0: all were decided; 2: wrong use, or a line could not be.
 
     \b
     Examples:

@@ -13,7 +13,7 @@ import click
 from trimtab.cli.apply import carry_out, rehearse
 from trimtab.cli.arguments import FILE, output_option
 from trimtab.cli.cluster import SHEDDING, ClusterOptions, cluster_options
-from trimtab.cli.output import complain
+from trimtab.cli.output import complain, note, say
 from trimtab.cli.values import Duration, Finite
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ def drain(
     Whether there is room for all of it is judged before the first move; if somebody would
     stand above --bar in the end, nothing is done, and what would make room is said.
 
-    Exit codes are those of `trimtab apply`; 1 also if BROKER owns bundles in the end.
+    Exit code 0: emptied, or nothing stands against it; 1: stopped, something stands against
+    it, or BROKER owns bundles in the end; 2: wrong use, no cluster, or another run holds the
+    lock; 3: look at it, a bundle is not where the run meant it to be.
 
     \b
     Examples:
@@ -107,7 +109,7 @@ def drain(
             sys.exit(1)
         path = output or _named("drain" if emptied is None else "return", broker)
         write_plan(path, plan)
-        click.echo(f"Plan: {path}", err=is_json)
+        (note if is_json else say)(f"Plan: {path}")
         if emptied is None and _is_leading(cluster, broker):
             complain(f"trimtab: {broker} leads the load balancer: {_LEADS}")
         journal = path.with_name(f"{path.name}.journal")

@@ -35,7 +35,7 @@ def clear_errors() -> Iterator[None]:
 
 def _stop() -> NoReturn:
     """End as what was stopped by Ctrl-C ends."""
-    click.echo("trimtab: stopped; nothing half written was left behind", err=True)
+    complain("trimtab: stopped; nothing half written was left behind")
     sys.exit(130)
 
 

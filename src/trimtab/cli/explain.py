@@ -8,7 +8,7 @@ import click
 
 import trimtab
 from trimtab.cli.arguments import RECORDING, json_option, output_option, spark_options
-from trimtab.cli.output import complain, say
+from trimtab.cli.output import note, say, say_as_is
 
 
 @click.command()
@@ -46,7 +46,7 @@ def explain(
     Writes report.html, findings.json and tables/ into the output folder.  What is absent
     from the recording is not used, and the report says which questions stay open.
 
-    Exits with 2 when nothing at all could be read.
+    Exit code 0: explained; 2: wrong use, or nothing at all could be read.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def explain(
       trimtab explain logs --prometheus http://prometheus:9090 \\
           --from 2026-11-21T22:00:00Z --to 2026-11-22T06:00:00Z
     """
-    from trimtab.spark.session import ended_spark
+    from trimtab.spark.choice import ended_spark
 
     if prometheus is None and (begin or end):
         raise click.UsageError("--from and --to: found without --prometheus, expected beside it")
@@ -74,9 +74,9 @@ def explain(
         )
     if as_json:
         findings = result.report.with_name("findings.json")
-        click.echo(findings.read_text(encoding="utf-8"), nl=False)
+        say_as_is(findings.read_text(encoding="utf-8"))
         return
     say(result.headline)
     for warning in result.warnings:
-        complain(f"warning: {warning}")
+        note(f"warning: {warning}")
     say(f"Report: {result.report}")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
+from trimtab.cli.arguments import json_option
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -15,7 +18,7 @@ from trimtab.cli.cluster import (
     WATCHED_STORE,
     reached_by,
 )
-from trimtab.cli.output import complain
+from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
@@ -55,6 +58,7 @@ from trimtab.cli.values import Duration
 )
 @click.option("--time-zone", metavar="ZONE", help="Zone of log lines that print none, as +08:00.")
 @NO_HOST_CHECK
+@json_option("Tell it for a program.")
 def gather(
     admin: str | None,
     output: Path,
@@ -70,6 +74,7 @@ def gather(
     zookeeper_data: tuple[Path, ...],
     time_zone: str | None,
     no_host_check: bool,
+    as_json: bool,
 ) -> None:
     """Record a live cluster into a folder that `trimtab explain` takes.
 
@@ -77,6 +82,8 @@ def gather(
     nothing.  A broker that does not answer is noted, and the others are asked.  Ctrl-C ends
     it early and keeps what there is.  No password or token is written; who asks stands in
     a client.conf, not in the command.
+
+    Exit code 0: recorded, with warnings of what did not answer; 2: wrong use, or no cluster.
 
     \b
     Examples:
@@ -107,13 +114,16 @@ def gather(
             time_zone=time_zone,
         )
         recording = gathered(request, access, output, is_over)
+    if as_json:
+        say_as_is(json.dumps({**asdict(recording), "folder": str(recording.folder)}, default=str))
+        return
     n_brokers = len(recording.brokers)
-    click.echo(
+    say(
         f"{recording.cluster}: {n_brokers} brokers, {recording.looks} looks, "
         f"{recording.answered} answers"
     )
     if recording.store:
-        click.echo(f"Store: {recording.store}")
+        say(f"Store: {recording.store}")
     for warning in recording.warnings:
-        complain(f"warning: {warning}")
-    click.echo(f"Recording: {recording.folder}")
+        note(f"warning: {warning}")
+    say(f"Recording: {recording.folder}")

@@ -24,6 +24,8 @@ def help_(ctx: click.Context, word: tuple[str, ...]) -> None:
     Also a command, a rule of lint, a log message, a table or a word of the glossary.
     Without WORD, all words are listed.
 
+    Exit code 0: there is such a page; 2: there is none: the nearest is named.
+
     \b
     Examples:
       trimtab help ping-pong

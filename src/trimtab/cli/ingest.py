@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import output_option, spark_options
-from trimtab.cli.output import complain, say
+from trimtab.cli.arguments import json_option, output_option, spark_options
+from trimtab.cli.output import complain, note, say, say_as_is
 from trimtab.cli.values import Finite
 
 if TYPE_CHECKING:
+    from trimtab.ingest.accounting import Accounting
     from trimtab.live.follow import Pace
 
 
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="With --follow: seconds without a write after which a file is taken to be complete.",
 )
+@json_option("Print the counts as JSON.")
 def ingest(
     recordings: tuple[Path, ...],
     output: Path,
@@ -56,6 +58,7 @@ def ingest(
     until_idle: bool,
     every: float,
     rest: float,
+    as_json: bool,
 ) -> None:
     """Read recordings into Parquet tables, every line accounted for.
 
@@ -66,6 +69,8 @@ def ingest(
     With --follow, files may grow, rotate, be truncated, appear and vanish meanwhile, and the
     command may be killed at any moment: started again, it goes on, and each line is stored
     once.  See docs/follow.md.
+
+    Exit code 0: read; 2: wrong use, or there is nothing to read.
 
     \b
     Examples:
@@ -83,46 +88,64 @@ def ingest(
         from trimtab.live.follow import Pace
 
         pace = Pace(until_idle, every, rest)
-        _follow(recordings[0], output, pace, cores=cores, master=master)
-    else:
-        _ingest(recordings, output, cores=cores, master=master)
+        totals = _follow(recordings[0], output, pace, cores=cores, master=master)
+        say_as_is(json.dumps(totals)) if as_json else say(_summary(totals))
+        return
+    accountings = _ingested(recordings, output, cores=cores, master=master)
+    if as_json:
+        say_as_is(json.dumps([_document(each) for each in accountings], indent=1))
+        return
+    for accounting in accountings:
+        head = f"{accounting.recording}: " if len(accountings) > 1 else ""
+        say(f"{head}{_summary(accounting.totals)}")
+        for fault in accounting.faults:
+            note(f"{head}warning: {fault}")
+        for unused in accounting.unused:
+            note(f"{head}not used: {unused.name}: {unused.reason}")
 
 
-def _ingest(recordings: Sequence[Path], output: Path, *, cores: int, master: str | None) -> None:
-    from trimtab.ingest import ingest_all, open_recording
+def _ingested(
+    recordings: Sequence[Path], output: Path, *, cores: int, master: str | None
+) -> list[Accounting]:
+    from trimtab.ingest.pipeline import ingest_all
+    from trimtab.ingest.recording import open_recording
     from trimtab.spark.session import opened_spark
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]
         spark = stack.enter_context(opened_spark(cores=cores, master=master))
-        accountings = ingest_all(spark, opened, output)
-    for accounting in accountings:
-        head = f"{accounting.recording}: " if len(accountings) > 1 else ""
-        say(f"{head}{_summary(accounting.totals)}")
-        for fault in accounting.faults:
-            complain(f"{head}warning: {fault}")
-        for unused in accounting.unused:
-            complain(f"{head}not used: {unused.name}: {unused.reason}")
+        return ingest_all(spark, opened, output)
 
 
-def _follow(recording: Path, output: Path, pace: Pace, *, cores: int, master: str | None) -> None:
+def _document(accounting: Accounting) -> dict[str, object]:
+    """Return the counts of a recording, and what is odd about it."""
+    return {
+        "recording": accounting.recording,
+        **accounting.totals,
+        "warnings": list(accounting.faults),
+        "not_used": [{"file": each.name, "reason": each.reason} for each in accounting.unused],
+    }
+
+
+def _follow(
+    recording: Path, output: Path, pace: Pace, *, cores: int, master: str | None
+) -> dict[str, int]:
     from trimtab.live.follow import Live, follow, opened_tables, unfollowed
     from trimtab.spark.session import opened_spark
 
     for unused in unfollowed(recording):
-        complain(f"not used: {unused.name}: {unused.reason}")
+        note(f"not used: {unused.name}: {unused.reason}")
     with (
         opened_tables(recording, output) as (batches, lock),
         opened_spark(cores=cores, master=master, inherited=(lock.fileno(),)) as spark,
     ):
-        live = Live(batches, partial(click.echo, err=True))
+        live = Live(batches, note)
         try:
             follow(spark, recording, batches, pace, live.stored)
         except KeyboardInterrupt:
-            click.echo("trimtab: stopped; started again, it goes on from here", err=True)
+            complain("trimtab: stopped; started again, it goes on from here")
         live.finish()
-        totals = batches.totals
-    click.echo(_summary(totals.sums))
+        return dict(batches.totals.sums)
 
 
 def _summary(totals: Mapping[str, int]) -> str:

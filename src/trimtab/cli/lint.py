@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from trimtab.cli.arguments import json_option
+from trimtab.cli.output import complain, say, say_as_is
 from trimtab.files.version import __version__
 
 if TYPE_CHECKING:
@@ -36,6 +38,7 @@ _COLOURS = {"error": "red", "warning": "yellow", "note": "cyan"}
     show_default=True,
     help="For people, for programs, or SARIF 2.1.0 for code hosts.",
 )
+@json_option("As --format json.")
 @click.option(
     "--severity",
     type=click.Choice(["error", "warning", "note"]),
@@ -51,6 +54,7 @@ def lint(
     before: str,
     after: str,
     output_format: str,
+    as_json: bool,
     severity: str,
     ignore: tuple[str, ...],
     explain: bool,
@@ -63,7 +67,7 @@ def lint(
     which keys go or come, and what to write to keep what you have.  Without a release all are
     looked at that it may be, and what only some have says which.  docs/lint.md lists the rules.
 
-    Exits with 1 when anything is found, and with 2 when something cannot be read.
+    Exit code 0: nothing found; 1: something is; 2: wrong use, or something cannot be read.
 
     \b
     Examples:
@@ -78,17 +82,19 @@ def lint(
     from trimtab.explanation.lint import Severity, chosen
     from trimtab.explanation.lint.conf import shown
 
+    if as_json:
+        output_format = "json"
     try:
         refuse_unknown(ignore)
         looked = look(broker_conf, Releases(release.strip(), before.strip(), after.strip()))
     except LintError as error:
-        click.echo(f"trimtab: {shown(str(error), 1000)}", err=True)
+        complain(f"trimtab: {shown(str(error), 1000)}")
         sys.exit(2)
     findings = chosen(looked.findings, Severity(severity), ignore)
     if output_format == "plain":
         _tell(findings, looked, before, explain)
     else:
-        click.echo(json.dumps(_laid_out(findings, looked, before, output_format), indent=2))
+        say_as_is(json.dumps(_laid_out(findings, looked, before, output_format), indent=2))
     if findings:
         sys.exit(1)
 
@@ -101,16 +107,16 @@ def _tell(findings: Sequence[Finding], looked: LintResult, before: str, is_expla
     (first, *others) = looked.files
     files = f"{len(looked.files)} files" if others else shown(first, 200)
     if looked.basis:
-        click.echo(released(files, looked.release, looked.others, looked.basis))
+        say(released(files, looked.release, looked.others, looked.basis))
     for running in looked.running:
-        click.echo(f"{files}: {shown(running, 400)}")
+        say(f"{files}: {shown(running, 400)}")
     for line in finding_lines(findings, _paint, explains=is_explained):
-        click.echo(line)
+        say_as_is(line)
     release = f"from {before} to {looked.release}" if before else f"release {looked.release}"
     if looked.others:
         release = f"any release of {looked.others}"
     hint = "" if is_explained or not findings else "; --explain says why"
-    click.echo(f"{files}, {release}: {counts_text(findings)}{hint}")
+    say(f"{files}, {release}: {counts_text(findings)}{hint}")
 
 
 def _paint(text: str, severity: Severity | None) -> str:

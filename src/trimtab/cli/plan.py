@@ -11,7 +11,7 @@ import click
 
 from trimtab.cli.arguments import FILE, json_option, output_option, spark_options
 from trimtab.cli.cluster import SHEDDING, ClusterOptions, cluster_options
-from trimtab.cli.output import say
+from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.values import Duration, Finite
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def plan(
     a bundle is taken to cost its share of the traffic.  With RECORDING alone the cluster is
     planned as it was at its end, and no plan is written.
 
+    Exit code 0: planned, be it no move at all; 2: wrong use, or no cluster.
+
     \b
     Examples:
       trimtab plan --admin http://broker-1:8080 --moves 3
@@ -100,7 +102,7 @@ def plan(
         _shown(_recorded(read, wish, hours), plot, as_json)
         return
     _shown(_live(reach, wish, _learned(read, costs, hours), shedding, output), plot, as_json)
-    click.echo(f"Plan: {output}", err=as_json)
+    (note if as_json else say)(f"Plan: {output}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +128,15 @@ def _learned(read: RecordedCosts | None, costs: Path | None, hours: int) -> _Lea
 
 def _read(recording: Path, cores: int, master: str | None) -> RecordedCosts:
     """Return what a recording tells a plan."""
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.backtest.command import read_evidence
     from trimtab.trials.plan.recording import recorded_costs
 
-    with open_recording(recording) as opened, opened_spark(cores=cores, master=master) as spark:
+    with (
+        open_recording(recording) as opened,
+        opened_runner(opened.paths, cores=cores, master=master) as spark,
+    ):
         return recorded_costs(opened.name, *read_evidence(spark, opened))
 
 
@@ -170,7 +175,7 @@ def _shown(document: Document, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         drawn(document, plot)
     if as_json:
-        click.echo(json.dumps(document, indent=1))
+        say_as_is(json.dumps(document, indent=1))
         return
     for line in lines(document):
         say(line)

@@ -38,7 +38,7 @@ def rate(
     two thresholds.  Writes ratings.html (one page that needs no network), ratings.json and
     the tables of the sweep, a row for every run that a word rests on.
 
-    Exits with 1 when not one run came to its end.
+    Exit code 0: done; 1: not one run came to its end; 2: wrong use.
 
     \b
     Examples:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import experiment_options, output_option
-from trimtab.cli.output import complain
+from trimtab.cli.arguments import experiment_options, json_option, output_option
+from trimtab.cli.output import complain, say, say_as_is
 from trimtab.cli.values import Finite
 
 
@@ -38,6 +39,7 @@ from trimtab.cli.values import Finite
     help="Seconds between two load reports asked for over REST; 0 for none.",
 )
 @click.option("--export", is_flag=True, help="Metrics as Prometheus exports them.")
+@json_option("Print what was written as JSON.")
 @click.option("--gzip", is_flag=True, help="Pack logs, reports and metrics.")
 def record(
     scenario: str,
@@ -53,6 +55,7 @@ def record(
     rest_s: float,
     export: bool,
     gzip: bool,
+    as_json: bool,
 ) -> None:
     """Simulate a cluster, and write the recording that it would have left.
 
@@ -60,6 +63,8 @@ def record(
     of a TOML file.  Writes logs, load reports, the metadata store, settings and metrics as
     docs/recording.md has them, and what really happened into lab/truth.jsonl.  The same
     command with the same seed writes the same bytes.
+
+    Exit code 0: written; 2: wrong use, or the folder is not empty.
 
     \b
     Examples:
@@ -88,8 +93,12 @@ def record(
         complain(f"trimtab: {error}")
         sys.exit(2)
     except KeyboardInterrupt:
-        click.echo("trimtab: stopped", err=True)
+        complain("trimtab: stopped")
         sys.exit(130)
     rounds = int((run.rounds.moved > 0).sum())
-    click.echo(f"{run.moves.time_s.size} bundles were moved, in {rounds} rounds that shed.")
-    click.echo(f"Recording: {output}")
+    if as_json:
+        moves = {"moves": run.moves.time_s.size, "rounds": rounds, "recording": str(output)}
+        say_as_is(json.dumps(moves))
+        return
+    say(f"{run.moves.time_s.size} bundles were moved, in {rounds} rounds that shed.")
+    say(f"Recording: {output}")

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import ANEW, json_option, output_option, seeds_option, spark_options
+from trimtab.cli.output import say
 from trimtab.cli.trials import ROWS_KEPT, docs_option, sparked, tell
 
 
@@ -42,7 +43,7 @@ def reproduce(
     found, with a verdict by rules that stand on the page.  Writes reproductions.html (one
     page that needs no network), reproductions.json and the tables of the sweep.
 
-    Exits with 1 when not one run came to its end.
+    Exit code 0: done; 1: not one run came to its end; 2: wrong use.
 
     \b
     Examples:
@@ -56,7 +57,7 @@ def reproduce(
 
     definitions = chosen(only)
     if as_list:
-        click.echo("\n".join(f"{each.name:<24} {each.head.title}" for each in definitions))
+        say("\n".join(f"{each.name:<24} {each.head.title}" for each in definitions))
         return
     command = spelt("reproduce", {"--seeds": seeds, "--only": only}, output)
     trial = planned(definitions, seeds, command)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import FILE, RECORDING, json_option, seeds_option, spark_options
-from trimtab.cli.output import say
+from trimtab.cli.output import say, say_as_is
 
 
 @click.command()
@@ -47,14 +47,16 @@ def rerun(
     that tells of bundles, by store/zookeeper/, store/brokers.jsonl or load-reports.jsonl,
     with the log of the leader.
 
+    Exit code 0: simulated; 2: wrong use, or a recording that does not tell enough.
+
     \b
     Examples:
       trimtab rerun recordings/uniform
       trimtab rerun recordings/threshold --from 06:42 --seeds 50 --plot beside.svg
       trimtab rerun recordings/avg --json | jq .free.unloads
     """
-    from trimtab.ingest import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.ingest.recording import open_recording
+    from trimtab.spark.choice import opened_runner
     from trimtab.trials.rerun.command import Question, reconstructed, simulated_again
     from trimtab.trials.rerun.lines import lines
     from trimtab.trials.rerun.plot import plot as drawn
@@ -62,13 +64,13 @@ def rerun(
     question = Question(from_text, to_text, seeds, plot)
     with (
         open_recording(recording) as opened,
-        opened_spark(cores=cores, master=master) as spark,
+        opened_runner(opened.paths, cores=cores, master=master) as spark,
     ):
         comparison = simulated_again(*reconstructed(spark, opened), question)
     if plot is not None:
         drawn(comparison, plot)
     if as_json:
-        click.echo(json.dumps(comparison.document, indent=1))
+        say_as_is(json.dumps(comparison.document, indent=1))
         return
     for line in lines(comparison.document):
         say(line)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-import click
+from trimtab.cli.output import complain
 
 
 @contextmanager
@@ -24,7 +24,7 @@ def ended_by_signals(message: str = "ending") -> Iterator[threading.Event]:
         if is_over.is_set():
             raise KeyboardInterrupt
         is_over.set()
-        click.echo(f"trimtab: {message}; once more to leave at once", err=True)
+        complain(f"trimtab: {message}; once more to leave at once")
 
     before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
     try:

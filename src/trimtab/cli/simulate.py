@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import FILE, experiment_options, json_option, output_option
-from trimtab.cli.output import say
+from trimtab.cli.output import complain, say
 
 
 def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
@@ -17,7 +17,7 @@ def _listed(context: click.Context, _: click.Parameter, is_asked: bool) -> None:
         return
     from trimtab.trials.simulate.listing import listing
 
-    click.echo("\n".join(listing()))
+    say("\n".join(listing()))
     context.exit()
 
 
@@ -54,7 +54,7 @@ def simulate(
     to both; then the outcomes, and whether the scenario's expectations are met.  The same
     command with the same seed gives the same, to the last digit.
 
-    Exits with 1 when an expectation is not met.
+    Exit code 0: simulated; 1: an expectation is not met; 2: wrong use.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def simulate(
         question = Question(scenario, strategy, placement, release, settings, seed, minutes)
         result = simulated(question, plot, output)
     except KeyboardInterrupt:
-        click.echo("trimtab: stopped", err=True)
+        complain("trimtab: stopped")
         sys.exit(130)
     for line in tell(result, as_json):
         say(line)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from trimtab.cli.arguments import ANEW, json_option, output_option, spark_options
+from trimtab.cli.output import say, say_as_is
 from trimtab.cli.trials import sparked
 
 
@@ -27,7 +28,7 @@ def sweep(
     outcomes.parquet, and how long each took to timings.parquet.  A run that fails or
     takes too long is a row that says so, and the others go on.
 
-    Exits with 1 when not one run came to its end.
+    Exit code 0: done; 1: not one run came to its end; 2: wrong use.
 
     \b
     Examples:
@@ -44,10 +45,10 @@ def sweep(
     outcomes = str(output / "outcomes.parquet")
     if as_json:
         summary = {"outcomes": outcomes, "kept": result.n_kept, "statuses": dict(result.statuses)}
-        click.echo(json.dumps(summary))
+        say_as_is(json.dumps(summary))
     else:
         statuses = ", ".join(f"{n:,} {status}" for status, n in result.statuses.items())
         done_before = f", {result.n_kept:,} of them done before" if result.n_kept else ""
-        click.echo(f"{len(plan.tasks):,} runs: {statuses}{done_before}\nOutcomes: {outcomes}")
+        say(f"{len(plan.tasks):,} runs: {statuses}{done_before}\nOutcomes: {outcomes}")
     if "ok" not in result.statuses:
         sys.exit(1)

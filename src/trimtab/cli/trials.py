@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.arguments import Command
+from trimtab.cli.output import say, say_as_is
 
 if TYPE_CHECKING:
     from trimtab.trials.sweep.pipeline import Start
@@ -38,8 +39,8 @@ def tell(result: Result, *, as_json: bool) -> None:
     Ends with exit code 1 where the result is not good.
     """
     if as_json:
-        click.echo(result.json.read_text(encoding="utf-8"), nl=False)
+        say_as_is(result.json.read_text(encoding="utf-8"))
     else:
-        click.echo("\n".join([*result.lines(), f"Page: {result.page}"]))
+        say("\n".join([*result.lines(), f"Page: {result.page}"]))
     if not result.is_good:
         sys.exit(1)

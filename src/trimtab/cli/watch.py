@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import FILE, SETTINGS
+from trimtab.cli.arguments import FILE, SETTINGS, json_option
 from trimtab.cli.cluster import (
     ADMIN,
     CLIENT_CONF,
@@ -22,7 +23,7 @@ from trimtab.cli.cluster import (
     reached_by,
     where_of,
 )
-from trimtab.cli.output import say
+from trimtab.cli.output import say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from trimtab.live.apply import Where
     from trimtab.live.watch.actor import ActingRequest
     from trimtab.live.watch.loop import KeptCosts
+    from trimtab.live.watch.tally import View
 
 
 def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], None]:
@@ -39,7 +41,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
         if value and not ctx.resilient_parsing:
             from trimtab.live.watch import metrics
 
-            click.echo(getattr(metrics, what)(), nl=False)
+            say_as_is(getattr(metrics, what)())
             ctx.exit()
 
     return printed
@@ -116,6 +118,7 @@ def _printing(what: str) -> Callable[[click.Context, click.Parameter, bool], Non
     "--costs", type=FILE, help="What traffic costs, learned before; read, and written again."
 )
 @NO_HOST_CHECK
+@json_option("Print what is said as JSON, a line each.")
 def watch(
     admin: str | None,
     output: Path,
@@ -138,6 +141,7 @@ def watch(
     state: Path | None,
     costs: Path | None,
     no_host_check: bool,
+    as_json: bool,
 ) -> None:
     """Run beside a live cluster and decide each round of its balancer again.
 
@@ -149,6 +153,8 @@ def watch(
     With --act --yes, and Pulsar's own shedding off, what it decides is carried out, one by
     one, with the guards of `trimtab apply`; how many adapts to how clients fare.  Costs are
     learned meanwhile.  Ctrl-C ends it once what is in flight has landed.
+
+    Exit code 0: ended as asked; 2: wrong use, or no cluster.
 
     \b
     Examples:
@@ -182,10 +188,22 @@ def watch(
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
-            last = show(offering.followed(watched(question, is_over)), Console())
+            steps = offering.followed(watched(question, is_over))
+            if as_json:
+                _say_json(steps)
+                return
+            last = show(steps, Console())
     for line in summary(last) if last else ():
         say(line)
-    click.echo(f"Recording: {output}")
+    say(f"Recording: {output}")
+
+
+def _say_json(steps: Iterable[View]) -> None:
+    """Print what is said as it comes, as it is recorded."""
+    from trimtab.live.watch.document import line_of
+
+    for action in (action for step in steps for action in step.actions):
+        say_as_is(json.dumps(line_of(action)))
 
 
 def _kept(costs: Path | None) -> KeptCosts:

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from pyspark import SparkContext
 
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
@@ -29,6 +28,7 @@ from trimtab.files.batches import batches
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import part_files
 from trimtab.files.tables import INGESTED
+from trimtab.spark.runner import Runner
 
 #: Bytes of a table that one task reads, at some 100 MB/s: less is not worth a task.
 _SHARE_BYTES = 32 << 20
@@ -52,7 +52,7 @@ class Silent(NamedTuple):
 class ClusterTables:
     """The tables of one cluster."""
 
-    spark: SparkContext
+    spark: Runner
     folder: Path
     cluster: str
     #: Log folder → what is taken off the times of its lines, since its clock is off.

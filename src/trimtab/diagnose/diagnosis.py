@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from pyspark import SparkContext
 
 from trimtab.diagnose.answers import answers
 from trimtab.diagnose.clock_skew import Clocks
@@ -64,7 +63,7 @@ from trimtab.diagnose.whole_night import Beside, whole_night
 from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
-from trimtab.spark.session import second_thread
+from trimtab.spark.runner import Runner, second_thread
 
 #: What is asked of every report; the rest of a large night would not fit beside it.
 _REPORTED = (
@@ -93,11 +92,11 @@ class Diagnosis:
     picture: dict[str, Any]
 
 
-def diagnose(spark: SparkContext, tables: Path, cluster: str) -> Diagnosis:
+def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
     """Return the diagnosis of a night, from its tables.
 
     Args:
-        spark: of `trimtab.spark.session.started`.
+        spark: runs the tasks, of `trimtab.spark.choice`.
         tables: folder that ingest wrote; the tables of DIAGNOSED are added to it.
         cluster: whose rows to read: those of one recording.
     """
@@ -220,7 +219,7 @@ def _unexplained(
 
 
 def _standing(
-    spark: SparkContext,
+    spark: Runner,
     place: tuple[Path, str],
     basis: Basis,
     led: Course,

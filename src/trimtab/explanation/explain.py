@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from pyspark import SparkContext
-
-from trimtab.diagnose import VERDICT_WORDS, diagnose
+from trimtab.diagnose.diagnosis import diagnose
+from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.explanation.findings import Explained, explained
 from trimtab.explanation.replayed_changes import with_replayed
 from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
 from trimtab.files.visible import visible
 from trimtab.files.whole_files import write_whole
-from trimtab.ingest import Accounting, Recording, ingest
-from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG
+from trimtab.ingest.accounting import Accounting
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG, Recording
 from trimtab.ingest.wrapped.kinds import first_line, look_at
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
-from trimtab.report import render
-from trimtab.spark.session import plain_faults, progress
+from trimtab.report.render import make_ready, render
+from trimtab.spark.runner import Runner, plain_faults, progress
+
+_LOG = logging.getLogger("trimtab")
 
 #: What is written into the output folder beside the page and the tables.
 FINDINGS = "findings.json"
@@ -41,7 +45,7 @@ More: TypeAlias = Callable[[Path, Mapping[str, Any]], Mapping[str, Any]]
 
 
 def explain(
-    spark: SparkContext, recording: Recording, output: Path, more: Sequence[More] = ()
+    spark: Runner, recording: Recording, output: Path, more: Sequence[More] = ()
 ) -> Explained:
     """Return the explanation of a recording, which is written to a folder as well.
 
@@ -49,7 +53,7 @@ def explain(
     appears whole or not at all.
 
     Args:
-        spark: of `trimtab.spark.session.started`.
+        spark: runs the tasks, of `trimtab.spark.choice`.
         recording: an open recording.
         output: folder to write into; made if need be.
         more: each adds to the findings before they are written.
@@ -59,6 +63,13 @@ def explain(
         IngestError: the tables cannot be written.
         SparkError: Spark failed.
     """
+    with ThreadPoolExecutor(1) as pool:
+        # What draws takes half a second to start, on a core that nothing else needs.
+        pool.submit(make_ready)
+        return _explain(spark, recording, output, more)
+
+
+def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[More]) -> Explained:
     output.mkdir(parents=True, exist_ok=True)
     tables = output / "tables"
     accounting = ingest(spark, recording, tables)
@@ -71,6 +82,7 @@ def explain(
     strangers = _not_pulsar(recording, accounting)
     if strangers and sum(file.rows > 0 for file in left) == 0:
         raise NothingReadableError(strangers[0])
+    _LOG.info("%d lines of %d files read", sum(it.lines for it in left), len(left))
     with progress(spark, f"explaining {recording.name}"), plain_faults():
         # Where Spark ran before, its workers may stand in another folder than this program.
         diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
@@ -80,6 +92,7 @@ def explain(
         document |= each(tables, document)
     if "what_if" in document:
         document["changes"] = with_replayed(document)
+    _LOG.info("%d findings, %d unloads", len(document["findings"]), len(document["unloads"]))
     report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))

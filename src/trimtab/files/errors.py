@@ -4,6 +4,18 @@ from __future__ import annotations
 
 import errno
 
+#: Library → the extra that brings it; the other libraries always come with the program.
+_EXTRAS = {
+    "jinja2": "explain",
+    "markupsafe": "explain",
+    "pyarrow": "explain",
+    "vl_convert": "explain",
+    "google": "spark",
+    "pandas": "spark",
+    "py4j": "spark",
+    "pyspark": "spark",
+}
+
 
 class TrimtabError(Exception):
     """What the user gave, or what surrounds the program, is not as it must be.
@@ -14,11 +26,22 @@ class TrimtabError(Exception):
     """
 
 
+def missing_extra(module: str) -> str | None:
+    """Return what to install where a module is missing that an extra brings; None for any other."""
+    library = module.partition(".")[0]
+    extra = _EXTRAS.get(library)
+    if extra is None:
+        return None
+    return f"this needs {library}, which is not installed: pip install 'trimtab[{extra}]'"
+
+
 def system_fault(error: Exception) -> str | None:
     """Return what the system refused and why, in one line; None if it is no refusal.
 
-    A reader that has left is none.
+    A reader that has left is none.  A library that is not installed counts as refused.
     """
+    if isinstance(error, ModuleNotFoundError):
+        return missing_extra(error.name or "")
     if isinstance(error, MemoryError):
         return f"there is too little memory for this: {error}".removesuffix(": ")
     if not isinstance(error, OSError) or error.errno in (None, errno.EPIPE):

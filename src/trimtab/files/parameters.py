@@ -39,7 +39,7 @@ def plain_errors(**parameters: str) -> Iterator[None]:
         if message == str(error):
             raise
         raise ParameterError(message) from error
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, ModuleNotFoundError) as error:
         fault = system_fault(error)
         if fault is None:
             raise

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
-from pyspark import SparkContext
 
 from trimtab.files.partitions import cluster_folder, part_files, part_name, write_rows
 from trimtab.files.tables import INGESTED
@@ -53,13 +52,13 @@ from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.split_result import PARSED, SplitAccount
 from trimtab.ingest.splits import Split, cut
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-from trimtab.spark.session import plain_faults, progress
+from trimtab.spark.runner import Runner, plain_faults, progress
 
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
 
 
-def ingest(spark: SparkContext, recording: Recording, tables: Path) -> Accounting:
+def ingest(spark: Runner, recording: Recording, tables: Path) -> Accounting:
     """Write a recording's tables, and account for every line.
 
     The same recording gives the same bytes, whatever the number of cores or the master,
@@ -83,9 +82,7 @@ def ingest(spark: SparkContext, recording: Recording, tables: Path) -> Accountin
     return accounting
 
 
-def ingest_all(
-    spark: SparkContext, recordings: Sequence[Recording], tables: Path
-) -> list[Accounting]:
+def ingest_all(spark: Runner, recordings: Sequence[Recording], tables: Path) -> list[Accounting]:
     """Bring a folder of tables up to date with recordings; what it holds of others stays.
 
     A recording is known by its cluster and its name.  Otherwise as `ingest`.
@@ -137,7 +134,7 @@ class _Result:
 
 
 def _bring(
-    spark: SparkContext, recording: Recording, folder: Rewriting
+    spark: Runner, recording: Recording, folder: Rewriting
 ) -> tuple[Accounting, dict[str, Any]]:
     """Write a recording's tables into the new folder.
 
@@ -198,7 +195,7 @@ def _damaged(result: _Result) -> tuple[str, ...]:
 
 
 def _read(
-    spark: SparkContext, recording: Recording, folder: Rewriting, place: Place, earlier_run: Earlier
+    spark: Runner, recording: Recording, folder: Rewriting, place: Place, earlier_run: Earlier
 ) -> _Result | None:
     """Return the result of parsing what is not known and writing its rows.
 
@@ -258,7 +255,7 @@ def _without_torn_line(split: Split) -> list[Split]:
 
 
 def _shared(
-    spark: SparkContext, recording: Recording, folder: Rewriting, earlier_run: Earlier
+    spark: Runner, recording: Recording, folder: Rewriting, earlier_run: Earlier
 ) -> tuple[list[Split], list[dict[str, Any]], Earlier]:
     """Return what of ZooKeeper's files counts; of files that are known, what an earlier run had."""
     splits = _splits(recording)
@@ -276,7 +273,7 @@ def _shared(
 
 
 def _run(
-    spark: SparkContext, folder: Rewriting, task: Callable[[int], Written], numbers: Sequence[int]
+    spark: Runner, folder: Rewriting, task: Callable[[int], Written], numbers: Sequence[int]
 ) -> list[Written]:
     """Run a task of `parts` for each of some groups, in Spark's workers.
 

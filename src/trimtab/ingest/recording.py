@@ -168,6 +168,11 @@ class Recording:
         """Return the cluster's name; where recording.toml has none, the recording's."""
         return self.meta.get("cluster") or self.name
 
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return where each of its files lies."""
+        return tuple(file.path for files in self.files.values() for file in files)
+
 
 @contextmanager
 def open_recording(path: Path) -> Iterator[Recording]:

@@ -11,19 +11,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pyspark import SparkContext
-
 from trimtab.ingest.fingerprint import Fingerprint, fingerprint
 from trimtab.ingest.splits import Split
 from trimtab.ingest.zookeeper import SOURCE, StoreFile
 from trimtab.ingest.zookeeper_files.writes import Survey, shares
+from trimtab.spark.runner import Runner
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def shared_out(
-    spark: SparkContext, splits: Sequence[Split]
-) -> tuple[list[Split], list[dict[str, Any]]]:
+def shared_out(spark: Runner, splits: Sequence[Split]) -> tuple[list[Split], list[dict[str, Any]]]:
     """Return what of each file of ZooKeeper's counts.
 
     Args:
@@ -43,7 +40,7 @@ def shared_out(
 
 
 def are_unchanged(
-    spark: SparkContext, splits: Sequence[Split], fingerprints: Mapping[str, Fingerprint]
+    spark: Runner, splits: Sequence[Split], fingerprints: Mapping[str, Fingerprint]
 ) -> bool:
     """Return whether the files of ZooKeeper's are those that are known, so that as much counts.
 
@@ -62,7 +59,7 @@ def are_unchanged(
     return all(spark.parallelize(range(len(files)), len(files)).map(is_same).collect())
 
 
-def _surveys(spark: SparkContext, files: Sequence[Split]) -> list[Survey]:
+def _surveys(spark: Runner, files: Sequence[Split]) -> list[Survey]:
     """Return a survey of each file, a task a file."""
 
     def surveyed(number: int) -> Survey:

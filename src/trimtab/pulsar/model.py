@@ -13,14 +13,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from trimtab.pulsar.units import MEBIBYTE as MEBIBYTE  # noqa: PLC0414  # mypy takes it for meant so
+from trimtab.pulsar.units import MINUTE_S as MINUTE_S  # noqa: PLC0414  # mypy takes it for meant so
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
-
-#: Bytes in a MiB, which Pulsar calls MB.
-MEBIBYTE = 1048576.0
-#: Seconds in the minutes of Pulsar's settings and of scenarios.
-MINUTE_S = 60.0
 
 #: The five resources of a load report, in the order of every array with a resource axis.
 RESOURCES = ("cpu", "memory", "direct_memory", "bandwidth_in", "bandwidth_out")

@@ -9,8 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import vl_convert
-
 from trimtab.files.whole_files import write_whole
 
 #: Version of Vega-Lite that draws: pinned, as another one may draw differently.
@@ -22,15 +20,15 @@ _PNG_SCALE = 2.0
 def draw(chart: dict[str, Any], path: Path) -> None:
     """Draw a chart, its data filled in, into a file, .svg or .png."""
     if path.suffix == ".png":
-        png = vl_convert.vegalite_to_png(chart, vl_version=VEGA_LITE, scale=_PNG_SCALE)
+        png = _engine().vegalite_to_png(chart, vl_version=VEGA_LITE, scale=_PNG_SCALE)
         write_whole(path, png)
     else:
-        write_whole(path, vl_convert.vegalite_to_svg(chart, vl_version=VEGA_LITE))
+        write_whole(path, _engine().vegalite_to_svg(chart, vl_version=VEGA_LITE))
 
 
 def start_engine() -> None:
     """Start what draws, which takes three times as long as a drawing."""
-    vl_convert.vegalite_to_svg({"mark": "point"}, vl_version=VEGA_LITE)
+    _engine().vegalite_to_svg({"mark": "point"}, vl_version=VEGA_LITE)
 
 
 def chart_svg(name: str, slots: Mapping[str, Any]) -> str:
@@ -43,8 +41,15 @@ def chart_svg(name: str, slots: Mapping[str, Any]) -> str:
     chart = files("trimtab.report").joinpath("charts", f"{name}.vl.json")
     spec = _filled(json.loads(chart.read_text(encoding="utf-8")), slots)
     spec["datasets"] |= slots["datasets"]
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+    svg: str = _engine().vegalite_to_svg(spec, vl_version=VEGA_LITE)
     return svg
+
+
+def _engine() -> Any:
+    """Return what draws, loaded now: most commands draw nothing, and it need not be installed."""
+    import vl_convert  # noqa: PLC0415  # as said above
+
+    return vl_convert
 
 
 def _filled(spec: Any, slots: Mapping[str, Any]) -> Any:

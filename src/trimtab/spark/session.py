@@ -1,48 +1,31 @@
-"""The one place where Spark is started, with its Java, its progress bar and its clear errors.
+"""The one place where Spark is started, with its Java and its clear errors.
 
 No table and no path of a recording belongs here.
 """
 
 from __future__ import annotations
 
-import itertools
 import logging
 import os
-import re
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
-from py4j.protocol import Py4JError, Py4JNetworkError
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from rich.console import Console
-from rich.progress import Progress
 
-from trimtab.files.errors import TrimtabError
 from trimtab.spark.gateway import end_java, start_java
+from trimtab.spark.runner import SparkError, last_line, plain_faults
 from trimtab.spark.workers import WorkersError, check_master, is_cluster, prepare, send
-
-#: Seconds of work after which a progress bar is worth its flicker.
-_PROGRESS_AFTER_S = 2.0
-_PROGRESS_EVERY_S = 0.25
 
 #: Our jobs are short and wait for Python: the time to compile for the best speed and
 #: to start a parallel collector would never be earned back.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-#: Spark's property of a thread that says which job group its jobs are of.
-_GROUP = "spark.jobGroup.id"
-_groups = itertools.count()
-
-
-class SparkError(TrimtabError):
-    """A Spark job failed; the message is the last line of what went wrong."""
 
 
 def _nothing() -> None:
@@ -102,7 +85,7 @@ def started(
     except WorkersError as fault:
         raise SparkError(str(fault)) from None
     except (PySparkException, Py4JError) as fault:
-        raise SparkError(f"Spark did not start: {_last_line(str(fault))}; see {log}") from None
+        raise SparkError(f"Spark did not start: {last_line(str(fault))}; see {log}") from None
 
 
 @contextmanager
@@ -118,24 +101,22 @@ def opened_spark(
     One that ran before the block is used and left running.  Arguments and errors are those of
     `started`.
     """
-    with ended_spark():
-        yield started(cores=cores, master=master, inherited=inherited, meanwhile=meanwhile)
-
-
-@contextmanager
-def ended_spark() -> Iterator[None]:
-    """Run a block, and end the Spark that began in it with its Java; one from before runs on."""
     is_ours = SparkContext._active_spark_context is None
     try:
-        yield
+        yield started(cores=cores, master=master, inherited=inherited, meanwhile=meanwhile)
     finally:
         if is_ours:
-            # Where Java is gone, there is nothing to stop.
-            with suppress(Py4JError, ConnectionError):
-                if SparkContext._active_spark_context is not None:
-                    SparkContext._active_spark_context.stop()
-            if SparkContext._gateway is not None:
-                end_java(SparkContext._gateway)
+            end_spark()
+
+
+def end_spark() -> None:
+    """End the Spark of this process with its Java, if there is one."""
+    # Where Java is gone, there is nothing to stop.
+    with suppress(Py4JError, ConnectionError):
+        if SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+    if SparkContext._gateway is not None:
+        end_java(SparkContext._gateway)
 
 
 @contextmanager
@@ -197,92 +178,6 @@ def _set_up(conf: SparkConf, gateway: JavaGateway, meanwhile: Callable[[], objec
     return context
 
 
-@contextmanager
-def plain_faults() -> Iterator[None]:
-    """Turn what Spark raises into one line.
-
-    The whole story, Python's and Java's stack traces, stands in its log.
-
-    Raises:
-        SparkError: a job in the block failed.
-    """
-    try:
-        yield
-    except (ConnectionError, Py4JNetworkError):
-        raise SparkError("Spark's Java ended in the middle of the work; see its log") from None
-    except (PySparkException, Py4JError) as fault:
-        raise SparkError(_last_line(str(fault))) from None
-
-
-@contextmanager
-def progress(
-    spark: SparkContext, label: str, *, counted: Callable[[], tuple[int, int]] | None = None
-) -> Iterator[None]:
-    """Show how far the block's Spark jobs are, on a terminal and after two seconds.
-
-    Where stderr is not a terminal nothing is shown and nothing is polled.
-
-    Args:
-        spark: runs the jobs.
-        label: what is done, in a word or two.
-        counted: says how much is done, and of how much; by default Spark's tasks are counted
-            of the jobs that the block's own thread starts.
-    """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    group = f"trimtab-{next(_groups)}"
-    spark.setJobGroup(group, label, interruptOnCancel=True)
-    done = threading.Event()
-    counted = counted or partial(finished_tasks, spark, group)
-    watcher = threading.Thread(
-        target=_watch, args=(counted, Progress(console=console, transient=True), label, done)
-    )
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()
-        # A group that outlived its block would claim the next command's jobs.
-        spark.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]  # null ends it
-
-
-def second_thread(spark: SparkContext) -> ThreadPoolExecutor:
-    """Return one more thread for jobs, which `progress` counts with those of this thread."""
-    group = spark.getLocalProperty(_GROUP)
-    join = partial(spark.setLocalProperty, _GROUP, group)  # type: ignore[arg-type]  # or of none
-    return ThreadPoolExecutor(1, initializer=join)
-
-
-def finished_tasks(spark: SparkContext, group: str) -> tuple[int, int]:
-    """Return the count of a job group's tasks: completed, and all that are known so far."""
-    tracker = spark.statusTracker()
-    jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
-    stages = [
-        stage
-        for job in jobs
-        if job is not None
-        for stage in (tracker.getStageInfo(stage_id) for stage_id in job.stageIds)
-        if stage is not None
-    ]
-    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
-
-
-def _watch(
-    counted: Callable[[], tuple[int, int]], bar: Progress, label: str, done: threading.Event
-) -> None:
-    """Draw the bar until the work is done."""
-    if done.wait(_PROGRESS_AFTER_S):
-        return
-    with bar:
-        work = bar.add_task(label, total=None)
-        while not done.wait(_PROGRESS_EVERY_S):
-            completed, total = counted()
-            bar.update(work, completed=completed, total=total or None)
-
-
 def _configuration(cores: int, master: str) -> SparkConf:
     """Return the configuration; each line has why it departs from Spark's own."""
     return (
@@ -337,17 +232,3 @@ def _cache_folder() -> Path:
         caches = Path(tempfile.gettempdir()) / f"trimtab-{os.getuid()}"
         caches.mkdir(exist_ok=True, mode=0o700)
     return caches
-
-
-def _last_line(text: str) -> str:
-    """Return the line that says most: a Python error's own, else what Java says of the task."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    python = [line for line in lines if re.match(r"(?:\w+\.)*\w+(?:Error|Exception)\b", line)]
-    task = re.findall(r"most recent failure: .*?\): (.+)", text)
-    frames = ("at ", "... ", "Driver stacktrace:")
-    messages = [line for line in lines if not line.startswith(frames)]
-    cancelled, stream = (
-        re.findall(rf"{before} (.+?)(?: SQLSTATE|$)", text, re.MULTILINE)
-        for before in ("cancelled because", "terminated with exception:")
-    )
-    return (cancelled or python or task or stream or messages or ["no message"])[-1]

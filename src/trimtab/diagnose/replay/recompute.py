@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark import SparkContext
 
 from trimtab.diagnose.replay.replay import replay
 from trimtab.diagnose.replay.result_tables import in_order, result_tables
@@ -14,10 +13,11 @@ from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.store_source import Span
 from trimtab.files.packing import packed, unpacked
+from trimtab.spark.runner import Runner
 
 
 def recompute(
-    spark: SparkContext,
+    spark: Runner,
     folder_and_cluster: tuple[Path, str],
     tenures: Sequence[Tenure],
     spans: Sequence[Span],

@@ -9,17 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trimtab.diagnose import VERDICT_WORDS
+from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.explanation.blame.events import owned_bundles, steps_beside_moves
 from trimtab.explanation.blame.subject import BlameError, full_name
-from trimtab.explanation.explain import explain
-from trimtab.ingest import open_recording
+from trimtab.ingest.recording import open_recording
 from trimtab.report.brokers import brokers_of
 from trimtab.report.input import Given, entries, shown_name, text
 from trimtab.report.journeys import Journey, Kind, journeys_of
 from trimtab.report.moves import moves_of
 from trimtab.report.words import interval, spans_days
-from trimtab.spark.session import opened_spark
+from trimtab.spark.choice import opened_runner
 
 #: What `explain` leaves in its folder.
 _FINDINGS = "findings.json"
@@ -65,10 +64,13 @@ def blame(path: Path, options: BlameOptions) -> tuple[Journey, str]:
         findings, folder = diagnosis
         journey = story(findings, options, folder / "tables")
     else:
+        # Loads what lays out a page and draws, which the story of an explained night needs not.
+        from trimtab.explanation.explain import explain  # noqa: PLC0415  # for that reason
+
         with (
             open_recording(path) as opened,
             tempfile.TemporaryDirectory(prefix="trimtab-blame-") as folder_name,
-            opened_spark(cores=options.cores, master=options.master) as spark,
+            opened_runner(opened.paths, cores=options.cores, master=options.master) as spark,
         ):
             explained = explain(spark, opened, Path(folder_name) / "explained")
             findings = explained.document

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trimtab.explanation.lint.conf import Conf
 from trimtab.explanation.lint.rule import Finder, Match, Span, holds_in
-from trimtab.pulsar.model import MEBIBYTE
+from trimtab.pulsar.units import MEBIBYTE
 
 _SHARE = "maxUnloadPercentage"
 _RATE = "loadBalancerMsgRateDifferenceShedderThreshold"

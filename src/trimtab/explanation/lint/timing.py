@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from trimtab.explanation.lint.conf import EXTENSIBLE, Conf
 from trimtab.explanation.lint.rule import Finder, Match
-from trimtab.pulsar.model import MINUTE_S
+from trimtab.pulsar.units import MINUTE_S
 
 _INTERVAL = "loadBalancerSheddingIntervalMinutes"
 _STATS = "statsUpdateFrequencyInSecs"

@@ -33,7 +33,7 @@ from trimtab.live.follow.lock import HeldError, locked
 from trimtab.live.follow.places import FIRST_PART
 from trimtab.live.follow.source import GrowingRecording
 from trimtab.live.follow.state import started_state
-from trimtab.spark.session import SparkError, plain_faults
+from trimtab.spark.runner import SparkError, plain_faults
 
 #: Java outlives a driver that was killed by a few seconds.
 _JAVA_ENDS_WITHIN_S = 60.0

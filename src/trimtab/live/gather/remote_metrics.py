@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from trimtab.ingest import Recording
-from trimtab.ingest.recording import RecordedFile, UnusedFile
+from trimtab.ingest.recording import RecordedFile, Recording, UnusedFile
 from trimtab.live.gather import GatherError, read_access
 from trimtab.live.gather.calls import CallError, Calls
 from trimtab.live.gather.folder import Folder

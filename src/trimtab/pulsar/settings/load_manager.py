@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from trimtab.pulsar.model import MINUTE_S
 from trimtab.pulsar.releases import release_order
 from trimtab.pulsar.settings.reader import (
     Reader,
@@ -17,6 +16,7 @@ from trimtab.pulsar.settings.reader import (
     percent,
     settings_of,
 )
+from trimtab.pulsar.units import MINUTE_S
 
 #: After which something is done again.
 _INTERVALS = (

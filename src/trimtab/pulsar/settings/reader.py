@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from trimtab.files.errors import TrimtabError
@@ -74,13 +74,38 @@ def unknown_keys(conf: Mapping[str, str]) -> tuple[tuple[str, str | None], ...]:
     for name in conf:
         if name in KEYS:
             continue
-        close = get_close_matches(name, KEYS, n=1, cutoff=_RESEMBLANCE_MIN)
+        close = _nearest(name, _RESEMBLANCE_MIN)
         if close:
-            unknown.append((name, close[0]))
+            unknown.append((name, close))
         elif name.lower().startswith("loadbalance"):
-            nearest = get_close_matches(name, KEYS, n=1, cutoff=_GUESS_MIN)
-            unknown.append((name, nearest[0] if nearest else None))
+            unknown.append((name, _nearest(name, _GUESS_MIN)))
     return tuple(unknown)
+
+
+@lru_cache(maxsize=4096)
+def _nearest(name: str, share: float) -> str | None:
+    """Return the known key that a name resembles most, None if none by at least this share."""
+    letters, length = _letters(name), len(name)
+    possible = [
+        key
+        for key, has in _KEY_LETTERS.items()
+        # Two names share no more letters than either has of the other's: most are left out so.
+        if 2 * min(length - (letters & ~has).bit_count(), len(key) - (has & ~letters).bit_count())
+        >= share * (length + len(key))
+    ]
+    close = get_close_matches(name, possible, n=1, cutoff=share)
+    return close[0] if close else None
+
+
+def _letters(name: str) -> int:
+    """Return the letters of a name, a bit each."""
+    bits = 0
+    for letter in set(name):
+        bits |= 1 << ord(letter)
+    return bits
+
+
+_KEY_LETTERS = {key: _letters(key) for key in KEYS}
 
 
 @dataclass(frozen=True, slots=True)

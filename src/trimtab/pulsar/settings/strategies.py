@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from trimtab.pulsar.model import MEBIBYTE
 from trimtab.pulsar.settings.reader import (
     Reader,
     by,
@@ -17,6 +16,7 @@ from trimtab.pulsar.settings.reader import (
     whole,
 )
 from trimtab.pulsar.settings.weights import ResourceWeights, resource_weights
+from trimtab.pulsar.units import MEBIBYTE
 
 # maxUnloadBundleNumPerShedding that stands for no limit.
 _NO_LIMIT = -1

@@ -9,20 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyspark import SparkContext
-
-from trimtab.diagnose import diagnose
-from trimtab.ingest import Recording, ingest
+from trimtab.diagnose.diagnosis import diagnose
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import Recording
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.looks import looks
-from trimtab.spark.session import plain_faults, progress
+from trimtab.spark.runner import Runner, plain_faults, progress
 from trimtab.trials.backtest.summary import summaries
 from trimtab.trials.backtest.walk import Backtest, Scored, backtest
 from trimtab.trials.recorded_cluster import evidence, refuse_unrecorded
 
 
-def read_evidence(spark: SparkContext, recording: Recording) -> tuple[Evidence, Windows]:
+def read_evidence(spark: Runner, recording: Recording) -> tuple[Evidence, Windows]:
     """Return what a recording tells of its cluster, and over how long its brokers take means.
 
     Raises:

@@ -12,16 +12,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pyspark import SparkContext
-
-from trimtab.diagnose import diagnose
+from trimtab.diagnose.diagnosis import diagnose
 from trimtab.files.errors import TrimtabError
-from trimtab.ingest import Recording, ingest
+from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.recording import Recording
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError, Rebuilt
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.pulsar.settings import SettingError
-from trimtab.spark.session import plain_faults, progress
+from trimtab.spark.runner import Runner, plain_faults, progress
 from trimtab.trials.recorded_cluster import RecordedCluster, recorded, refuse_unrecorded
 from trimtab.trials.rerun.comparison import Stretch, compared
 from trimtab.trials.rerun.simulated_leader import FreeRun, free_run, round_pairs
@@ -72,9 +71,7 @@ class Rerun:
     free: tuple[FreeRun, ...]
 
 
-def reconstructed(
-    spark: SparkContext, recording: Recording
-) -> tuple[RecordedCluster, Mapping[str, Any]]:
+def reconstructed(spark: Runner, recording: Recording) -> tuple[RecordedCluster, Mapping[str, Any]]:
     """Return the rebuilt cluster of a recording, and what the diagnosis found.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,7 +67,7 @@ def run(experiment: Experiment) -> Run:
 def _bar() -> Iterator[Progress | None]:
     """Open a bar on the terminal, if there is one; it goes when the run is over."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not console.is_terminal or not logging.getLogger("trimtab").isEnabledFor(logging.WARNING):
         yield None
         return
     columns = (

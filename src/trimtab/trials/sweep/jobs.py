@@ -22,7 +22,7 @@ from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from trimtab.files.packing import unpacked
-from trimtab.spark.session import finished_tasks, plain_faults, progress
+from trimtab.spark.runner import finished_tasks, plain_faults, progress
 from trimtab.trials.sweep.task import Task
 from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, run_partition
 

@@ -16,8 +16,8 @@ from pyspark import SparkContext
 
 from trimtab.files.fields import FieldError
 from trimtab.files.version import __version__
-from trimtab.ingest import Recording, open_recording
 from trimtab.ingest.archives import ARCHIVES
+from trimtab.ingest.recording import Recording, open_recording
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
