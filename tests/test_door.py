@@ -168,7 +168,7 @@ REFUSED: dict[str, tuple[Callable[[], object], str]] = {
     "output": (lambda: trimtab.explain("nowhere", output=""), "output: found '', expected a path"),
     "time without prometheus": (
         lambda: trimtab.explain(RECORDINGS / "threshold", begin=datetime(2026, 1, 1, tzinfo=UTC)),
-        "begin and end: found without prometheus, expected beside it",
+        "begin and end: found nobody who is asked, expected prometheus or a store, such",
     ),
     "prometheus": (
         lambda: trimtab.explain(RECORDINGS / "seed-001", prometheus="no address"),

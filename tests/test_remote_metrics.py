@@ -121,7 +121,6 @@ def test_a_recording_with_metrics_is_left_as_it_is(night: Path, prometheus: fake
 @pytest.mark.parametrize(
     ("times", "expected"),
     [
-        ((None, None), "--from: found nothing, and recording.toml says no time either"),
         (("tonight", None), "--from: found 'tonight', expected a time such as 2026-11-21T22:00"),
         ((NIGHT[1], NIGHT[0]), "--to: found 2026-11-21T06:00:00+00:00, expected a time after"),
     ],
@@ -137,6 +136,29 @@ def test_a_time_that_is_none_is_said(
         pass
     assert str(raised.value).startswith(expected)
     assert prometheus.asked == []
+
+
+def test_where_nobody_says_the_time_it_is_that_of_the_logs(
+    night: Path, prometheus: fake.Broker
+) -> None:
+    log = night / "logs/broker1/pulsar-broker.log"
+    log.write_text(LINE + LINE.replace("06:05", "06:25") + "\tat a.B.c(D.java:1)\n")
+    with open_recording(night) as found, with_metrics(found, Remote(prometheus.address)):
+        pass
+    (asked,) = (parse_qs(urlsplit(path).query) for path, _ in prometheus.asked)
+    first, last = (datetime.fromtimestamp(float(asked[it][0]), UTC) for it in ("start", "end"))
+    assert [it.isoformat(timespec="milliseconds") for it in (first, last)] == [
+        "2026-11-21T06:05:00.331+00:00",
+        "2026-11-21T06:25:00.332+00:00",
+    ]
+    # Lines that print the time of day alone do not say it.
+    log.write_text("06:05:00.331 [main] INFO  o.a.p.broker.X - x\n")
+    with (
+        open_recording(night) as found,
+        pytest.raises(GatherError, match="found nothing, and neither recording"),
+        with_metrics(found, Remote(prometheus.address)),
+    ):
+        pass
 
 
 def test_who_cannot_be_reached_or_refuses_ends_the_command_in_one_line(
@@ -159,4 +181,4 @@ def test_who_cannot_be_reached_or_refuses_ends_the_command_in_one_line(
     assert "--prometheus: found 'p', expected http://host:port" in said("p", *times)
     done = CliRunner().invoke(main, ["explain", str(night), *times])
     assert done.exit_code == 2
-    assert "--from and --to: found without --prometheus" in done.stderr
+    assert "--from and --to: found nobody who is asked" in done.stderr

@@ -109,7 +109,7 @@ def test_scenario_is_its_file() -> None:
 
 
 def test_command_is_its_help() -> None:
-    assert "Usage: trimtab explain [OPTIONS] RECORDING" in helped("explain").output
+    assert "Usage: trimtab explain [OPTIONS] [RECORDING]" in helped("explain").output
 
 
 def test_every_row_of_the_glossary_is_a_word() -> None:

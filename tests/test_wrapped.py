@@ -29,7 +29,7 @@ from trimtab.ingest.messages import MESSAGES
 from trimtab.ingest.outcome import Origin, Other, Rows
 from trimtab.ingest.recording import Recording, open_recording
 from trimtab.ingest.split_result import CLASSES, SplitAccount, TableRows
-from trimtab.ingest.splits import cut, lines_of
+from trimtab.ingest.splits import Split, cut, lines_of
 from trimtab.ingest.worker import parse_split
 from trimtab.ingest.wrapped import shapes
 from trimtab.ingest.wrapped.kinds import look_at
@@ -85,6 +85,13 @@ def parsed(content: bytes, source: str, path: Path) -> tuple[Events, SplitAccoun
     """Parse a file: the messages of each broker, its accounting, and why lines were rejected."""
     path.write_bytes(content)
     [split] = cut(path, Origin("logs.json", LEADER, UTC, None), source, size=1 << 30)
+    events, account, reasons = parsed_split(split)
+    assert account.bytes == len(content)
+    return events, account, reasons
+
+
+def parsed_split(split: Split) -> tuple[Events, SplitAccount, list[str]]:
+    """Parse a split: the messages of each broker, its accounting, and why lines were rejected."""
     *parts, account = parse_split(split)
     assert isinstance(account, SplitAccount)
     events: dict[str, list[dict[str, Any]]] = {}
@@ -102,7 +109,6 @@ def parsed(content: bytes, source: str, path: Path) -> tuple[Events, SplitAccoun
                 mine = {name: value for name, value in row.items() if name not in where}
                 events.setdefault(row["log_broker"], []).append(mine)
     assert account.lines == sum(getattr(account, name) for name in CLASSES)
-    assert account.bytes == len(content)
     return events, account, reasons
 
 
@@ -148,9 +154,25 @@ def test_every_shape_of_whole_nights(recording: str, tmp_path: Path, is_exhausti
     mine = list(EVERY) if is_exhaustive else list(EVERY)[RECORDINGS.index(recording) :: 3]
     for shape in mine:
         content = EVERY[shape](of(shape, logs(recording)))
-        events, account, reasons = parsed(content, SOURCE, tmp_path / "file")
-        assert events == of(shape, raw), shape
-        assert (reasons, account.nameless) == ([], 0), shape
+        orders = [content]
+        if shape in TIMED_LINES:
+            lines = content.splitlines(keepends=True)
+            orders.append(b"".join(reversed(lines)))
+        for ordered in orders:
+            events, account, reasons = parsed(ordered, SOURCE, tmp_path / "file")
+            assert events == of(shape, raw), shape
+            assert (reasons, account.nameless) == ([], 0), shape
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("recording", RECORDINGS)
+def test_whole_nights_in_mixed_shapes(recording: str, tmp_path: Path) -> None:
+    """The brokers interleaved line by line, each line in any shape, with the newest first."""
+    of_all = logs(recording)
+    content = b"".join(reversed(mixed(of_all)))
+    events, account, reasons = parsed(content, SOURCE, tmp_path / "file")
+    assert events == raw_events(of_all, tmp_path / "log")
+    assert (reasons, account.nameless) == ([], 0)
 
 
 @pytest.mark.slow
@@ -163,13 +185,17 @@ def test_the_newest_line_may_stand_first(shape: str, few_events: Events, tmp_pat
     assert look_at(tmp_path / "file").is_wrapped
 
 
-def test_shapes_may_be_mixed_in_one_file(few_events: Events, tmp_path: Path) -> None:
+def mixed(of_all: Logs) -> list[bytes]:
+    """Give the lines of all brokers, each in any of the shapes that say to the second when."""
     random = Random("mixed")
     timed = [name for name in TIMED_LINES if "short" not in name and name != "syslog"]
-    files = {name: SHAPES[name](few_logs()).splitlines(keepends=True) for name in timed}
-    count = len(collected(few_logs()))
-    mixed = b"".join(files[random.choice(timed)][i] for i in range(count))
-    events, _, reasons = parsed(mixed, SOURCE, tmp_path / "file")
+    files = {name: SHAPES[name](of_all).splitlines(keepends=True) for name in timed}
+    return [files[random.choice(timed)][i] for i in range(len(collected(of_all)))]
+
+
+def test_shapes_may_be_mixed_in_one_file(few_events: Events, tmp_path: Path) -> None:
+    content = b"".join(mixed(few_logs()))
+    events, _, reasons = parsed(content, SOURCE, tmp_path / "file")
     assert events == few_events
     assert not reasons
 
@@ -443,9 +469,9 @@ def test_a_foreign_log_beside_a_brokers_is_named(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------ findings
 
 
-def findings(recording: Path, output: Path) -> Any:
+def findings(recording: Path, output: Path, *options: str) -> Any:
     """Explain a recording: all that is found, but for where it stands."""
-    arguments = ["explain", str(recording), "-o", str(output)]
+    arguments = ["explain", str(recording), "-o", str(output), *options]
     result = CliRunner().invoke(main, arguments, catch_exceptions=False)
     assert result.exit_code == 0
     return _without_places(json.loads((output / "findings.json").read_text(encoding="utf-8")))

@@ -12,8 +12,8 @@ first function that needs it, once a process, and one that runs already is used.
 # and a type is loaded when somebody asks for it.
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -24,6 +24,7 @@ from trimtab.files.version import __version__
 if TYPE_CHECKING:
     from datetime import datetime
     from os import PathLike
+    from pathlib import Path
 
     from trimtab.explanation.findings import (
         Change,
@@ -102,12 +103,18 @@ def __dir__() -> list[str]:
 
 
 def explain(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
     output: str | PathLike[str] | None = None,
     cores: int = 2,
     master: str | None = None,
     prometheus: str | None = None,
+    loki: str | None = None,
+    elasticsearch: str | None = None,
+    opensearch: str | None = None,
+    victorialogs: str | None = None,
+    selector: str | None = None,
+    index: str | None = None,
     begin: str | datetime | None = None,
     end: str | datetime | None = None,
     what_if: bool = False,
@@ -115,28 +122,34 @@ def explain(
     """Return what a cluster's balancer did, and write it as one page.
 
     Args:
-        path: a recording: a folder, an archive of one or a single broker log.
+        path: a recording: a folder, an archive of one or a log; None for a store's logs alone.
         output: folder for report.html, findings.json and tables/; by default
             explained/NAME, as the command has it.
         cores: tasks that run at a time; of no effect where Spark runs already.
         master: any Spark master; by default the Spark that runs, or one on this machine.
         prometheus: URL of one to ask where the recording has no metrics.
-        begin: with `prometheus`: from when on; by default what recording.toml says.
-        end: with `prometheus`: until when.
+        loki: URL of one to ask for logs; who asks stands in variables of the environment.
+        elasticsearch: the same of an Elasticsearch.
+        opensearch: the same of an OpenSearch.
+        victorialogs: the same of a VictoriaLogs.
+        selector: which lines, in the store's own language.
+        index: pattern of indexes, where the store has such; by default all.
+        begin: of which time a store or Prometheus is asked; by default what recording.toml
+            says, or else from the first line of its logs on.
+        end: until when.
         what_if: replay the load under other strategies, and say which settings are better.
 
     Raises:
-        TrimtabError: nothing could be read, a parameter is not what it should be, or Spark
-            or the Prometheus failed.
+        TrimtabError: nothing could be read, a parameter is not what it should be, or Spark,
+            the store or the Prometheus failed.
     """
     from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
-    from trimtab.ingest.recording import open_recording
 
+    others = (prometheus, loki, elasticsearch, opensearch, victorialogs, selector, index)
     with plain_errors(**{"from": "begin", "to": "end"}):
         folder = None if output is None else path_of("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
-        measured = _measured(text_of("prometheus", prometheus), begin, end)
-        with open_recording(path_of("path", path)) as alone, measured(alone) as recording:
+        with _opened(path, folder, others, (begin, end)) as recording:
             folder = folder or path_of("output", f"explained/{recording.name}")
             from trimtab.spark.choice import shared_runner, shared_spark
             from trimtab.spark.runner import Here
@@ -157,15 +170,18 @@ def explain(
                 return explained(runner, recording, folder, more)
 
 
-def _measured(
-    url: str | None, begin: str | datetime | None, end: str | datetime | None
-) -> Callable[[Recording], AbstractContextManager[Recording]]:
-    """Return what gives a recording the metrics of its time, where a Prometheus is named."""
-    if url is None and not (begin or end):
-        return nullcontext
-    from trimtab.live.gather.remote_metrics import remote_of, with_metrics
+def _opened(
+    path: object, output: Path | None, others: Sequence[object], times: Sequence[object]
+) -> AbstractContextManager[Recording]:
+    """Return what gives a recording, with what others have of its time where any are asked."""
+    if any((*others, *times)):
+        from trimtab.live.gather.others import with_others
 
-    return partial(with_metrics, remote=remote_of(url, begin, end))
+        return with_others(path, output, others, times)
+    from trimtab.files.parameters import path_of
+    from trimtab.ingest.recording import open_recording
+
+    return open_recording(path_of("path", path))
 
 
 def _load_explanation() -> None:

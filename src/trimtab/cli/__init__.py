@@ -124,7 +124,6 @@ for _command in (
     restart_plan,
     help_,
 ):
-    _command.short_help = next(
-        section[str(_command.name)] for section in SECTIONS.values() if _command.name in section
-    )
+    _name = str(_command.name)
+    _command.short_help = next(each[_name] for each in SECTIONS.values() if _name in each)
     main.add_command(_command)

@@ -28,7 +28,8 @@ _STRATEGY = click.option(
     "--strategy",
     metavar="CLASS",
     required=True,
-    help="Who sheds: a class of Pulsar's, or none.  Shedder+Placer names both.",
+    help="Who sheds: a class of Pulsar's, none, or trimtab's own Foresee or BusiestShare.  "
+    "Shedder+Placer names both.",
 )
 _PLACEMENT = click.option(
     "--placement",

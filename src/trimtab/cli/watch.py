@@ -166,13 +166,10 @@ def watch(
       trimtab watch --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 -o acting \\
         --strategy AvgShedder --act --yes --limit moves_per_hour=20
     """
-    from rich.console import Console
-
     from trimtab.live.gather import GatherError, GatherRequest
     from trimtab.live.watch.loop import WatchRequest
     from trimtab.live.watch.loop import watch as watched
     from trimtab.live.watch.metrics import offered
-    from trimtab.live.watch.screen import show, summary
     from trimtab.live.watch.shadow import beside
 
     with ended_by_signals() as is_over:
@@ -188,22 +185,24 @@ def watch(
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
         with offered(metrics) as offering:
-            steps = offering.followed(watched(question, is_over))
-            if as_json:
-                _say_json(steps)
-                return
-            last = show(steps, Console())
+            _say(offering.followed(watched(question, is_over)), output, as_json=as_json)
+
+
+def _say(steps: Iterable[View], output: Path, *, as_json: bool) -> None:
+    """Print what is said as it comes, and what it has come to in the end."""
+    from rich.console import Console
+
+    from trimtab.live.watch.document import line_of
+    from trimtab.live.watch.screen import show, summary
+
+    if as_json:
+        for action in (action for step in steps for action in step.actions):
+            say_as_is(json.dumps(line_of(action)))
+        return
+    last = show(steps, Console())
     for line in summary(last) if last else ():
         say(line)
     say(f"Recording: {output}")
-
-
-def _say_json(steps: Iterable[View]) -> None:
-    """Print what is said as it comes, as it is recorded."""
-    from trimtab.live.watch.document import line_of
-
-    for action in (action for step in steps for action in step.actions):
-        say_as_is(json.dumps(line_of(action)))
 
 
 def _kept(costs: Path | None) -> KeptCosts:

@@ -78,6 +78,8 @@ class Accounting:
     damaged: tuple[str, ...] = ()
     #: Logs some lines of which do not say who printed them.
     nameless: tuple[Nameless, ...] = ()
+    #: Sentences on lines that stand in two logs.
+    overlaps: tuple[str, ...] = ()
 
     @property
     def faults(self) -> list[str]:
@@ -91,7 +93,7 @@ class Accounting:
                 faults.append(f"{file.file}: none of {many} could be read{why}")
             elif file.file in self.damaged:
                 faults.append(f"{file.file}: breaks off after {many}; what followed is not known")
-        return [*faults, *(it.sentence for it in self.nameless if it.is_share)]
+        return [*faults, *(it.sentence for it in self.nameless if it.is_share), *self.overlaps]
 
     @property
     def totals(self) -> dict[str, int]:

@@ -22,6 +22,7 @@ from trimtab.ingest.pieces import EarlierPiece, Group, Piece
 from trimtab.ingest.recording import Recording
 from trimtab.ingest.split_result import CLASSES, PARSED, SplitAccount
 from trimtab.ingest.splits import Split, pack
+from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 from trimtab.spark.program import digest
 
 #: What is known of a split.
@@ -57,7 +58,8 @@ def read_as(recording: Recording) -> str:
     """Return a digest of all that decides what a line means but the line itself."""
     days = [(file.name, file.day) for file in recording.files.get("log", ()) if file.day]
     root = recording.meta.get("store_root", "")
-    circumstances = (recording.zone, recording.day, root, *days)
+    shared = [(file.name, file.shared) for file in recording.files.get(WRAPPED, ()) if file.shared]
+    circumstances = (recording.zone, recording.day, root, *days, *shared)
     whole = "\n".join([digest(), pa.__version__, *map(str, circumstances)])
     return hashlib.sha256(whole.encode()).hexdigest()[:32]
 

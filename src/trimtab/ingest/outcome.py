@@ -12,6 +12,18 @@ from typing import Any, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
+class SharedLines:
+    """What of a collector's file counts elsewhere, for one of its brokers."""
+
+    #: The broker as the file's labels have it; empty where none says it.
+    label: str
+    #: What the broker is called where its lines count; as the label where it is the same.
+    name: str
+    #: Keys of the lines that do not count here, eight bytes each; see `shared_lines`.
+    keys: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
 class Origin:
     """Where a line stands, as far as it decides what the line means."""
 
@@ -27,6 +39,8 @@ class Origin:
     store_root: str = ""
     #: Byte of the unpacked text from which on such times are of a later day → days later.
     turns: tuple[tuple[int, int], ...] = ()
+    #: Of a collector's file: which of its lines count as those of another log.
+    shared: tuple[SharedLines, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,7 @@ from trimtab.ingest.outcome import Origin
 from trimtab.ingest.parts import Place, Written, write_group, write_waiting
 from trimtab.ingest.pieces import Group
 from trimtab.ingest.recording import Recording
+from trimtab.ingest.shared_lines import with_shared_lines
 from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.split_result import PARSED, SplitAccount
 from trimtab.ingest.splits import Split, cut
@@ -141,7 +142,7 @@ def _bring(
     Returns:
         The accounting, and what the folder is to know of the recording.
     """
-    recording = with_days(recording)
+    recording, overlaps = with_shared_lines(with_days(recording))
     place = Place(folder.new, recording.cluster, recording.name)
     how = read_as(recording)
     with progress(spark, f"reading {recording.name}"), plain_faults():
@@ -175,6 +176,7 @@ def _bring(
         sum(account.bytes_known for account in result.accounts),
         _damaged(result),
         tuple(nameless_of(result.splits, result.accounts)),
+        tuple(overlap.sentence for overlap in overlaps),
     )
     return accounting, entry(accounting, result.groups, result.accounts, how)
 
@@ -239,6 +241,7 @@ def _splits(recording: Recording) -> list[Split]:
                 file.day or recording.day,
                 recording.meta.get("store_root", ""),
                 file.turns,
+                file.shared,
             ),
             source,
         )

@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path, PurePosixPath
 
 from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
+from trimtab.ingest.outcome import SharedLines
 from trimtab.ingest.packed_copies import is_packed_copy, same_logs
 from trimtab.ingest.recording_toml import (
     ZONES,
@@ -132,6 +133,8 @@ class RecordedFile:
     day: date | None = None
     #: Byte of the unpacked text → how many days later its lines are from there on.
     turns: tuple[tuple[int, int], ...] = ()
+    #: Of a collector's file: which of its lines count as those of another log.
+    shared: tuple[SharedLines, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

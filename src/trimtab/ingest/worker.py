@@ -28,13 +28,14 @@ from trimtab.ingest.load_reports import (
     stored_reports,
 )
 from trimtab.ingest.metrics import prom_line
-from trimtab.ingest.outcome import Origin, Other, Outcome, Rejected, Rows
+from trimtab.ingest.outcome import Origin, Other, Outcome, Rejected, Rows, SharedLines
+from trimtab.ingest.shared_lines import kept_lines
 from trimtab.ingest.sieve import Columns, Sieve, every_line
 from trimtab.ingest.split_result import CLASSES, SplitItem, SplitResult, TableRows
 from trimtab.ingest.splits import DamagedError, Split, count_lines, lines_of, read_blocks
 from trimtab.ingest.store import store_leader, store_ownership
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
-from trimtab.ingest.wrapped.lines_by_broker import unwrapped
+from trimtab.ingest.wrapped.lines_by_broker import BrokerLines, unwrapped
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
 from trimtab.ingest.zookeeper import StoreFile
 from trimtab.ingest.zookeeper_files.bytestream import BrokenFileError
@@ -128,8 +129,12 @@ def _parse_wrapped(split: Split) -> Iterator[SplitItem]:
     logs = unwrapped(lines_of(b"".join(content)), split.origin.zone)
     result.lines += logs.joined
     result.classes["continuation"] += logs.joined
-    for log in logs.brokers:
-        origin = replace(split.origin, log_broker=log.broker or split.origin.log_broker)
+    shared = {each.label: each for each in split.origin.shared}
+    for whole in logs.brokers:
+        log = _without_shared(whole, shared.get(whole.broker))
+        result.lines += len(whole.lines) - len(log.lines)
+        result.classes["other"] += len(whole.lines) - len(log.lines)
+        origin = replace(split.origin, log_broker=log.broker or split.origin.log_broker, shared=())
         for item in parse_blocks(origin, "log", log.blocks()):
             if isinstance(item, TableRows):
                 result.add_table(item.table, _numbered(item.rows, log.numbers))
@@ -141,6 +146,13 @@ def _parse_wrapped(split: Split) -> Iterator[SplitItem]:
     for rows in result.batches():
         yield TableRows(rows.table, rows.rows.sort_by("line"))
     yield result.account()
+
+
+def _without_shared(log: BrokerLines, shared: SharedLines | None) -> BrokerLines:
+    """Return a broker's lines without those that count elsewhere, by the name that it has there."""
+    if shared is None:
+        return log
+    return BrokerLines(shared.name, *kept_lines(log.lines, log.numbers, shared))
 
 
 def _numbered(rows: pa.Table, numbers: Sequence[int]) -> pa.Table:

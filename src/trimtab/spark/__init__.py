@@ -1,1 +1,1 @@
-"""A master's address → the one Spark session, its Java, its workers and the program sent there."""
+"""Tasks → who runs them: this process, or the one Spark session with its Java and its workers."""

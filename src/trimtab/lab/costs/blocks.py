@@ -7,8 +7,7 @@ import numpy as np
 from trimtab.lab.costs.knowledge import BLOCKS, COUNT, FIRST, TIME
 from trimtab.pulsar.model import Flags, Floats, Ints
 
-#: Windows after which a block is closed, and below which it is thrown away when it is cut short.
-BLOCK_WINDOWS = 5.0
+# Windows below which a block is thrown away when it is cut short.
 _WINDOWS_MIN = 2.0
 # Blocks of different hours are joined only if their traffic is much alike: s that weigh as much
 # as a third of the traffic.

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from trimtab.lab.costs.blocks import BLOCK_WINDOWS, closed
+from trimtab.lab.costs.blocks import closed
 from trimtab.lab.costs.knowledge import (
     CONCENTRATION,
     CORES,
@@ -21,6 +21,7 @@ from trimtab.lab.costs.knowledge import (
     with_brokers,
 )
 from trimtab.lab.costs.level import FULL, Filtered, Sample
+from trimtab.lab.costs.look import Windows
 from trimtab.lab.costs.predict import level_now
 from trimtab.pulsar.model import Ints
 
@@ -35,7 +36,9 @@ _DRIFT_KEPT = 0.995
 _WEIGHT_MAX = 100.0
 
 
-def collected(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) -> Knowledge:
+def collected(
+    known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered, windows: Windows
+) -> Knowledge:
     """Return what is known with sound windows in the open blocks, closed where it is time."""
     b, who = known.brokers, filtered.broker
     usable = ~filtered.is_doubted & (sample.cpu[rows] < FULL)
@@ -55,7 +58,7 @@ def collected(known: Knowledge, sample: Sample, rows: Ints, filtered: Filtered) 
     touched[:] = (sums[:, COUNT] > 0) & (opened_s < b.touched_s)
     blocks, sums = closed(b.blocks, sums, touched)
     sums[who[usable]] += columns[usable]
-    blocks, sums = closed(blocks, sums, sums[:, COUNT] >= BLOCK_WINDOWS)
+    blocks, sums = closed(blocks, sums, sums[:, COUNT] >= windows.in_block)
     return with_brokers(known, blocks=blocks, open=sums)
 
 

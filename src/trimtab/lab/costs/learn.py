@@ -37,7 +37,7 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     rows = usable(known, sample)
     filtered = compared(known, sample, rows, windows)
     known = levelled(verified(_heard(known, sample), filtered), sample, rows, filtered)
-    known = jumped(collected(known, sample, rows, filtered), filtered)
+    known = jumped(collected(known, sample, rows, filtered, windows), filtered)
     known = drifted(known)
     return fitted(known)
 

@@ -17,9 +17,8 @@ from trimtab.pulsar.model import MINUTE_S, Flags, Floats, Ints
 FULL = 97.0
 # Minutes beyond which a level that nobody tells of is not less sure any more.
 _WANDERING_MIN = 30.0
-# Deviations beyond which a window is doubted, and doubted windows in a row that are believed.
+# Deviations beyond which a window is doubted.
 _DOUBTED = 3.5
-_DOUBTS_MAX = 3.0
 # Points below which nothing is doubted.
 _DOUBTED_MIN = 3.0
 # Share of a new window in the variance of windows, and its bounds.
@@ -89,7 +88,7 @@ def compared(known: Knowledge, sample: Sample, rows: Ints, windows: Windows) -> 
     limit = np.maximum(_DOUBTED_MIN, _DOUBTED * np.sqrt(variance))
     is_doubted = np.abs(missed) > limit
     same_side = np.sign(missed) == np.sign(b.doubt[who])
-    is_jump = is_doubted & same_side & (b.doubts[who] + 1.0 >= _DOUBTS_MAX)
+    is_jump = is_doubted & same_side & (b.doubts[who] + 1.0 >= windows.in_doubt)
     return Filtered(who, own, missed, is_doubted, is_jump, is_first, is_settled, variance, mixed)
 
 

@@ -1,7 +1,8 @@
-"""The nouns of a look at a cluster: what is new since the look before.  No functions."""
+"""The nouns of a look at a cluster: what is new since the look before."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from trimtab.pulsar.model import Floats, Ints
@@ -10,6 +11,9 @@ from trimtab.pulsar.model import Floats, Ints
 #: consumers; producers and consumers are NaN where nobody reports them.
 COUNTS = ("rate_in", "rate_out", "bytes_in", "bytes_out", "topics", "producers", "consumers")
 
+# s that a burst lasts, about, and s of a quiet stretch.
+_BURST_S, _BLOCK_S = 140.0, 300.0
+
 
 @dataclass(frozen=True, slots=True)
 class Windows:
@@ -17,6 +21,19 @@ class Windows:
 
     host_s: float = 60.0
     bundle_s: float = 60.0
+
+    @property
+    def in_doubt(self) -> int:
+        """Return how many windows in a row that say the same are believed against the level.
+
+        Three, or as many short ones as make up more than two minutes: a burst lasts that long.
+        """
+        return max(3, math.ceil(_BURST_S / self.host_s))
+
+    @property
+    def in_block(self) -> int:
+        """Return how many windows a quiet stretch has at most: five, or five minutes of them."""
+        return max(5, math.ceil(_BLOCK_S / self.host_s))
 
     @property
     def settled_s(self) -> float:

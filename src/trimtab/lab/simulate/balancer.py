@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from trimtab.lab.steering import StrategyError, is_own
 
 
 @dataclass(frozen=True, slots=True)
 class Balancer:
     """What is compared with what: the classes, their release and broker.conf."""
 
-    #: Simple name of Pulsar's class; None: nothing is ever shed.
+    #: Simple name of Pulsar's class, or a strategy of trimtab's own as `steering.named` reads it;
+    #: None: nothing is ever shed.
     shedder: str | None
-    #: Simple name of Pulsar's class.
+    #: The same; one of trimtab's own only where it sheds, too.
     placer: str
     #: A Pulsar release or a release line.
     release: str
     #: Keys of broker.conf that are not at their default, as text.
     conf: Mapping[str, str] = field(default_factory=dict)
+
+
+# Who places where a strategy of trimtab's own does: nobody asks it.
+_ANY_PLACER = "LeastLongTermMessageRate"
+
+
+def pulsars(balancer: Balancer) -> Balancer:
+    """Return the part of a balancer that Pulsar's classes have.
+
+    Raises:
+        StrategyError: a strategy of trimtab's own is to place what another sheds.
+    """
+    sheds, places = balancer.shedder, balancer.placer
+    if is_own(places) and places != sheds:
+        raise StrategyError(places, f"a placer of Pulsar's, where {sheds} sheds")
+    return replace(
+        balancer,
+        shedder=None if sheds is None or is_own(sheds) else sheds,
+        placer=_ANY_PLACER if is_own(places) else places,
+    )

@@ -13,6 +13,7 @@ from trimtab.lab.simulate.placement import Chosen
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.timetable import Exit, Flush, Handover, Lookup, Round, SessionEnd
 from trimtab.lab.simulate.world import Event, Kind
+from trimtab.lab.steering import Change, Member
 
 
 def happen(simulation: Simulation, time_s: float, event: Event) -> None:
@@ -33,7 +34,7 @@ def elect(simulation: Simulation, time_s: float, wanted: int = -1) -> None:
         simulation.strategies.reset()
     simulation.term += 1
     settings = simulation.settings
-    simulation.timetable.enter(time_s + settings.shedding_interval_s, Round(simulation.term))
+    simulation.timetable.enter(time_s + simulation.round_s, Round(simulation.term))
     simulation.timetable.enter(time_s + settings.averages_interval_s, Flush(simulation.term))
     simulation.records.count("elections")
 
@@ -66,6 +67,9 @@ def _join(simulation: Simulation, time_s: float, event: Event) -> None:
             # It is still leaving.
             simulation.timetable.enter(time_s + 1.0, Event(time_s, Kind.JOIN, (broker,)))
             continue
+        was_there = cluster.started[broker] > 0 or bool(simulation.world.machines.is_up[broker])
+        came = Change.RETURN if was_there else Change.JOIN
+        simulation.members.append(Member(time_s, broker, came))
         cluster.start(broker, simulation.tick)
         simulation.windows.start(broker, simulation.tick)
         simulation.reports.start(broker, simulation.tick)
@@ -110,6 +114,7 @@ def _deregister(simulation: Simulation, time_s: float, broker: int) -> None:
     """Take a broker out of the registry; the cluster hears of it at once."""
     cluster = simulation.cluster
     cluster.is_registered[broker] = False
+    simulation.members.append(Member(time_s, broker, Change.LEAVE))
     simulation.leader.drop(broker)
     simulation.strategies.forget(simulation.leader.known())
     if broker == simulation.chief:

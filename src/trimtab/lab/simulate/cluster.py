@@ -40,6 +40,9 @@ class Cluster:
         self.message_bytes = bundles.message_bytes
         #: Bundles that have changed hands lately, the latest last; a bundle may stand twice.
         self.moved: list[int] = []
+        #: The same with owners before and after and the s from which the latter serves, for
+        #: whoever steers and takes them away; None if nobody does.
+        self.handovers: list[tuple[int, int, int, float]] | None = None
         #: Grows when anybody begins or ends to serve.
         self.version = 0
 
@@ -55,6 +58,8 @@ class Cluster:
 
     def give(self, bundle: int, broker: int, serve_from_s: float) -> None:
         """Make a broker the owner of a bundle, or nobody (-1)."""
+        if self.handovers is not None:
+            self.handovers.append((bundle, int(self.owner[bundle]), broker, serve_from_s))
         self.owner[bundle] = broker
         serves = broker >= 0 and bool(self.is_up[broker])
         self.server[bundle] = broker if serves else self.nobody

@@ -77,14 +77,16 @@ def drawn_machines(scenario: Scenario, chance: np.random.Generator) -> tuple[Mac
         return np.concatenate([np.full(g.count, float(getattr(g, name))) for g in groups])
 
     speed = spans("speed") * np.exp(each("speed_deviation") * chance.standard_normal(n))
+    cores = spans("cores")
     machines = Machines(
         names=tuple(f"broker-{i}:{_PORT}" for i in range(n)),
-        capacity=spans("cores") / REFERENCE_CORES * speed,
+        capacity=cores / REFERENCE_CORES * speed,
         nic=spans("nic_gbit_per_s") * _GBIT_PER_S,
         background=spans("background_percent"),
         background_deviation=each("background_deviation_percent"),
         spikes_per_hour=each("spikes_per_hour"),
         is_up=each("is_up") > 0,
+        cores=cores,
     )
     return machines, spans("traffic_delay_min") * MINUTE_S
 

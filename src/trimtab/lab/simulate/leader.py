@@ -231,9 +231,13 @@ class Leader:
 
     def load(self, unloaded_before_s: float) -> ClusterLoad:
         """Return what it knows; bundles unloaded at this time or later are left alone."""
-        can_go = self.bundles.is_known & ~self._is_system & (self.unloaded_s < unloaded_before_s)
+        can_go = self.bundles.is_known & self.is_sheddable(unloaded_before_s)
         load = self.load_for_placement()
         return replace(load, bundle_is_sheddable=can_go.take(self._laid_out().bundles))
+
+    def is_sheddable(self, unloaded_before_s: float) -> Flags:
+        """Return which bundles are not Pulsar's own and not just unloaded, (n_bundles,)."""
+        return np.asarray(~self._is_system & (self.unloaded_s < unloaded_before_s))
 
     def load_for_placement(self) -> ClusterLoad:
         """Return the same for a placer, which does not ask what may be shed.

@@ -113,7 +113,7 @@ def look_up(simulation: Simulation, time_s: float, due: Lookup) -> None:
     chosen = None
     if leader.order.size:
         leader.meet(due.bundle)
-        chosen = simulation.placing.choose(leader.load_for_placement(), due.bundle)
+        chosen = _looked_up(simulation, time_s, due.bundle)
     if chosen is None:
         # Clients ask again; a broker that leaves goes without them.
         cluster.give(due.bundle, -1, math.inf)
@@ -134,3 +134,10 @@ def look_up(simulation: Simulation, time_s: float, due: Lookup) -> None:
     leader.move(due.bundle, due.source, chosen.broker)
     leader.preallocate(due.bundle, chosen.broker)
     simulation.records.count("lookups")
+
+
+def _looked_up(simulation: Simulation, time_s: float, bundle: int) -> Chosen | None:
+    """Return who gets a bundle that a client asks for."""
+    if simulation.steering is not None and simulation.steers_placement:
+        return simulation.steering.place(time_s, bundle)
+    return simulation.placing.choose(simulation.leader.load_for_placement(), bundle)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flow
-from trimtab.lab.simulate.world import Moves, Rounds, Run, World
+from trimtab.lab.simulate.world import Moves, Predicted, Rounds, Run, World
 from trimtab.pulsar.model import MINUTE_S, Floats
 
 
@@ -52,6 +52,8 @@ class RoundRecord:
     average: float = math.nan
     #: What the class threw, or "".
     error: str = ""
+    #: Why a strategy of trimtab's own did what it did.
+    reason: str = ""
 
 
 class Records:
@@ -71,6 +73,9 @@ class Records:
         self.moves: list[Move] = []
         self.rounds: list[RoundRecord] = []
         self.counts: dict[str, int] = {}
+        self.predicted: list[Predicted] = []
+        #: What the strategy advised, each once, in order.
+        self.advice: dict[str, None] = {}
 
     def count(self, what: str, times: int = 1) -> None:
         """Count something that happened."""
@@ -109,6 +114,8 @@ class Records:
             cpu_convexity=self.cpu_convexity,
             is_cut=is_cut,
             counts=dict(sorted(self.counts.items())),
+            predicted=tuple(self.predicted),
+            advice=tuple(self.advice),
         )
 
 
@@ -143,4 +150,5 @@ def _rounds(rounds: list[RoundRecord], brokers: int) -> Rounds:
         average=np.array([record.average for record in rounds], np.float64),
         scores=scores,
         error=tuple(record.error for record in rounds),
+        reason=tuple(record.reason for record in rounds),
     )

@@ -15,6 +15,7 @@ from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.records import RoundRecord
 from trimtab.lab.simulate.shedding import shed
 from trimtab.lab.simulate.simulation import Simulation
+from trimtab.lab.simulate.steered import steering
 from trimtab.lab.simulate.timetable import Due, Exit, Flush, Handover, Lookup, Round, SessionEnd
 from trimtab.lab.simulate.world import Run, World
 
@@ -57,7 +58,7 @@ def passing(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]:
     """Let all of a simulation's time pass; it may be looked at after each round."""
     # Nobody knows how long the leader has led when we begin to look.
     phase = float(generator(simulation.world.seed, "leader").random())
-    begin(simulation, phase * simulation.settings.shedding_interval_s)
+    begin(simulation, phase * simulation.round_s)
     return (yield from going_on(simulation))
 
 
@@ -67,6 +68,8 @@ def begin(simulation: Simulation, elected_s: float, leader: int = -1) -> None:
     The leader, -1 for the first broker that is there, may have been elected before 0 s.
     """
     world = simulation.world
+    if simulation.steering is None:
+        simulation.steering = steering(simulation)
     for event in simulation.world.events:
         simulation.timetable.enter(event.time_s, event)
     for bundle in np.flatnonzero(simulation.cluster.server == simulation.cluster.nobody).tolist():
@@ -94,9 +97,10 @@ def going_on(simulation: Simulation) -> Generator[RoundRecord, bool | None, Run]
 
 def _round(simulation: Simulation, time_s: float) -> RoundRecord:
     """Run a round, and enter the next."""
-    record = shed(simulation, time_s)
+    own = simulation.steering
+    record = shed(simulation, time_s) if own is None else own.round(time_s)
     simulation.records.rounds.append(record)
-    next_s = time_s + record.duration_s + simulation.settings.shedding_interval_s
+    next_s = time_s + record.duration_s + simulation.round_s
     simulation.timetable.enter(next_s, Round(simulation.term))
     return record
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,14 @@ from trimtab.pulsar.model import (
     Unload,
     UnreportedCandidateError,
 )
+
+
+class Order(NamedTuple):
+    """A bundle that is to go from its owner to another broker."""
+
+    bundle: int
+    source: int
+    chosen: Chosen
 
 
 def shed(simulation: Simulation, time_s: float) -> RoundRecord:
@@ -99,6 +108,22 @@ def _unload(
     if chosen.broker == source:
         records.count("destination is the owner")
         return time_s
+    return unloaded(simulation, load, Order(bundle, source, chosen), now, moves)
+
+
+def unloaded(
+    simulation: Simulation,
+    load: ClusterLoad | None,
+    order: Order,
+    now: Moment,
+    moves: list[Move],
+) -> float:
+    """Unload a bundle to where it is to go; return when the leader goes on.
+
+    Without a load nothing goes astray: whoever is looked up goes where it was to go.
+    """
+    bundle, source, chosen = order
+    time_s, records = now.time_s, simulation.records
     owner = int(simulation.cluster.owner[bundle])
     took_s = _waited_s(simulation, source)
     records.count("unloads")
@@ -106,7 +131,8 @@ def _unload(
     if owner < 0 or not simulation.cluster.is_up[owner]:
         records.count("unloads of a bundle that nobody serves")
         return time_s + took_s
-    chosen = _astray(simulation, load, bundle, chosen)
+    if load is not None:
+        chosen = _astray(simulation, load, bundle, chosen)
     if chosen.broker == owner:
         records.count("unloads that came back")
         return time_s + took_s

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.balancer import Balancer, pulsars
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows, Forecast
 from trimtab.lab.simulate.leader import Leader
@@ -16,12 +16,14 @@ from trimtab.lab.simulate.records import Records
 from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
 from trimtab.lab.simulate.standing import Standing
+from trimtab.lab.simulate.steers import Steers
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.surroundings import Lengths, Meet, drawn_surroundings
 from trimtab.lab.simulate.timetable import Timetable
 from trimtab.lab.simulate.truth import LastMinute
 from trimtab.lab.simulate.windows import Counted, Windows
 from trimtab.lab.simulate.world import World
+from trimtab.lab.steering import Member, own
 from trimtab.pulsar.leader import load_data
 from trimtab.pulsar.model import MINUTE_S, Floats, Ints
 from trimtab.pulsar.settings import check_intervals, load_manager_settings
@@ -55,7 +57,11 @@ class Simulation:
         #: And splits to come: bundle → its two halves.
         self.world, splits, self.halves = with_children(world, physics)
         self.n_ticks = round(self.world.duration_s / tick_s)
-        self.strategies = Strategies(balancer)
+        #: A strategy of trimtab's own that decides in the place of Pulsar's.
+        self.named = None if balancer.shedder is None else own(balancer.shedder)
+        self.steering: Steers | None = None
+        self.steers_placement = self.named is not None and balancer.placer == balancer.shedder
+        self.strategies = Strategies(pulsars(balancer))
         self.cluster = Cluster(self.world.machines, self.world.bundles)
         met = meet(world, parameters, splits)
         self.flows = Flows(self.cluster, met.traffic, met.background, parameters)
@@ -103,8 +109,19 @@ class Simulation:
         minute = self.records.minute_ticks
         #: (n_ticks, n_brokers) percent that other processes took in the last minute.
         self._background: Floats = np.zeros((minute, self.cluster.nobody))
+        #: Brokers that have come and gone, for whoever steers.
+        self.members: list[Member] = []
         self._truth: LastMinute | None = None
         self.forecast = Forecast(self.flows, self.n_ticks, max(self.windows.stats_ticks, minute))
+
+    @property
+    def round_s(self) -> float:
+        """Return the s from the end of one round to the next."""
+        return self.settings.shedding_interval_s if self.named is None else self.named.every_s
+
+    def background_of(self, ticks: int) -> Floats:
+        """Return the percent of CPU that other processes took in the last ticks, (n_brokers,)."""
+        return np.asarray(self._background[-ticks:].mean(axis=0))
 
     def _resume(self, leader: Leader, standing: Standing) -> None:
         """Let brokers have written, and the leader know, what there was before the beginning."""

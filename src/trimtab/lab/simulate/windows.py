@@ -56,6 +56,10 @@ class Windows:
         phases = self.phases.at_start(broker, tick, self.lengths)
         self.phase[:, broker] = phases % (self.host_ticks, self.stats_ticks)
 
+    def last(self, count: int) -> Floats:
+        """Return usage and passed shares of the last few ticks, (4, count, n_brokers)."""
+        return self._last[:, -count:]
+
     def close(self, flow: Flow, rows: Rows) -> tuple[Sampled, Counted]:
         """Close the windows that end in a stretch, which is not longer than either."""
         brokers = flow.brokers

@@ -35,6 +35,8 @@ class Machines:
     spikes_per_hour: Floats
     #: (n_brokers,) runs when the simulation begins.
     is_up: Flags
+    #: (n_brokers,) cores, as the machine says; None: nobody knows.
+    cores: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,24 @@ class Rounds:
     scores: NDArray[np.float32]
     #: (n_rounds,) what the class threw, or "".
     error: tuple[str, ...]
+    #: (n_rounds,) why a strategy of trimtab's own did what it did, or nothing; "" of Pulsar's.
+    reason: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What a strategy predicted of a broker that a round touched; percent."""
+
+    time_s: float
+    broker: int
+    before: float
+    after: float
+    #: Standard deviation of the change, and of the usage afterwards.
+    change_deviation: float
+    deviation: float
+    #: True usage over the last minute, before and as the round left it; same traffic.
+    true_before: float
+    true_after: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,3 +245,6 @@ class Run:
     is_cut: bool = False
     #: Counters: reports written, recomputations, splits …
     counts: dict[str, int] = field(default_factory=dict)
+    #: In order of time, and what the strategy advised an operator to do, each once.
+    predicted: tuple[Predicted, ...] = ()
+    advice: tuple[str, ...] = ()

@@ -116,13 +116,22 @@ class Calls:
         except ValueError as error:
             raise CallError(url, f"the answer of {len(body)} bytes is not JSON: {error}") from None
 
-    def _followed(self, method: str, url: str) -> tuple[int, Answer]:
+    def any_status(self, method: str, url: str, body: bytes | None = None) -> tuple[int, Answer]:
+        """Return the status of a call, whatever it is, and what came with it.
+
+        Raises:
+            CallError: there is no answer.
+            GatherError: the token can no longer be read.
+        """
+        return self._followed(method, url, body)
+
+    def _followed(self, method: str, url: str, sent: bytes | None = None) -> tuple[int, Answer]:
         """Return the last status of a call, redirects included, and what came with it."""
         last = time.monotonic() + self.limits.whole_s
         here = url
         try:
             for _ in range(self.limits.redirects_max + 1):
-                status, headers, body = self._once(method, here, last)
+                status, headers, body = self._once(method, here, last, sent)
                 if status not in _REDIRECTS:
                     return status, Answer(body, here)
                 here = _next(here, headers.get("Location"))
@@ -131,7 +140,9 @@ class Calls:
         reason = f"more than {self.limits.redirects_max} redirects, to {here}"
         raise CallError(url, reason, method=method)
 
-    def _once(self, method: str, here: str, last: float) -> tuple[int, dict[str, str], bytes]:
+    def _once(
+        self, method: str, here: str, last: float, sent: bytes | None
+    ) -> tuple[int, dict[str, str], bytes]:
         """Return what one request brings within what is left of the time."""
         limits = self.limits
         left = last - time.monotonic()
@@ -144,6 +155,7 @@ class Calls:
             answer = self._pool.request(
                 method,
                 here,
+                body=sent,
                 headers=headers,
                 timeout=timeout,
                 redirect=False,

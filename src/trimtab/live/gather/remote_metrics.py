@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from trimtab.ingest.recording import RecordedFile, Recording, UnusedFile
@@ -17,6 +17,7 @@ from trimtab.live.gather.calls import CallError, Calls
 from trimtab.live.gather.folder import Folder
 from trimtab.live.gather.pipeline import web_address
 from trimtab.live.gather.prometheus import export
+from trimtab.live.gather.span import span_of
 
 _OPTION = "--prometheus"
 _METRICS = ("metrics", "metrics-export")
@@ -27,23 +28,14 @@ class Remote:
     """A Prometheus, and of which time it is asked."""
 
     url: str
-    #: In ISO 8601; None for what recording.toml says.
+    #: In ISO 8601; None for what recording.toml or the logs say.
     begin: str | None = None
     end: str | None = None
 
 
-def remote_of(
-    url: str | None, begin: str | datetime | None, end: str | datetime | None
-) -> Remote | None:
-    """Return whom to ask for which time; None for nobody.
-
-    Raises:
-        GatherError: a time stands without the Prometheus that would be asked for it.
-    """
-    if url is None and (begin or end):
-        raise GatherError("--from and --to: found without --prometheus, expected beside it")
-    times = (it.isoformat() if isinstance(it, datetime) else it for it in (begin, end))
-    return None if url is None else Remote(url, *times)
+def remote_of(url: str | None, begin: str | None, end: str | None) -> Remote | None:
+    """Return whom to ask for which time; None for nobody."""
+    return None if url is None else Remote(url, begin, end)
 
 
 @contextmanager
@@ -64,10 +56,7 @@ def with_metrics(recording: Recording, remote: Remote | None) -> Iterator[Record
         yield replace(recording, unused=(*recording.unused, UnusedFile(_OPTION, reason)))
         return
     address = web_address(_OPTION, remote.url)
-    begin = _moment("--from", remote.begin or recording.meta.get("from"), recording)
-    end = _moment("--to", remote.end or recording.meta.get("to"), recording)
-    if begin > end:
-        raise GatherError(f"--to: found {end.isoformat()}, expected a time after --from")
+    begin, end = span_of(recording, remote.begin, remote.end)
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
         files = tuple(_asked(address, begin, end, Path(folder)))
         if any(_has_series(file) for file in files):
@@ -90,19 +79,3 @@ def _asked(address: str, begin: datetime, end: datetime, folder: Path) -> Iterat
         raise GatherError(f"{_OPTION}: {error}") from None
     for path in sorted(folder.rglob("*.json.gz")):
         yield RecordedFile(path.relative_to(folder).as_posix(), path, "")
-
-
-def _moment(option: str, given: str | None, recording: Recording) -> datetime:
-    """Return a time; one without a zone is in the recording's."""
-    if given is None:
-        raise GatherError(
-            f"{option}: found nothing, and recording.toml says no time either; expected one such "
-            "as 2026-11-21T22:00:00Z"
-        )
-    try:
-        moment = datetime.fromisoformat(given)
-    except ValueError:
-        raise GatherError(
-            f"{option}: found {given!r}, expected a time such as 2026-11-21T22:00:00Z"
-        ) from None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=recording.zone)).astimezone(UTC)

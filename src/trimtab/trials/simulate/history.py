@@ -12,6 +12,7 @@ import numpy as np
 
 from trimtab.lab.outcomes.spread import spread
 from trimtab.lab.simulate.world import Event, Kind
+from trimtab.lab.steering import is_own
 from trimtab.pulsar.model import Decision, Floats, Reason
 from trimtab.pulsar.shed import shedder
 from trimtab.trials.simulate.result import Result
@@ -55,12 +56,14 @@ class History:
         self.usage = answer.trajectory.usage
         self.spread = spread(self.usage)
         balancer = answer.experiment.balancer
-        self.entry = shedder(balancer.shedder, balancer.release) if balancer.shedder else None
+        self.is_own = is_own(balancer.shedder or "")
+        sheds = None if self.is_own else balancer.shedder
+        self.entry = shedder(sheds, balancer.release) if sheds else None
         self.settings = self.entry and self.entry.settings(balancer.conf, balancer.release)
         self.scores_as = (100.0, "{:.0f}")
         if self.entry is not None and self.entry.is_ranked_by_traffic:
             self.scores_as = (1e-3, "{:.1f}k")
-        elif balancer.shedder in _SCORED_IN_PERCENT:
+        elif self.is_own or balancer.shedder in _SCORED_IN_PERCENT:
             self.scores_as = (1.0, "{:.0f}")
         #: Bundle → when it was unloaded last, and from whom.
         self.unloaded: dict[int, tuple[float, int]] = {}
@@ -110,7 +113,7 @@ class History:
             return ""
         if rounds.planned[number]:
             return "named bundles and moved none of them"
-        return "nothing to do"
+        return rounds.reason[number] or "nothing to do"
 
     def _folded(self, quiet: _Quiet) -> str:
         first, last, what = quiet
@@ -142,6 +145,8 @@ class History:
             f"   mean {np.nanmean(usage):.0f}, spread {self._spread_at(time_s):.0f}"
         )
         yield _INDENT + self._scores(number)
+        if rounds.reason[number]:
+            yield f"{_INDENT}because {rounds.reason[number]}"
         mine = np.flatnonzero(moves.round == number)
         lines = [self._move(int(i)) for i in mine]
         head = f"moved {len(mine)}"

@@ -13,14 +13,14 @@ from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.lab.simulate.world import World
 from trimtab.pulsar.keys import KEYS
-from trimtab.pulsar.place import placer
 from trimtab.pulsar.sequences.sequences import known_release
 from trimtab.pulsar.settings import SettingError, setting
-from trimtab.pulsar.shed import shedder
 from trimtab.trials.sweep.grid import (
-    PLACER_NAMES,
     SHEDDER_NAMES,
+    can_place,
+    can_shed,
     class_name,
+    placer_name,
     usual_placer,
 )
 from trimtab.trials.sweep.task import NOBODY
@@ -98,10 +98,10 @@ def posed(question: Question) -> Experiment:
     if joined and question.placement not in (None, joined):
         raise FieldError("--placement", shown(places), f"{joined}, as --strategy has it")
     class_name(Field(sheds, ("--strategy",)), sheds, SHEDDER_NAMES)
-    class_name(Field(places, ("--placement",)), places, PLACER_NAMES)
-    if sheds != NOBODY and shedder(sheds, release) is None:
+    placer_name(Field(places, ("--placement",)), places, sheds)
+    if not can_shed(sheds, release):
         raise FieldError("--strategy", sheds, f"a class that Pulsar {release} has")
-    if placer(places, release) is None:
+    if not can_place(places, release):
         raise FieldError("--placement", places, f"a class that Pulsar {release} has")
     conf = {**scenario.settings, **_settings(question.settings, release)}
     world = drawn(scenario, question.seed)

@@ -14,6 +14,7 @@ from pathlib import Path
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import Field, FieldError, expected_name, shown, toml_field
 from trimtab.files.whole_files import read_text
+from trimtab.lab.steering import STRATEGIES, StrategyError, bare, is_own, own
 from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.place import PLACERS, placer
 from trimtab.pulsar.sequences.sequences import conf_text, known_release
@@ -35,8 +36,8 @@ USUAL = (
     "none+LeastLongTermMessageRate",
 )
 
-#: Simple names of Pulsar's classes, of whichever releases, and of nobody.
-SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY}
+#: Simple names of Pulsar's classes, of whichever releases, and of nobody; trimtab's own shed.
+SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY, *STRATEGIES}
 PLACER_NAMES = frozenset(name for name, _ in PLACERS)
 #: A release that has every key.
 _NEWEST = "5.0"
@@ -74,8 +75,8 @@ class Strategy:
             FieldError: it has no such strategy, or no such key.
         """
         has = [
-            (self.shedder, _can_shed(self.shedder, release)),
-            (self.placement, placer(self.placement, release) is not None),
+            (self.shedder, can_shed(self.shedder, release)),
+            (self.placement, can_place(self.placement, release)),
             *((name, KEYS[name].default(release) is not None) for name in self.settings),
         ]
         for name, is_there in has:
@@ -94,7 +95,7 @@ def usual(releases: Iterable[str]) -> tuple[str, ...]:
         name
         for name in USUAL
         for sheds, places in (pair(Field(name)),)
-        if all(_can_shed(sheds, each) and placer(places, each) is not None for each in releases)
+        if all(can_shed(sheds, each) and can_place(places, each) for each in releases)
     )
 
 
@@ -110,23 +111,36 @@ def pair(field: Field) -> tuple[str, str]:
     sheds = class_name(field, first.strip(), SHEDDER_NAMES)
     if not joint:
         return sheds, usual_placer(sheds)
-    return sheds, class_name(field, second.strip(), PLACER_NAMES)
+    return sheds, placer_name(field, second.strip(), sheds)
 
 
 def usual_placer(sheds: str) -> str:
     """Return the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
-    return sheds if sheds in PLACER_NAMES else USUAL_PLACER
+    return sheds if sheds in PLACER_NAMES or is_own(sheds) else USUAL_PLACER
 
 
 def class_name(field: Field, name: str, known: Iterable[str]) -> str:
-    """Return the name of a class if it is a known one.
+    """Return the name of a class if it is a known one, or a strategy of trimtab's own.
 
     Raises:
         FieldError: it is not.
     """
-    if name not in set(known):
+    try:
+        own(name)
+    except StrategyError as error:
+        raise field.wrong(error.expected) from error
+    if bare(name) not in set(known):
         raise field.wrong(expected_name(name, known))
     return name
+
+
+def placer_name(field: Field, name: str, sheds: str) -> str:
+    """Return the name of a placer: one of Pulsar's, or trimtab's own where it sheds, too.
+
+    Raises:
+        FieldError: it is not.
+    """
+    return name if is_own(name) and name == sheds else class_name(field, name, PLACER_NAMES)
 
 
 def strategies(
@@ -197,15 +211,21 @@ def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
         yield dict(zip(values, chosen, strict=True))
 
 
-def _can_shed(sheds: str, release: str) -> bool:
-    return sheds == NOBODY or shedder(sheds, release) is not None
+def can_shed(sheds: str, release: str) -> bool:
+    """Return whether a release has a shedder, or none is needed."""
+    return sheds == NOBODY or is_own(sheds) or shedder(sheds, release) is not None
+
+
+def can_place(places: str, release: str) -> bool:
+    """Return whether a release has a placer, or it is trimtab's own."""
+    return is_own(places) or placer(places, release) is not None
 
 
 def _pair_of(table: Mapping[str, Field]) -> tuple[str, str]:
     if "placement" not in table:
         return pair(table["shedder"])
     sheds = class_name(table["shedder"], table["shedder"].text(), SHEDDER_NAMES)
-    return sheds, class_name(table["placement"], table["placement"].text(), PLACER_NAMES)
+    return sheds, placer_name(table["placement"], table["placement"].text(), sheds)
 
 
 def _releases(field: Field | None) -> tuple[str | None, ...]:

@@ -1,0 +1,128 @@
+"""Foresee: learns what traffic costs, predicts what moves do, and makes few that it is sure of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trimtab.lab.costs import Knowledge, learned
+from trimtab.lab.costs.predict import predicted
+from trimtab.lab.frontier import Moves
+from trimtab.lab.steering.foresight.excursions import with_excursions
+from trimtab.lab.steering.foresight.filters import with_network, with_rates
+from trimtab.lab.steering.foresight.memory import Memory, Picture, beginning
+from trimtab.lab.steering.foresight.picture import believed, picture
+from trimtab.lab.steering.foresight.plans import plan
+from trimtab.lab.steering.foresight.settings import Settings
+from trimtab.lab.steering.foresight.trigger import verdict, with_members
+from trimtab.lab.steering.view import Answer, Asked, Command, Prediction, View
+from trimtab.pulsar.model import Floats
+
+__all__ = ["Memory", "Settings", "foresee", "place"]
+
+
+def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answer, Memory]:
+    """Return the moves that are worth making now with what they will do, or why there are none.
+
+    1. What the reports say is taken into the cost model, and filtered: traffic by the middle of
+       the last windows, levels by a filter that doubts what jumps.
+    2. Where the spread is out of bounds, evidence is collected; one window far out is enough,
+       three are needed near the bounds.  A broker that has just joined needs no evidence.
+    3. It waits while a broker restarts, while all traffic changes, and for what may be a burst.
+    4. Brokers outside a band are brought well inside it, by as few moves as are found.  Of many
+       moves the first are made, and the rest planned again.
+    5. What it began it finishes: until the spread is small, smaller surpluses are repaired, too.
+    """
+    memory = beginning(view, settings.windows) if memory is None else memory
+    memory = with_members(memory, view)
+    memory = replace(memory, known=learned(memory.known, view.look, view.windows))
+    memory = with_network(with_rates(memory, view, memory.known), view)
+    memory = with_excursions(replace(memory, newest=_newest(view, memory.newest)), view)
+    known = believed(memory, settings)
+    memory = replace(memory, picture=picture(memory, known, settings))
+    judged = verdict(memory, view, known, settings)
+    memory = replace(memory, mood=judged.mood)
+    levels = memory.picture.usage.max(axis=1)
+    if not judged.plans:
+        return Answer((), (), judged.reason, (), levels), memory
+    found = plan(memory, view, judged, settings)
+    commands = _commands(memory.picture, found.moves)
+    predictions = _predictions(known, memory.picture, found.moves)
+    if commands:
+        mood = replace(memory.mood, evidence=0.0, is_open=True, planned_s=view.time_s)
+        after = memory.picture
+        for each in commands:
+            after = _with(after, each.bundle, each.target)
+        memory = replace(memory, mood=mood, picture=after)
+    return Answer(commands, predictions, found.reason, found.advice, levels), memory
+
+
+def place(asked: Asked, memory: Memory | None, settings: Settings) -> tuple[int, Memory | None]:
+    """Return the candidate that will use least with the bundle; what was just placed counts."""
+    if memory is None:
+        return int(asked.candidates[0]), None
+    picture = memory.picture
+    usage = np.nan_to_num(picture.usage[asked.candidates])
+    if settings.placement:
+        usage = usage + picture.speed[asked.candidates] * picture.cost[asked.bundle]
+    target = int(asked.candidates[np.argmin(usage.max(axis=1))])
+    return target, replace(memory, picture=_with(picture, asked.bundle, target))
+
+
+def _with(picture: Picture, bundle: int, to: int) -> Picture:
+    """Return the picture with a bundle at another broker."""
+    usage, owner = picture.usage.copy(), picture.owner.copy()
+    source = int(owner[bundle])
+    if source >= 0:
+        usage[source] -= picture.speed[source] * picture.cost[bundle]
+    usage[to] = np.nan_to_num(usage[to]) + picture.speed[to] * picture.cost[bundle]
+    owner[bundle] = to
+    return replace(picture, usage=usage, owner=owner)
+
+
+def _newest(view: View, before: Floats) -> Floats:
+    newest = before.copy()
+    measured = view.look.cpu > 0
+    newest[view.look.broker[measured]] = view.look.cpu[measured]
+    newest[~view.is_there] = np.nan
+    return newest
+
+
+def _commands(picture: Picture, moves: Moves) -> tuple[Command, ...]:
+    """Return moves as commands, each with what it is to do to both brokers."""
+    commands = list[Command]()
+    usage = picture.usage.copy()
+    for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
+        source = int(picture.owner[bundle])
+        given, taken = (picture.speed[each] * picture.cost[bundle] for each in (source, to))
+        text = (
+            f"{usage[source].max():.0f} → {(usage[source] - given).max():.0f} %,"
+            f" there {usage[to].max():.0f} → {(usage[to] + taken).max():.0f} %"
+        )
+        usage[source] -= given
+        usage[to] += taken
+        commands.append(Command(bundle, source, to, text))
+    return tuple(commands)
+
+
+def _predictions(known: Knowledge, picture: Picture, moves: Moves) -> tuple[Prediction, ...]:
+    """Return what becomes of each broker that moves touch."""
+    if moves.bundle.size == 0:
+        return ()
+    said = predicted(known, moves.bundle, moves.to)
+    usage = picture.usage.copy()
+    for bundle, to in zip(moves.bundle.tolist(), moves.to.tolist(), strict=True):
+        source = int(picture.owner[bundle])
+        usage[source] -= picture.speed[source] * picture.cost[bundle]
+        usage[to] += picture.speed[to] * picture.cost[bundle]
+    return tuple(
+        Prediction(
+            broker=broker,
+            before=float(picture.usage[broker].max()),
+            after=float(np.clip(usage[broker].max(), 0.0, 100.0)),
+            change_deviation=float(said.change_deviation[i]),
+            deviation=float(np.nan_to_num(said.deviation[i], nan=10.0)),
+        )
+        for i, broker in enumerate(said.broker.tolist())
+    )

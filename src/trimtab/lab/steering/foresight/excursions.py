@@ -1,0 +1,85 @@
+"""Reports one after the other → who is off its usual usage, and for how long that lasts here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trimtab.lab.steering.foresight.memory import Excursions, Memory
+from trimtab.lab.steering.view import View
+from trimtab.pulsar.model import Flags, Floats
+
+# s of which the median is what is usual, and looks below which nothing is.
+_USUAL_S = 1500.0
+_LOOKS_MIN = 5
+# Points off the usual at which an excursion begins, and at which it is over.
+_BEGINS, _ENDS = 9.0, 5.0
+# s that a look lags behind what it shows.
+_LAG_S = 30.0
+# s beyond which it was no burst, and for which bursts are remembered.
+_BURST_S, _PAST_S = 900.0, 7200.0
+# Bursts that make a habit, the share of them that is waited for, and how much longer, s.
+_HABIT, _QUANTILE, _FACTOR, _EXTRA_S = 4, 0.9, 1.15, 30.0
+
+
+def with_excursions(memory: Memory, view: View) -> Memory:
+    """Return the memory with the newest usage of brokers, and excursions begun and over."""
+    time_s, touched_s = view.time_s, memory.known.brokers.touched_s
+    kept = memory.excursions.time_s > time_s - _USUAL_S
+    newest = _newest(memory, view)
+    usage = np.concatenate((memory.excursions.usage[kept], newest[None]))
+    times_s = np.append(memory.excursions.time_s[kept], time_s)
+    since_s, past = memory.excursions.since_s.copy(), memory.excursions.past
+    past = past[past[:, 0] > time_s - _PAST_S]
+    if times_s.size >= _LOOKS_MIN:
+        off = np.abs(newest - _usual(usage, times_s, touched_s + view.windows.settled_s))
+        off = np.where(memory.is_there, np.nan_to_num(off), 0.0)
+        is_settled = touched_s < time_s - view.windows.settled_s
+        begins = np.isnan(since_s) & (off > _BEGINS) & is_settled
+        is_off = ~np.isnan(since_s)
+        broken = is_off & ((touched_s > since_s) | ~memory.is_there)
+        over = is_off & ~broken & (off < _ENDS)
+        lasted_s = time_s - _LAG_S - since_s[over]
+        short = lasted_s[lasted_s < _BURST_S]
+        past = np.concatenate((past, np.column_stack((np.full(short.size, time_s), short))))
+        since_s[broken | over] = np.nan
+        since_s[begins] = time_s - _LAG_S
+    return replace(
+        memory,
+        excursions=replace(
+            memory.excursions, usage=usage, time_s=times_s, since_s=since_s, past=past
+        ),
+    )
+
+
+def young(excursions: Excursions, time_s: float) -> Flags:
+    """Return which brokers have been off for no longer than bursts here last, (n_brokers,)."""
+    if len(excursions.past) < _HABIT:
+        return np.zeros(excursions.since_s.size, np.bool_)
+    patience_s = _FACTOR * float(np.quantile(excursions.past[:, 1], _QUANTILE)) + _EXTRA_S
+    return np.asarray(time_s - np.nan_to_num(excursions.since_s, nan=-np.inf) < patience_s)
+
+
+def _newest(memory: Memory, view: View) -> Floats:
+    """Return the fullest of what brokers said last, percent; NaN for who said nothing."""
+    before = memory.excursions.usage
+    newest = before[-1].copy() if len(before) else np.full(len(view.brokers), np.nan)
+    look = view.look
+    measured = look.cpu > 0
+    fullest = np.maximum(look.cpu, view.network.percent.max(axis=1, initial=0.0))
+    newest[look.broker[measured]] = fullest[measured]
+    newest[~view.is_there] = np.nan
+    return newest
+
+
+def _usual(usage: Floats, times_s: Floats, settled_s: Floats) -> Floats:
+    """Return the median of each broker's usage since it was touched; the newest if that is new."""
+    values = np.where(times_s[:, None] > settled_s, usage, np.nan)
+    count = (~np.isnan(values)).sum(axis=0)
+    # What is not a number comes last.
+    ordered, each = np.sort(values, axis=0), np.arange(count.size)
+    middle = (
+        ordered[np.maximum(count - 1, 0) // 2, each] + ordered[count // 2 % len(values), each]
+    ) / 2
+    return np.asarray(np.where(count >= 3, middle, usage[-1]))

@@ -1,0 +1,143 @@
+"""What Foresee keeps from one step to the next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from trimtab.lab.costs import Knowledge, nothing_known
+from trimtab.lab.costs.look import COUNTS
+from trimtab.lab.steering.view import View
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+#: What a byte/s in and out takes of a NIC, rows in and out, before anything is seen:
+#: acknowledgements are left aside, and what is published goes to two bookies.
+SHARES_BEFORE: Floats = np.array(((1.0, 0.0), (2.0, 1.0)))
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What brokers use and bundles cost, as it is believed to be now.
+
+    Columns are CPU, network in and network out.
+    """
+
+    #: (n_brokers, 3) percent; NaN for a broker of which nothing can be said.
+    usage: Floats
+    #: (n_brokers, 3) points for a unit of cost, and (n_bundles, 3) the costs.
+    speed: Floats
+    cost: Floats
+    #: (n_bundles,) positions; -1 for nobody.
+    owner: Ints
+    #: (n_brokers,) points by which other processes hold a broker above all that moves could do.
+    beyond: Floats
+    #: Percent at which the CPU of all brokers would stand if what they carry were poured over them.
+    water: float
+
+    @property
+    def movable_usage(self) -> Floats:
+        """Return the usage without what no move can do about, (n_brokers, 3) percent."""
+        usage = self.usage.copy()
+        usage[:, 0] -= self.beyond
+        return usage
+
+    @property
+    def levels(self) -> Floats:
+        """Return the fullest column of each broker without that, (n_brokers,) percent."""
+        return np.asarray(self.movable_usage.max(axis=1))
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """How bytes fill the NIC."""
+
+    #: (2, 2) percent of a NIC's bytes/s, rows in and out, by bytes/s in and out of bundles.
+    shares: Floats
+    #: Sums of squares and products of what was seen, (2, 2) and (2, 2).
+    squares: Floats
+    products: Floats
+    #: (n_brokers, 2) percent that bundles do not explain, filtered; NaN before the first report.
+    rest: Floats
+    #: (n_brokers,) bytes/s.
+    capacity: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Mood:
+    """What has been going on."""
+
+    #: Evidence of imbalance, in windows; at one it acts.  And when it was weighed last, s.
+    evidence: float = 0.0
+    weighed_s: float = -np.inf
+    #: It has made a plan, and the spread has not been small since.
+    is_open: bool = False
+    planned_s: float = -np.inf
+    #: s until which it holds still after a broker went or came back.
+    hold_s: float = -np.inf
+    #: A broker has joined that holds nothing yet.
+    has_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Excursions:
+    """How long brokers have been off their usual usage, now and before."""
+
+    #: (n_looks, n_brokers) percent as reported, and (n_looks,) s.
+    usage: Floats
+    time_s: Floats
+    #: (n_brokers,) s at which an excursion began; NaN for none.
+    since_s: Floats
+    #: (n_past, 2) s at which one was over, and how long it was.
+    past: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """All of it: about 3 kB a broker and 600 B a bundle."""
+
+    known: Knowledge
+    #: (windows, n_bundles, 7) the last sound windows, columns COUNTS, the newest last; how many
+    #: there are of each bundle, and the s at which the newest was taken.
+    rates: Floats
+    n_rates: Ints
+    rated_s: Floats
+    #: (n_brokers,) percent of CPU in the newest report.
+    newest: Floats
+    network: Network
+    mood: Mood
+    excursions: Excursions
+    #: (n_brokers,) s at which it left last, and came last.
+    left_s: Floats
+    came_s: Floats
+    is_there: Flags
+    picture: Picture
+
+
+def beginning(view: View, windows: int) -> Memory:
+    """Return the memory before the first view."""
+    n, m = len(view.brokers), len(view.bundles)
+    none = np.full(n, np.nan)
+    nothing = np.zeros((n, 3))
+    return Memory(
+        known=nothing_known(view.brokers, view.bundles),
+        rates=np.zeros((windows, m, len(COUNTS))),
+        n_rates=np.zeros(m, np.int64),
+        rated_s=np.full(m, -np.inf),
+        newest=none,
+        network=Network(
+            shares=SHARES_BEFORE.copy(),
+            squares=np.zeros((2, 2)),
+            products=np.zeros((2, 2)),
+            rest=np.full((n, 2), np.nan),
+            capacity=none,
+        ),
+        mood=Mood(),
+        excursions=Excursions(np.empty((0, n)), np.empty(0), none, np.empty((0, 2))),
+        left_s=np.full(n, -np.inf),
+        came_s=np.full(n, -np.inf),
+        is_there=view.is_there,
+        picture=Picture(
+            nothing * np.nan, nothing, np.zeros((m, 3)), np.full(m, -1), np.zeros(n), 0.0
+        ),
+    )

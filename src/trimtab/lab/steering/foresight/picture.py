@@ -1,0 +1,93 @@
+"""What is known, filtered → what brokers use and bundles cost now, as plans go by it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from trimtab.lab.costs import Knowledge
+from trimtab.lab.costs.knowledge import with_bundles
+from trimtab.lab.costs.level import explained
+from trimtab.lab.costs.predict import carried
+from trimtab.lab.planning.columns import Column, by_share, learned_cpu
+from trimtab.lab.steering.foresight.filters import network_usage, robust_rates
+from trimtab.lab.steering.foresight.memory import Memory, Picture
+from trimtab.lab.steering.foresight.settings import Settings
+from trimtab.pulsar.model import Flags, Floats, Ints
+
+# s since a broker came for which it is taken to be at rest until it says otherwise.
+_YOUNG_S = 900.0
+_HALVINGS = 40
+
+
+def believed(memory: Memory, settings: Settings) -> Knowledge:
+    """Return what is known, with the robust traffic of bundles in place of the running mean."""
+    counts = robust_rates(memory) if settings.robust else memory.rates[-1]
+    return with_bundles(memory.known, counts=counts)
+
+
+def picture(memory: Memory, known: Knowledge, settings: Settings) -> Picture:
+    """Return the picture of now: measured levels, moved on with moves and traffic since."""
+    owner, counts = known.bundles.owner, known.bundles.counts
+    cpu = _cpu(memory, known, settings)
+    nic, nic_speed, nic_cost = network_usage(memory.network, counts[:, 2:4], owner)
+    usage = np.column_stack((cpu.usage, nic))
+    usage[~memory.is_there] = np.nan
+    speed = np.column_stack((cpu.speed, nic_speed))
+    cost = np.column_stack((cpu.cost, nic_cost))
+    cost[owner < 0, 1:] = 0.0
+    known_cpu = usage[~np.isnan(usage[:, 0]), 0]
+    water, beyond = float(known_cpu.mean()) if known_cpu.size else 0.0, np.zeros(len(usage))
+    if settings.water:
+        water, beyond = poured(usage[:, 0], speed[:, 0], _sums(owner, cost[:, 0], len(usage)))
+    return Picture(usage, speed, cost, owner, beyond, water)
+
+
+def _cpu(memory: Memory, known: Knowledge, settings: Settings) -> Column:
+    """Return the CPU of brokers: learned, or by the share of traffic where nothing is learned."""
+    column = learned_cpu(known)
+    usage = column.usage
+    if not settings.robust:
+        usage = np.where(np.isnan(usage), np.nan, memory.newest)
+    usage = np.where(np.isnan(usage) & _is_young(memory), at_rest(known), usage)
+    if settings.learning:
+        return replace(column, usage=usage)
+    traffic = known.bundles.counts[:, 2] + known.bundles.counts[:, 3]
+    return by_share("CPU", usage, traffic, known.bundles.owner)
+
+
+def at_rest(known: Knowledge) -> Floats:
+    """Return what brokers would use by what they own alone, (n_brokers,) percent."""
+    everyone = np.arange(len(known.broker_names))
+    return np.minimum(explained(known, everyone, carried(known)) + known.brokers.rest, 100.0)
+
+
+def _is_young(memory: Memory) -> Flags:
+    return np.asarray(memory.came_s > memory.known.time_s - _YOUNG_S)
+
+
+def poured(usage: Floats, speed: Floats, carried_cost: Floats) -> tuple[float, Floats]:
+    """Return the level of the water, and by how many points brokers at rest stand above it.
+
+    If all that is carried were poured over the brokers, each filled from what other processes take,
+    it would stand at one level; who is above it without carrying anything is balanced as it is.
+    """
+    known = np.flatnonzero(~np.isnan(usage))
+    rest = np.maximum(usage[known] - speed[known] * carried_cost[known], 0.0)
+    points = np.maximum(speed[known], 1e-9)
+    total, low, high = float(carried_cost[known].sum()), 0.0, 400.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if float((np.maximum(middle - rest, 0.0) / points).sum()) > total:
+            high = middle
+        else:
+            low = middle
+    beyond = np.zeros(usage.size)
+    beyond[known] = np.maximum(rest - low, 0.0)
+    return low, beyond
+
+
+def _sums(owner: Ints, values: Floats, count: int) -> Floats:
+    owned = owner >= 0
+    return np.bincount(owner[owned], values[owned], count).astype(np.float64)

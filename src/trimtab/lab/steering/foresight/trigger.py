@@ -1,0 +1,176 @@
+"""A picture, and what has been going on → whether it is time to plan, or why not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from trimtab.lab.costs import Knowledge
+from trimtab.lab.costs.knowledge import with_bundles
+from trimtab.lab.costs.predict import works
+from trimtab.lab.steering.foresight.excursions import young
+from trimtab.lab.steering.foresight.memory import Memory, Mood
+from trimtab.lab.steering.foresight.settings import Settings
+from trimtab.lab.steering.view import Change, View
+from trimtab.pulsar.model import Flags, Floats
+
+# s for which it holds still after a broker went or came back, and for which it is away at most if
+# it is a restart.
+_HOLD_S = 200.0
+_RESTART_S = 900.0
+# Percent from which nothing is waited for.
+_FULL = 88.0
+_BURST_FULL = 92.0
+# Share by which all traffic may be off its filtered sum before a plan waits.
+_RAMP = 0.12
+# Spread at which the last plan need not have settled.
+_WIDE = 40.0
+# s after a member came or went in which a plan need not have settled either.
+_MEMBER_S = 240.0
+# s after which an episode is over whatever the spread.
+_EPISODE_S = 1500.0
+# s for which a touched broker that has not reported since is left alone.
+_UNSEEN_S = 420.0
+# What is looked at in a report and in its filter, points and as a share of how far it is off.
+_DISAGREES = (6.0, 0.4)
+# Windows of a bundle below which nothing is known of it.
+_WINDOWS_MIN = 3
+# Of many brokers the extremes are noise: how much of it is expected, and from how many on.
+_EXTREME, _FEW = 1.0, 1.8
+
+
+class Verdict(NamedTuple):
+    """Whether to plan, why, and what it means for the mood."""
+
+    plans: bool
+    reason: str
+    mood: Mood
+    #: Points that noise adds to the spread of many brokers.
+    noise: float
+    #: The plan goes on with an episode.
+    goes_on: bool = False
+
+
+def with_members(memory: Memory, view: View) -> Memory:
+    """Return the memory with who has come and gone."""
+    left_s, came_s, mood = memory.left_s.copy(), memory.came_s.copy(), memory.mood
+    for each in view.members:
+        if each.change is Change.LEAVE:
+            left_s[each.broker] = each.time_s
+            mood = replace(mood, hold_s=each.time_s + _HOLD_S)
+            continue
+        came_s[each.broker] = each.time_s
+        if each.time_s - left_s[each.broker] < _RESTART_S:
+            mood = replace(mood, hold_s=each.time_s + _HOLD_S)
+        else:
+            mood = replace(mood, has_new=True)
+    return replace(memory, left_s=left_s, came_s=came_s, mood=mood, is_there=view.is_there)
+
+
+def unseen(memory: Memory, settled_s: float) -> Flags:
+    """Return which brokers were touched and have not said since what it did, (n_brokers,)."""
+    known = memory.known
+    touched_s, written_s = known.brokers.touched_s, known.brokers.written_s
+    is_late = touched_s > known.time_s - _UNSEEN_S
+    has_begun = np.isfinite(touched_s) & (touched_s > memory.came_s + 1.0)
+    return np.asarray(is_late & has_begun & (written_s <= touched_s + settled_s))
+
+
+def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings) -> Verdict:
+    """Return whether it is time to plan."""
+    levels, time_s = memory.picture.levels, view.time_s
+    there = np.flatnonzero(~np.isnan(levels))
+    mood = memory.mood
+    if there.size < 2:
+        return Verdict(False, "fewer than two brokers are known", mood, 0.0)
+    if np.median(memory.n_rates) < _WINDOWS_MIN:
+        return Verdict(False, "too little has been seen to tell a burst from a step", mood, 0.0)
+    spread, peak = float(np.ptp(levels[there])), float(levels[there].max())
+    noise = _noise(memory, there.size)
+    excess = spread - settings.trigger - noise
+    passed = min(1.0, (time_s - mood.weighed_s) / view.windows.host_s)
+    step = float(np.clip(excess / settings.evidence, -1.0, 1.0)) * passed
+    evidence = max(0.0, mood.evidence + step) if settings.sequential else float(excess > 0)
+    mood = replace(mood, evidence=evidence, weighed_s=time_s)
+    if spread <= settings.episode + noise:
+        mood = replace(mood, is_open=False)
+    is_due = evidence >= 1.0 and excess > 0
+    held = _held(memory, view, believed, settings, (levels, peak, noise))
+    if mood.has_new and not held:
+        is_due, mood = excess > 0, replace(mood, has_new=False)
+    since_s = time_s - mood.planned_s
+    goes_on = (
+        settings.episodes
+        and mood.is_open
+        and not is_due
+        and spread > settings.episode + noise
+        and settings.settle_s <= since_s < _EPISODE_S
+        and not unseen(memory, view.windows.settled_s)[there].any()
+    )
+    if not (is_due or goes_on):
+        quiet = "the spread is within bounds"
+        if excess > 0:
+            quiet = "the spread is out of bounds, and not for long enough to believe it"
+        elif mood.is_open:
+            quiet = "the episode is open, and the last moves have not settled"
+        return Verdict(False, quiet, mood, noise)
+    if held:
+        return Verdict(False, held, mood, noise)
+    is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
+    if is_due and since_s < settings.settle_s and spread < _WIDE and not is_new_member:
+        return Verdict(False, "the last plan has not settled", mood, noise)
+    return Verdict(True, "", mood, noise, goes_on)
+
+
+def _latest(times_s: Floats) -> float:
+    return float(times_s.max(initial=-np.inf))
+
+
+def _noise(memory: Memory, count: int) -> float:
+    """Return the points that extremes of many brokers are apart by noise alone."""
+    variance = memory.known.brokers.window_variance[memory.is_there]
+    usual = float(np.sqrt(np.median(variance)))
+    return _EXTREME * usual * max(0.0, float(np.sqrt(2 * np.log(count))) - _FEW)
+
+
+def _held(
+    memory: Memory,
+    view: View,
+    believed: Knowledge,
+    settings: Settings,
+    seen: tuple[Floats, float, float],
+) -> str:
+    """Return why a plan has to wait; nothing if it need not."""
+    levels, peak, noise = seen
+    if view.time_s < memory.mood.hold_s and peak < _FULL:
+        return "a broker has just gone or come back: what it left is placed by lookups first"
+    if settings.robust:
+        newest = with_bundles(believed, counts=memory.rates[-1])
+        now, filtered = float(works(newest).sum()), float(works(believed).sum())
+        if abs(now - filtered) > _RAMP * max(now, filtered) and now + filtered > 1.0:
+            return "the traffic of the whole cluster is changing"
+    if settings.patience and peak < _BURST_FULL:
+        return _burst(memory, view, levels, settings.trigger + noise)
+    return ""
+
+
+def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
+    """Return that what is seen may be a burst; nothing if it is not."""
+    there = ~np.isnan(levels)
+    off = np.abs(levels - np.median(levels[there]))
+    is_out = there & (off > bound / 2 - 0.5)
+    settled = memory.known.brokers.touched_s < view.time_s - view.windows.settled_s - 60.0
+    free = memory.picture.beyond < 1.0
+    newest = memory.excursions.usage[-1]
+    differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)
+    if bool((is_out & settled & free & differs).any()):
+        return "the newest reports and the filtered levels disagree"
+    is_young = young(memory.excursions, view.time_s)
+    if not bool((is_out & is_young).any()):
+        return ""
+    calm = levels[there & ~is_young]
+    if calm.size > 1 and float(np.ptp(calm)) >= bound:
+        return ""
+    return "it may be a burst, and bursts here have been over soon"
