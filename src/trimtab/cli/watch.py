@@ -184,7 +184,7 @@ def watch(
         where = partial(where_of, address, access, state, metadata, is_lock_here=lock_here)
         acting = _acting(where, act=act, yes=yes, once=once, limits=limits, throttle=throttle)
         question = WatchRequest(gathering, access, output, who, acting, _kept(costs))
-        with offered(metrics) as offering:
+        with offered(metrics, _pages(metrics)) as offering:
             _say(offering.followed(watched(question, is_over)), output, as_json=as_json)
 
 
@@ -203,6 +203,13 @@ def _say(steps: Iterable[View], output: Path, *, as_json: bool) -> None:
     for line in summary(last) if last else ():
         say(line)
     say(f"Recording: {output}")
+
+
+def _pages(metrics: str | None) -> dict[str, str]:
+    """Return the pages of findings, to which alerts lead; none where nobody can ask for them."""
+    from trimtab.explanation.words import finding_pages
+
+    return {} if metrics is None else finding_pages()
 
 
 def _kept(costs: Path | None) -> KeptCosts:
