@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -86,13 +87,42 @@ def _answers(server: str, query: str) -> bool:
     return bool(asked(server, "query", query=query)["result"])
 
 
-def shipped_queries() -> list[str]:
-    """Give every query of the dashboard, and of every rule what it compares with a bar."""
+def shipped_queries(chosen: dict[str, str]) -> list[str]:
+    """Give every query of the dashboard with its variables filled in, and that of every rule.
+
+    A rule that compares with a bar gives what it compares, whether it passes or not.
+    """
     panels = json.loads(dashboard())["panels"]
-    found = [target["expr"] for panel in panels for target in panel["targets"]]
+    found = [filled(target["expr"], chosen) for panel in panels for target in panel["targets"]]
     for group in yaml.safe_load(rules())["groups"]:
-        found += [rule["expr"].rpartition(" > ")[0] or rule["expr"] for rule in group["rules"]]
+        found += [
+            re.sub(r" > (?=on |[\d.]+$)", " > bool ", rule["expr"]) for rule in group["rules"]
+        ]
     return found
+
+
+def variables(server: str) -> dict[str, str]:
+    """Ask for the values of the dashboard's variables, as Grafana does; all of each are chosen."""
+    chosen: dict[str, str] = {}
+    for each in json.loads(dashboard())["templating"]["list"]:
+        if each["type"] == "query":
+            asks = re.fullmatch(r"label_values\((.+), (\w+)\)", each["query"]["query"])
+            assert asks
+            last = time.monotonic() + WAIT_S
+            known: list[str] = []
+            while not known and time.monotonic() < last:
+                # It may not be up yet, or not have scraped.
+                with suppress(OSError):
+                    match = {"match[]": filled(asks[1], chosen)}
+                    known = asked(server, f"label/{asks[2]}/values", **match)
+                time.sleep(0.3)
+            chosen[each["name"]] = "|".join(known)
+    return chosen
+
+
+def filled(query: str, chosen: dict[str, str]) -> str:
+    """Give a query as Grafana asks it."""
+    return re.sub(r"\$(\w+)", lambda name: chosen[name[1]], query)
 
 
 def ill_rules(server: str) -> list[str]:

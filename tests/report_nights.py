@@ -6,8 +6,8 @@ import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from trimtab import report
 from trimtab.diagnose.verdicts import VERDICT_WORDS
+from trimtab.report.render import render as laid_out
 
 START = datetime(2026, 3, 1, 22, 0, tzinfo=UTC)
 VERDICTS = ("sound", "random-placement", "over-unloading", "ping-pong", "not-decidable", "sound")
@@ -15,7 +15,7 @@ VERDICTS = ("sound", "random-placement", "over-unloading", "ping-pong", "not-dec
 
 def render(findings: dict[str, Any], picture: dict[str, Any]) -> str:
     """Lay out a night as `explain` does: in the words that the diagnosis has for its verdicts."""
-    return report.render(findings, picture, VERDICT_WORDS)
+    return laid_out(findings, picture, VERDICT_WORDS)
 
 
 def at(seconds: float) -> str:
@@ -168,3 +168,50 @@ def renamed_night(bundle: str, broker: str) -> tuple[dict[str, Any], dict[str, A
         return value
 
     return renamed(given[0]), renamed(given[1])
+
+
+def hostile_night() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Give a night in which everything is called by what would break a page that let it."""
+    findings, picture = night(len(HOSTILE), 12, 330)
+    new = dict(zip(findings["brokers"], HOSTILE, strict=True))
+    findings["brokers"] = list(new.values())
+    for i, unload in enumerate(findings["unloads"]):
+        unload.update(source=new[unload["source"]], target=new[unload["target"]])
+        unload["bundle"] = HOSTILE[i % len(HOSTILE)] + unload["bundle"]
+        unload["evidence"][-1]["text"] = HOSTILE[-1 - i % len(HOSTILE)]
+    for each in findings["round_list"]:
+        each["story"] = list(HOSTILE)
+        for broker in each["brokers"]:
+            broker["broker"] = new[broker["broker"]]
+    for finding in findings["findings"]:
+        finding.update(title=HOSTILE[6], text=HOSTILE[11], brokers=list(HOSTILE), advice=HOSTILE[8])
+    ends = ("broker", "source", "target")
+    for point in (*picture["usage"], *picture["unloads"]):
+        point.update({key: new[point[key]] for key in ends if key in point})
+    return findings, picture
+
+
+def regret() -> dict[str, Any]:
+    """Give the key `regret` of findings.json: a decision that could not be better, and one."""
+    return {
+        "why_not": "",
+        "moves_used": 4,
+        "moves_needed": 2,
+        "moves_needed_low": 2,
+        "moves_needed_high": 3,
+        "decisions": [decision(1, "as-low-as-possible", 0.0), decision(2, "missed", 10.0)],
+    }
+
+
+def decision(number: int, verdict: str, missed: float) -> dict[str, Any]:
+    return {
+        "round": number, "time": "2026-11-21T06:37:22.000Z", "moves": 2, "verdict": verdict,
+        "why_not": "", "before": _peak(84.0), "after": _peak(71.0),
+        "possible": _peak(71.0 - missed), "missed": _peak(missed), "needed": 1,
+        "needed_low": 1, "needed_high": 2,
+        "frontier": [84.0, 70.0, 71.0 - missed], "bounds": [84.0, 69.0, 60.0],
+    }  # fmt: skip
+
+
+def _peak(percent: float) -> dict[str, float]:
+    return {"percent": percent, "low": percent - 1.0, "high": percent + 1.0}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from report_nights import decision
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Owners, Reports
 from trimtab.report.regret_section import section_of
@@ -244,20 +245,6 @@ def test_unloads_are_gathered_by_round_in_order_of_time() -> None:
 # ------------------------------------------------------------------------- the page
 
 
-def _peak(percent: float) -> dict[str, float]:
-    return {"percent": percent, "low": percent - 1.0, "high": percent + 1.0}
-
-
-def _row(number: int, verdict: str, missed: float) -> dict[str, Any]:
-    return {
-        "round": number, "time": "2026-11-21T06:37:22.000Z", "moves": 2, "verdict": verdict,
-        "why_not": "", "before": _peak(84.0), "after": _peak(71.0),
-        "possible": _peak(71.0 - missed), "missed": _peak(missed), "needed": 1,
-        "needed_low": 1, "needed_high": 2,
-        "frontier": [84.0, 70.0, 71.0 - missed], "bounds": [84.0, 69.0, 60.0],
-    }  # fmt: skip
-
-
 def _section(*rows: dict[str, Any], used: int = 4, needed: int = 2) -> dict[str, Any]:
     regret = {
         "why_not": "", "moves_used": used, "moves_needed": needed,
@@ -269,7 +256,7 @@ def _section(*rows: dict[str, Any], used: int = 4, needed: int = 2) -> dict[str,
 
 
 def test_the_answer_is_one_sentence_and_the_worst_round_another() -> None:
-    section = _section(_row(1, "as-low-as-possible", 0.0), _row(2, "missed", 10.0))
+    section = _section(decision(1, "as-low-as-possible", 0.0), decision(2, "missed", 10.0))
     assert section["line"] == (
         "4 moves: by the costs known then, 2 would have been needed to bring the busiest broker "
         "as low (in eight cases of ten 2 to 3)."
@@ -285,7 +272,7 @@ def test_the_answer_is_one_sentence_and_the_worst_round_another() -> None:
 
 
 def test_a_miss_that_is_beyond_doubt_comes_before_a_larger_one_that_is_not() -> None:
-    section = _section(_row(1, "not-sure", 12.0), _row(2, "missed", 10.0))
+    section = _section(decision(1, "not-sure", 12.0), decision(2, "missed", 10.0))
     assert section["worst"].startswith("Round 2:")
     assert [row["tone"] for row in section["rows"]] == ["doubtful", "useless"]
     assert section["best"] == (
@@ -299,7 +286,7 @@ def test_rounds_that_are_not_decidable_say_so_and_are_not_counted() -> None:
         "round": 1, "time": "2026-11-21T06:37:22.000Z", "moves": 14,
         "verdict": "not-decidable", "why_not": "no report told of it",
     }  # fmt: skip
-    section = _section(undecided, _row(2, "as-low-as-possible", 0.0), used=2, needed=2)
+    section = _section(undecided, decision(2, "as-low-as-possible", 0.0), used=2, needed=2)
     assert section["line"] == (
         "2 moves in 1 of 2 rounds: by the costs known then, all would have been needed to bring "
         "the busiest broker as low (in eight cases of ten 2 to 3)."

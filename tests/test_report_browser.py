@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pages_in_chromium import Open, browser, colours, open_page
-from report_nights import HOSTILE, night, render, usage
+from report_nights import hostile_night, night, render, usage
 from trimtab.report.render import MOVES_OF_MANY
 
 if TYPE_CHECKING:
@@ -35,27 +35,6 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, text in made.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in made}
-
-
-def hostile_night() -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give a night in which everything is called by what would break a page that let it."""
-    findings, picture = night(len(HOSTILE), 12, 330)
-    new = dict(zip(findings["brokers"], HOSTILE, strict=True))
-    findings["brokers"] = list(new.values())
-    for i, unload in enumerate(findings["unloads"]):
-        unload.update(source=new[unload["source"]], target=new[unload["target"]])
-        unload["bundle"] = HOSTILE[i % len(HOSTILE)] + unload["bundle"]
-        unload["evidence"][-1]["text"] = HOSTILE[-1 - i % len(HOSTILE)]
-    for each in findings["round_list"]:
-        each["story"] = list(HOSTILE)
-        for broker in each["brokers"]:
-            broker["broker"] = new[broker["broker"]]
-    for finding in findings["findings"]:
-        finding.update(title=HOSTILE[6], text=HOSTILE[11], brokers=list(HOSTILE), advice=HOSTILE[8])
-    ends = ("broker", "source", "target")
-    for point in (*picture["usage"], *picture["unloads"]):
-        point.update({key: new[point[key]] for key in ends if key in point})
-    return findings, picture
 
 
 @pytest.fixture
@@ -253,8 +232,18 @@ def test_without_a_script_nothing_is_missing(opened: Open) -> None:
     assert page.locator("#round-8").is_visible()
 
 
-def test_on_paper_everything_is_unfolded(opened: Open) -> None:
+def test_on_paper_the_answer_stands_alone_until_everything_is_asked_for(opened: Open) -> None:
     page = opened()
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("h1").is_visible()
+    assert page.locator(".plot.wide").is_visible()
+    assert page.get_by_text("This is the answer alone").is_visible()
+    assert not page.locator("#u10-more").is_visible()
+    assert not page.locator("#round-8").is_visible()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    page.locator("#paper").check()
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#u10-more").is_visible()

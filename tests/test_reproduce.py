@@ -185,12 +185,17 @@ def test_an_experiment_without_a_run_is_told_all_the_same() -> None:
 # -------------------------------------------------------------------- pictures and pages
 
 
-@pytest.fixture(scope="module")
-def drawn() -> dict[str, Any]:
-    """A document with a picture."""
+def reproduced() -> dict[str, Any]:
+    """Give a document with a picture."""
     found = {"trimtab": "1.2.3", "command": "trimtab reproduce", **said(*[[8.0] * 4] * 3)}
     found["experiments"][0]["picture"] = picture(arms(MINE)[1], 0, MINE.published)
     return found
+
+
+@pytest.fixture(scope="module")
+def drawn() -> dict[str, Any]:
+    """A document with a picture."""
+    return reproduced()
 
 
 def test_a_picture_has_a_line_a_broker_since_shortly_before_the_event(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import socket
 import subprocess
 import urllib.request
@@ -12,21 +14,29 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests import prometheus_server as server
 from tests.watched_nights import seen
+from trimtab.diagnose.deployment import deployment
+from trimtab.explanation.words import finding_pages
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.metrics import Metrics, dashboard, offered, rules
 from trimtab.live.watch.nouns import Acted
 from trimtab.live.watch.screen import summary
 from trimtab.live.watch.tally import Tally
+from trimtab.live.watch.thresholds import Thresholds, thresholds
+
+SERIES = Path(__file__).parent / "testdata" / "watch" / "rules_test.yaml"
+#: What the query of an alert ends in: a number, or a setting of the cluster.
+BAR = re.compile(r"(?m)(?:(?<= > )([\d.]+)|(?<=group_left \(cluster\) )trimtab_setting_\w+_ratio)$")
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Where the metrics of a watch over a recorded night are offered."""
     port = server.free_port()
-    with offered(str(port)) as metrics:
+    with offered(str(port), finding_pages()) as metrics:
         assert list(metrics.followed([seen("uniform")]))
         yield f"127.0.0.1:{port}"
 
@@ -41,7 +51,7 @@ def test_what_was_seen_is_told(address: str) -> None:
 
     assert 'trimtab_watch_rounds_compared_total{verdict="equal"} 9.0' in text
     assert 'trimtab_watch_rounds_compared_total{verdict="differs"} 0.0' in text
-    assert 'trimtab_watch_info{release="4.0.8",shadow="UniformLoadShedder"' in text
+    assert 'trimtab_watch_info{cluster="h1",release="4.0.8",shadow="UniformLoadShedder"' in text
     assert text.count("\ntrimtab_broker_usage_ratio{") == 4
     assert text.count("\ntrimtab_broker_leads{") == 4
     assert text.count("} 1.0\n") >= 1
@@ -97,10 +107,81 @@ def test_rules_are_as_prometheus_has_them(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def told_by_promtool(folder: Path, text: str) -> subprocess.CompletedProcess[str]:
+    """Play the series of `rules_test.yaml` to rules, and say which alerts are as it has them."""
+    (folder / "rules.yaml").write_text(text)
+    shutil.copy(SERIES, folder)
+    command = [server.tool("promtool"), "test", "rules", str(folder / SERIES.name)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.prometheus
+def test_alerts_are_given_when_they_should_be(tmp_path: Path) -> None:
+    done = told_by_promtool(tmp_path, rules())
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.prometheus
+@pytest.mark.slow
+def test_series_are_played_to_every_bar(tmp_path: Path) -> None:
+    """A rule whose bar moves fails its series, so none is given by accident."""
+    text = rules()
+    bars = list(BAR.finditer(text))
+    alerts = text.count("- alert:")
+    assert len(bars) == alerts
+    for bar in bars:
+        moved = f"{float(bar[0]) * 4 + 3}" if bar[1] else f"{bar[0]} * 4"
+        done = told_by_promtool(tmp_path, text[: bar.start()] + moved + text[bar.end() :])
+        assert done.returncode == 1, moved
+
+
+def test_an_alert_leads_to_the_page_of_a_finding_that_the_watch_offers(address: str) -> None:
+    alerts = [rule for group in yaml.safe_load(rules())["groups"] for rule in group["rules"]]
+    books = [
+        rule["annotations"]["runbook_url"].replace("{{ $labels.instance }}", address)
+        for rule in alerts
+        if rule.get("alert", "").startswith("Pulsar")
+    ]
+    assert len(books) == 6
+    for book in books:
+        with urllib.request.urlopen(book, timeout=10) as answer:
+            assert answer.headers["Content-Type"] == "text/plain; charset=utf-8"
+            assert "## What to change" in answer.read().decode()
+    # What is no page is answered with the metrics, as by any exporter.
+    assert "trimtab_watch_info" in scraped(f"{address}/findings/../../etc/passwd")
+
+
+@pytest.mark.parametrize(
+    ("conf", "spread"),
+    [
+        pytest.param({}, 0.2, id="twice the threshold of ThresholdShedder"),
+        pytest.param({"loadBalancerBrokerThresholdShedderPercentage": "25"}, 0.5, id="its own"),
+        pytest.param({"loadBalancerLoadSheddingStrategy": "x.AvgShedder"}, 0.15, id="AvgShedder"),
+        pytest.param(
+            {"loadBalancerLoadSheddingStrategy": "x.UniformLoadShedder"},
+            0.3,
+            id="no usage compared",
+        ),
+    ],
+)
+def test_what_is_too_much_is_in_the_settings(conf: dict[str, str], spread: float) -> None:
+    given = {"loadBalancerBrokerOverloadedThresholdPercentage": "70", **conf}
+    rows = [
+        {"key": key, "value": value, "log_broker": "b", "origin": "conf", "file": "conf", "line": 1}
+        for key, value in given.items()
+    ]
+    ran = deployment({"pulsar": "4.0.8"}, rows, (), ((), ()))
+
+    assert thresholds(ran) == Thresholds(60.0, 900.0, 0.7, spread)
+
+
 @pytest.mark.prometheus
 def test_every_query_answers_with_data(address: str, tmp_path: Path) -> None:
     with server.prometheus(address, tmp_path / "prometheus") as running:
-        queries = server.shipped_queries()
+        chosen = server.variables(running)
+        assert chosen == {"cluster": "h1", "instance": address}
+        queries = server.shipped_queries(chosen)
         assert len(queries) > 20
         assert server.unanswered(running, queries) == []
         assert server.ill_rules(running) == []
@@ -113,6 +194,8 @@ def test_a_panel_has_a_place_a_unit_and_a_query() -> None:
     for panel in panels:
         assert panel["fieldConfig"]["defaults"]["unit"]
         assert panel["targets"]
+        assert panel["description"].endswith(".")
+        assert all('instance=~"$instance"' in target["expr"] for target in panel["targets"])
         assert panel["gridPos"]["x"] + panel["gridPos"]["w"] <= 24
 
 

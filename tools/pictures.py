@@ -40,6 +40,7 @@ VIEWS = (
     View("desktop-dark", 1040, 1600, "dark"),
     View("phone-light", 360, 1240, "light"),
     View("phone-dark", 360, 1240, "dark", "picture"),
+    View("possible-light", 1040, 480, "light", "possible"),
 )
 
 

@@ -207,7 +207,10 @@ def _look_on(
 
     acting = request.acting
     desk, is_asking = (acting.desk, acting.is_asking) if acting else (Desk(), False)
-    with offered(metrics) as offering, opened(page, desk, is_asking=is_asking) as served:
+    with (
+        offered(metrics, _pages(metrics)) as offering,
+        opened(page, desk, is_asking=is_asking) as served,
+    ):
         if served.address:
             complain(f"Page: {served.address}")
         steps = served.followed(offering.followed(watched(request, is_over)))
@@ -218,6 +221,13 @@ def _look_on(
     for line in summary(last) if last else ():
         say(line)
     say(f"Recording: {request.output}")
+
+
+def _pages(metrics: str | None) -> dict[str, str]:
+    """Return the pages of findings, to which alerts lead; none where nobody can ask for them."""
+    from trimtab.explanation.words import finding_pages
+
+    return {} if metrics is None else finding_pages()
 
 
 def _kept(costs: Path | None) -> KeptCosts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -131,8 +132,22 @@ def _smoothed(replayed: pa.Table) -> list[dict[str, Any]]:
 
 
 def _label(action: Mapping[str, Any]) -> str:
+    """Return what was done, to whom, and the words that its entry has beside; a note is its words.
+
+    >>> _label({"event": "note", "broker": None, "detail": '{"event": "note", "text": "a break"}'})
+    'a break'
+    >>> _label({"event": "load_start", "broker": "b:1", "detail": '{"profile": "day.json"}'})
+    'load start b:1: day.json'
+    """
+    entry = json.loads(action["detail"] or "{}")
+    known = ("time", "event", "broker", "id")
+    beside = ", ".join(
+        each for key, each in entry.items() if key not in known and isinstance(each, str)
+    )
+    if action["event"] == "note" and beside:
+        return beside
     broker = f" {action['broker']}" if action["broker"] else ""
-    return f"{action['event'].replace('_', ' ')}{broker}"
+    return f"{action['event'].replace('_', ' ')}{broker}{': ' if beside else ''}{beside}"
 
 
 def _shown(scores: Mapping[str, float | None], concerned: Iterable[str | None]) -> set[str]:

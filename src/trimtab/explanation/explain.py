@@ -14,6 +14,7 @@ from trimtab.diagnose.diagnosis import diagnose
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.explanation.findings import Explained, explained
 from trimtab.explanation.replayed_changes import with_replayed
+from trimtab.explanation.words import finding_pages
 from trimtab.files.datasets import Tables
 from trimtab.files.errors import TrimtabError
 from trimtab.files.visible import visible
@@ -93,7 +94,8 @@ def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[M
     if "what_if" in document:
         document["changes"] = with_replayed(document)
     _LOG.info("%d findings, %d unloads", len(document["findings"]), len(document["unloads"]))
-    report = write_whole(output / "report.html", render(document, diagnosis.picture, VERDICT_WORDS))
+    page = render(document, diagnosis.picture, VERDICT_WORDS, finding_pages())
+    report = write_whole(output / "report.html", page)
     write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
     return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
 

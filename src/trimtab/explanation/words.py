@@ -33,7 +33,7 @@ class WordError(TrimtabError):
 def known_words() -> dict[str, dict[str, str]]:
     """Return every word that has a page: by what it is, by the word, the page in Markdown."""
     return {
-        "finding": _by_page("findings"),
+        "finding": finding_pages(),
         "strategy": _by_page("strategies"),
         "setting": _by_row("settings.md", _setting),
         "outcome": _by_section("outcomes.md", "### "),
@@ -43,6 +43,11 @@ def known_words() -> dict[str, dict[str, str]]:
         "table": _by_section("tables.md", "## "),
         "word of the glossary": _by_row("glossary.md", _glossary_entry),
     }
+
+
+def finding_pages() -> dict[str, str]:
+    """Return the page of every finding, in Markdown, by its code."""
+    return _by_page("findings")
 
 
 def pages_of(word: str, texts_by_kind: Mapping[str, Mapping[str, str]]) -> list[str]:

@@ -88,3 +88,10 @@ def _names(findings: Given, picture: Given) -> Iterable[str]:
         yield from (name(broker, "broker") for broker in entries(each, "brokers"))
     for series in ("usage", "smoothed"):
         yield from (name(point, "broker") for point in entries(picture, series))
+
+
+def shortened(words: str, brokers: Brokers) -> str:
+    """Return a text with brokers called as everywhere on the page, without what all end in."""
+    for one in brokers.all:
+        words = words.replace(one.id, one.label)
+    return words

@@ -20,8 +20,11 @@ from trimtab.report.input import Given
 from trimtab.report.lines import line_slots
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
-from trimtab.report.scene import scene_of
+from trimtab.report.scene import Scene, scene_of
+from trimtab.report.words import count, lasting, percent
 
+#: The letter of an event with what it stands for, as the drawing library writes it.
+_EVENT = re.compile(r'<text aria-label="([^"]*)"([^>]*)>([^<]*)</text>')
 #: What the style sheet calls the pictures in a chart, in their order.
 PICTURES = ("cells", "dots", "dots useless")
 
@@ -42,6 +45,7 @@ def chart_of(
     wide, narrow = (drawn(kind, slots(scene, form), form) for form in (WIDE, NARROW))
     return {
         "kind": kind,
+        "name": _name(scene),
         "wide": wide,
         "narrow": narrow,
         "actions": scene.actions,
@@ -64,9 +68,36 @@ def chart_of(
     }
 
 
+def _name(scene: Scene) -> str:
+    """Return what the picture shows, for whoever does not see it."""
+    highest = max(
+        (
+            (usage, each.broker)
+            for each in scene.shown
+            for usage in each.usages
+            if usage is not None
+        ),
+        default=None,
+    )
+    peak = ""
+    if highest is not None:
+        busiest = scene.brokers.named(highest[1]).label
+        peak = f"; the highest was {percent(highest[0])}, of {busiest}"
+    useless = sum(move.tone == "useless" for _, move in scene.moves)
+    bad = f", {useless} of which did no good" if useless else ""
+    return (
+        f"Chart of the usage of {count(len(scene.shown), 'broker')} over "
+        f"{lasting(scene.span.seconds())}; the highest was {percent(peak)}, of "
+        f"{scene.brokers.named(busiest).label}. Over it {count(len(scene.rounds), 'round')} and "
+        f"{count(len(scene.moves), 'move')}{bad}."
+    )
+
+
 def drawn(kind: Literal["lines", "heatmap"], slots: Mapping[str, Any], form: Format) -> Markup:
     """Fill a chart file and draw it."""
-    svg = chart_svg(f"usage-{kind}", slots)
+    svg = within_page(chart_svg(f"usage-{kind}", slots), form.name)
     names = iter(PICTURES)
     svg = re.sub("<image ", lambda match: f'{match[0]}class="{next(names)}" ', svg)
-    return Markup(within_page(svg, form.name))
+    svg = _EVENT.sub(r'<text class="event"\2><title>\1</title>\3</text>', svg)
+    # The keys that walk through it need no stop at each of its links.
+    return Markup(svg.replace("<a xlink:href", '<a tabindex="-1" xlink:href'))

@@ -68,8 +68,9 @@ def within_page(svg: str, name: str) -> str:
 
     Its links lead to places of the page (the drawing library sets an address of its own
     before them), and the parts that it refers to get names of their own, since two drawings
-    share the page.
+    share the page.  What stands around it names it, so it is hidden from who does not see it.
     """
+    svg = re.sub(r"<svg [^>]*", r'\g<0> aria-hidden="true"', svg, count=1)
     linked = re.sub(r'(xlink:href=")[^"#]*#', r"\1#", svg)
     apart = re.sub(r'(id="|url\(#)((?:clip|gradient)[^")]*)', rf"\1{name}-\2", linked)
     # A hundredth of a pixel cannot be seen; sixteen digits of it are half of the drawing.

@@ -165,7 +165,11 @@ def _letters(scene: Scene, form: Format) -> list[dict[str, Any]]:
     over = max(0.0, (moved[-1] if moved else 0.0) - form.width)
     second = scene.span.seconds() / form.width
     return [
-        {"time": iso(scene.span.start + timedelta(seconds=(x - over) * second)), "letter": a.letter}
+        {
+            "time": iso(scene.span.start + timedelta(seconds=(x - over) * second)),
+            "letter": a.letter,
+            "description": f"{a.time:%H:%M:%S} {a.text}",
+        }
         for a, x in zip(marked, moved, strict=True)
     ]
 

@@ -113,11 +113,18 @@ def _pictures(
     if not has_arrows(scene, form):
         for is_useless in (False, True):
             moves = [each for each in scene.moves if (each[1].tone == "useless") is is_useless]
-            pictures.append(_dots(scene, moves, chosen, width))
+            pictures.append(_dots(scene, moves, chosen, width, is_useless=is_useless))
     return [{"url": each} for each in pictures]
 
 
-def _dots(scene: Scene, moves: Sequence[tuple[datetime, Move]], chosen: Rows, width: int) -> str:
+def _dots(
+    scene: Scene,
+    moves: Sequence[tuple[datetime, Move]],
+    chosen: Rows,
+    width: int,
+    *,
+    is_useless: bool,
+) -> str:
     """Draw where each move left and where it went."""
     share = chosen.height / len(chosen.brokers)
     place = {each.broker: int((at + 0.5) * share) for at, each in enumerate(chosen.brokers)}
@@ -128,7 +135,7 @@ def _dots(scene: Scene, moves: Sequence[tuple[datetime, Move]], chosen: Rows, wi
             leaving.append((column, place[move.source.id]))
         if move.target is not None and move.target.id in place:
             coming.append((column, place[move.target.id]))
-    return mark_pixels(width, chosen.height, leaving, coming)
+    return mark_pixels((width, chosen.height), leaving, coming, is_useless=is_useless)
 
 
 def _short(label: str) -> str:

@@ -20,12 +20,15 @@ STEPS = 50
 
 Levels = npt.NDArray[np.uint8]
 
-#: Marks of 5 by 5 pixels: where a bundle left, and where it went.
+#: Marks of 5 by 5 pixels: where a bundle left, the same of a move that did no good, and where it
+#: went.
 _RING = ("·###·", "#···#", "#···#", "#···#", "·###·")
+_CROSS = ("#···#", "·#·#·", "··#··", "·#·#·", "#···#")
 _ARROW = ("·····", "#####", "·###·", "·###·", "··#··")
 
 #: The same where there are so many that they would cover the picture.
 _DOT = ("·····", "·····", "··#··", "·····", "·····")
+_PLUS = ("·····", "··#··", "·###·", "··#··", "·····")
 _MARKS_MAX = 3000
 
 
@@ -42,18 +45,25 @@ def usage_pixels(usage: npt.NDArray[np.float64]) -> str:
 
 
 def mark_pixels(
-    columns: int, rows: int, leaving: Iterable[tuple[int, int]], coming: Iterable[tuple[int, int]]
+    size: tuple[int, int],
+    leaving: Iterable[tuple[int, int]],
+    coming: Iterable[tuple[int, int]],
+    *,
+    is_useless: bool,
 ) -> str:
     """Draw a ring for each place that was left, and an arrow head for each that was gone to.
 
     Args:
-        columns: of the picture, pixels.
-        rows: likewise.
+        size: columns and rows of the picture, pixels.
         leaving: (column, row) of the middle of each ring.
         coming: likewise of the arrow heads.
+        is_useless: the moves did no good: a cross in place of each ring.
     """
+    columns, rows = size
     left, gone = list(leaving), list(coming)
-    ring, arrow = (_RING, _ARROW) if len(left) <= _MARKS_MAX else (_DOT, _DOT)
+    ring, arrow = (_CROSS if is_useless else _RING, _ARROW)
+    if len(left) > _MARKS_MAX:
+        ring = arrow = _PLUS if is_useless else _DOT
     ink = np.zeros((rows + 4, columns + 4), dtype=np.uint8)
     for shape, places in ((ring, left), (arrow, gone)):
         stamp = np.array([[each == "#" for each in line] for line in shape], dtype=np.uint8) * 255

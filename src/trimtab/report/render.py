@@ -19,11 +19,13 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from trimtab.report.accounting import accounting_of, clocks_of, unanswered_of
-from trimtab.report.brokers import SHAPES, Brokers, brokers_of
+from trimtab.report.advice import advice_of
+from trimtab.report.brokers import SHAPES, Brokers, brokers_of, shortened
 from trimtab.report.causes import Cause, causes_of
 from trimtab.report.charts import chart_of
 from trimtab.report.compression import packed, packed_articles, packed_moves
 from trimtab.report.drawing import start_engine
+from trimtab.report.finding_page import finding_page
 from trimtab.report.input import Given, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
@@ -32,9 +34,6 @@ from trimtab.report.rounds import Round, listed, rounds_of
 from trimtab.report.verdicts import SIGNS, Words
 from trimtab.report.what_if_section import section_of
 from trimtab.report.words import count, interval, moment, percent, spans_days, traffic
-
-#: Changes shown: a person on call can weigh five.
-CHANGES_MAX = 5
 
 #: Rows, rounds, findings of one cause, and lines of journeys that lie open in the page, so that
 #: nothing of a usual night needs a script; of more, the rest is packed.
@@ -76,7 +75,12 @@ SHAPE_SIGNS = {
 }
 
 
-def render(findings: Mapping[str, Any], picture: Mapping[str, Any], words: Words) -> str:
+def render(
+    findings: Mapping[str, Any],
+    picture: Mapping[str, Any],
+    words: Words,
+    pages: Mapping[str, str] | None = None,
+) -> str:
     """Lay out one night as a page.
 
     The same input gives the same bytes: every time on the page is one of the recording.
@@ -86,14 +90,18 @@ def render(findings: Mapping[str, Any], picture: Mapping[str, Any], words: Words
         picture: the series of the chart: `usage`, `smoothed`, `band`, `unloads`, `actions`;
             any may be absent.
         words: what verdicts and causes are called; a code that is absent is shown as it is.
+        pages: code of a finding → its page in Markdown, which the report brings along.
 
     Returns:
         The text of an HTML file.
     """
     style, script = asset("report.css"), asset("report.js")
     template = environment().get_template(_TEMPLATE)
+    page = page_of(findings, picture, words)
+    codes = {each.code for each in page["causes"]}
     return template.render(
-        **page_of(findings, picture, words),
+        **page,
+        pages={each: finding_page((pages or {})[each], codes) for each in codes & set(pages or {})},
         style=Markup(style),
         script=Markup(script),
         policy=policy(style, script) + "; img-src data:",
@@ -143,15 +151,7 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
         "basis": basis(findings),
         "tallies": tallies_of(moves),
         "has_useless": any(move.tone == "useless" for move in moves),
-        "changes": [
-            {
-                **each,
-                "title": shortened(text(each, "title"), brokers),
-                "why": shortened(text(each, "why"), brokers),
-                "against": texts(each, "against"),
-            }
-            for each in entries(findings, "changes")[:CHANGES_MAX]
-        ],
+        "changes": advice_of(findings, causes, brokers),
         "chart": chart,
         "what_if": section_of(findings),
         "regret": regret_of(findings),
@@ -245,13 +245,6 @@ def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) ->
     verb = "was" if len(moves) == 1 else "were"
     within = f" in {count(len(rounds), 'round')}" if rounds else ""
     return f"{count(len(moves), 'bundle')} {verb} moved{within}.", ""
-
-
-def shortened(words: str, brokers: Brokers) -> str:
-    """Return a text with brokers called as everywhere on the page, without what all end in."""
-    for one in brokers.all:
-        words = words.replace(one.id, one.label)
-    return words
 
 
 def common_file(moves: Sequence[Move]) -> str:

@@ -24,6 +24,8 @@ _HEIGHT_PX = {"wide": 240, "narrow": 190}
 #: Percent of usage between the names of two published times.
 _NAME_STEP = 8.0
 _COLOURS = 11
+#: Strokes and gaps of neighbouring lines, pixels: colour is not their only difference.
+_DASHES = ((1, 0), (7, 3), (2, 2), (10, 3, 2, 3))
 
 
 def pictures_of(experiment: Given, name: str) -> tuple[Markup, Markup] | None:
@@ -53,14 +55,18 @@ def picture_alone(experiment: Given) -> str | None:
         _svg(picture, WIDE),
     )
     ground = f'<rect width="100%" height="100%" fill="{_light()["--card"]}"/>'
+    shown = within_page(svg, "alone").replace(' aria-hidden="true"', "", 1)
     # Behind everything: the first thing within the drawing.
-    return re.sub(r"(<svg[^>]*>)", rf"\1{ground}", within_page(svg, "alone"), count=1) + "\n"
+    return re.sub(r"(<svg[^>]*>)", rf"\1{ground}", shown, count=1) + "\n"
 
 
-def names_of(experiment: Given) -> list[tuple[str, int]]:
-    """Name the lines of the picture, each with the number of its colour."""
+def names_of(experiment: Given) -> list[tuple[str, int, str]]:
+    """Name the lines of the picture, each with the number of its colour and its strokes."""
     shown = [str(each["name"]) for each in entries(part(experiment, "picture"), "series")]
-    return [(name, place % _COLOURS + 1) for place, name in enumerate(shown)]
+    return [
+        (name, place % _COLOURS + 1, " ".join(map(str, _DASHES[place % len(_DASHES)])))
+        for place, name in enumerate(shown)
+    ]
 
 
 def _svg(picture: Given, form: Format) -> str:
@@ -71,7 +77,7 @@ def _slots(picture: Given, form: Format) -> dict[str, Any]:
     minutes = [minute for each in picture["minutes"] if (minute := number(each)) is not None]
     series, unloads = entries(picture, "series"), entries(picture, "unloads")
     published = sorted(entries(picture, "published"), key=lambda each: float(each["minute"]))
-    names = [name for name, _ in names_of({"picture": picture})]
+    names = [name for name, *_ in names_of({"picture": picture})]
     most = max([int(each["count"]) for each in unloads], default=1)
     return {
         "$width": form.width - _AXIS_PX[form.name],
@@ -80,6 +86,7 @@ def _slots(picture: Given, form: Format) -> dict[str, Any]:
         "$x_ticks": form.ticks,
         "$names": names,
         "$colours": [f"var(--c{place % _COLOURS + 1})" for place in range(len(names))],
+        "$dashes": [_DASHES[place % len(_DASHES)] for place in range(len(names))],
         "$most": most,
         "datasets": {
             "usage": [

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from trimtab.report.brokers import Brokers
+from trimtab.report.brokers import Brokers, shortened
 from trimtab.report.input import Given, entries, text
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
@@ -66,7 +66,7 @@ def scene_of(
         band=_band(picture),
         rounds=tuple(each for each in rounds if _within(span, moment(each.time))),
         moves=placed,
-        actions=_actions(picture, span),
+        actions=_actions(picture, span, brokers),
         brokers=brokers,
         span=span,
     )
@@ -102,9 +102,9 @@ def _placed(picture: Given, moves: Sequence[Move]) -> tuple[tuple[datetime, Move
     return tuple(sorted(known, key=lambda each: each[0]))
 
 
-def _actions(picture: Given, span: Span) -> tuple[Action, ...]:
+def _actions(picture: Given, span: Span, brokers: Brokers) -> tuple[Action, ...]:
     done = [
-        (time, text(each, "text"))
+        (time, shortened(text(each, "text"), brokers))
         for each in entries(picture, "actions")
         if (time := moment(each.get("time"))) is not None and _within(span, time)
     ]

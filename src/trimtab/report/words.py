@@ -145,12 +145,12 @@ def traffic(bytes_s: Any) -> str:
 def count(number_of: int, noun: str) -> str:
     """Return a number with its noun, and thousands apart.
 
-    >>> count(1, "move"), count(5000, "move"), count(2, "recovery")
-    ('1 move', '5,000 moves', '2 recoveries')
+    >>> count(1, "move"), count(5000, "move"), count(2, "recovery"), count(14, "other way")
+    ('1 move', '5,000 moves', '2 recoveries', '14 other ways')
     """
     if number_of == 1:
         return f"1 {noun}"
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    plural = re.sub(r"(?<![aeiou])y$", "ie", noun) + "s"
     return f"{number_of:,} {plural}"
 
 

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import resources
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from prometheus_client import CollectorRegistry, ProcessCollector, start_http_server
+from prometheus_client import (
+    CollectorRegistry,
+    ProcessCollector,
+    make_wsgi_app,
+    start_http_server,
+)
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -19,9 +25,12 @@ from prometheus_client.registry import Collector
 
 from trimtab.live.gather.access import GatherError
 from trimtab.live.watch.tally import Tally, View, standings
+from trimtab.live.watch.thresholds import thresholds
 
 _LOOPBACK = "127.0.0.1"
 _PACKAGE = "trimtab.live.watch.prometheus"
+#: Where the page of a finding is offered; the alert rules lead there.
+_PAGES = "/findings/"
 
 
 class Metrics(Collector):
@@ -35,7 +44,12 @@ class Metrics(Collector):
 
     def take(self, view: View, now_s: float) -> None:
         """Take what has been seen; now_s is s since 1970."""
-        metrics = (*_of_the_watch(view, now_s), *_of_acting(view.tally), *_of_the_brokers(view))
+        metrics = (
+            *_of_the_watch(view, now_s),
+            *_of_the_settings(view),
+            *_of_acting(view.tally),
+            *_of_the_brokers(view),
+        )
         with self._lock:
             self._metrics = metrics
 
@@ -53,8 +67,12 @@ class Metrics(Collector):
 
 
 @contextmanager
-def offered(address: str | None) -> Iterator[Metrics]:
+def offered(address: str | None, pages: Mapping[str, str] | None = None) -> Iterator[Metrics]:
     """Offer metrics at [HOST:]PORT, on the loopback interface unless told otherwise.
+
+    Args:
+        address: where; None for nowhere.
+        pages: code of a finding → its page, which is offered beside the metrics.
 
     Raises:
         GatherError: it is no such address, or it is taken.
@@ -75,12 +93,27 @@ def offered(address: str | None) -> Iterator[Metrics]:
         )
     except OSError as error:
         raise GatherError(f"--metrics: {address}: {error.strerror}") from None
+    server.set_app(_with_pages(make_wsgi_app(registry), pages or {}))
     try:
         yield metrics
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _with_pages(metrics: WSGIApplication, pages: Mapping[str, str]) -> WSGIApplication:
+    """Return what answers with a finding's page where that is asked for, and else with metrics."""
+
+    def answered(environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        path = str(environ["PATH_INFO"])
+        page = pages.get(path.removeprefix(_PAGES)) if path.startswith(_PAGES) else None
+        if page is None:
+            return metrics(environ, start)
+        start("200 OK", [("Content-Type", "text/plain; charset=utf-8")])
+        return [page.encode()]
+
+    return answered
 
 
 def rules() -> str:
@@ -100,6 +133,7 @@ def _shipped(name: str) -> str:
 def _of_the_watch(view: View, now_s: float) -> Iterator[Metric]:
     settings, tally, memory = view.settings, view.tally, view.memory
     info = {
+        "cluster": settings.ran.conf.get("clusterName", ""),
         "release": settings.ran.release,
         "shedder": settings.ran.shedder,
         "shadow": settings.shedder,
@@ -161,6 +195,22 @@ def _of_the_watch(view: View, now_s: float) -> Iterator[Metric]:
     yield CounterMetricFamily(
         "trimtab_watch_rejected_lines", "Lines that could not be read.", view.n_rejected
     )
+
+
+def _of_the_settings(view: View) -> Iterator[Metric]:
+    """Yield what alerts compare with; each has the name of the cluster, which they take over."""
+    bars = thresholds(view.settings.ran)
+    for name, text, value in (
+        ("round_interval_seconds", "Between two rounds of load shedding.", bars.round_interval_s),
+        ("report_interval_seconds", "A broker reports at least so often.", bars.report_interval_s),
+        ("overloaded_ratio", "Usage from which on a broker is overloaded.", bars.overloaded),
+        ("spread_allowed_ratio", "Spread of usage that the shedder may leave.", bars.spread),
+    ):
+        gauge = GaugeMetricFamily(
+            f"trimtab_setting_{name}", f"{text} By the cluster's settings.", labels=["cluster"]
+        )
+        gauge.add_metric([view.settings.ran.conf.get("clusterName", "")], value)
+        yield gauge
 
 
 def _of_acting(tally: Tally) -> Iterator[Metric]:

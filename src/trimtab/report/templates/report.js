@@ -42,8 +42,9 @@
 
   const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
 
-  function pager(go) {
+  function pager(go, name) {
     const nav = make("nav", { className: "pages", hidden: true });
+    nav.setAttribute("aria-label", `Pages of ${name}`);
     const [before, here, next] = [make("button", { type: "button", textContent: "← Before" }), make("span"), make("button", { type: "button", textContent: "Next →" })];
     before.addEventListener("click", () => go(-1));
     next.addEventListener("click", () => go(1));
@@ -75,7 +76,7 @@
       id: row.id, place, row, more: row.nextElementSibling, verdict: row.dataset.verdict, tone: row.dataset.tone,
     }));
     const byId = new Map(rows.map((each) => [each.id, each]));
-    const pages = pager((step) => { show(page + step); table.scrollIntoView(); });
+    const pages = pager((step) => { show(page + step); table.scrollIntoView(); }, "moves");
     let shown = rows, page = 0, sort = null, chip = null, isDeep = false;
     one(".card.table", section).after(pages.nav);
     body.replaceChildren();
@@ -220,7 +221,7 @@
     const SIZE = 50;
     const list = () => unpacked(box.dataset.pack);
     const place = make("div");
-    const pages = pager(async (step) => { await show(page + step); box.scrollIntoView(); });
+    const pages = pager(async (step) => { await show(page + step); box.scrollIntoView(); }, box.dataset.pack.replace("packed-", ""));
     let page = -1;
     const details = box.closest("details");
     const unfold = () => { if (details.open && page < 0) show(0); };
@@ -482,6 +483,7 @@
 
   let closed = [];
   addEventListener("beforeprint", () => {
+    if (!one("#paper").checked) return;
     moves?.unfold();
     closed = all("details:not([open])");
     closed.forEach((each) => { each.open = true; });
