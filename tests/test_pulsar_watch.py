@@ -116,7 +116,8 @@ def watched(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Watch
         cluster.beside.enter_context(running("-m", "cluster.load", str(STEADY)))
         with server.prometheus(f"127.0.0.1:{port}", folder / "prometheus") as prometheus:
             wait_until("rounds", lambda: len(said(recording, "compared")) >= ROUNDS)
-            unanswered = server.unanswered(prometheus, server.shipped_queries())
+            queries = server.shipped_queries(server.variables(prometheus))
+            unanswered = server.unanswered(prometheus, queries)
             ill = server.ill_rules(prometheus)
         process.send_signal(signal.SIGTERM)
         printed, _ = process.communicate(timeout=60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow, standing_world
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import simulated
+from trimtab.live.apply.restart_order import cluster_now
 
 NOBODY = Balancer(None, "LeastLongTermMessageRate", "4.0.8")
 
@@ -47,6 +49,23 @@ def test_what_is_not_told_or_idle_can_be_simulated_too() -> None:
     found = foretold(now, Order("by name", ["a:1", "b:1", "c:1"]), Timing(30, 120), NOBODY, [0])
 
     assert 20.0 < found.peak_percent.median < 60.0
+
+
+def test_a_bundle_that_two_brokers_report_is_at_the_one_that_reported_later() -> None:
+    def report(last_update: int, *bundles: str) -> dict[str, Any]:
+        stats = {bundle: {"msgRateIn": 10.0, "topics": 1} for bundle in bundles}
+        return {"lastUpdate": last_update, "lastStats": stats, "bundles": list(bundles)}
+
+    there, moved = "t/n/0x0_0x1", "t/n/0x1_0x2"
+    reports = {"a:1": report(2_000, moved), "b:1": report(1_000, there, moved)}
+    now = cluster_now(reports, "4.0.8")
+
+    assert {name: set(bundles) for name, bundles in now.bundles.items()} == {
+        "a:1": {moved},
+        "b:1": {there},
+    }
+    order = Order("by name", ["a:1", "b:1"])
+    assert foretold(now, order, Timing(30, 120), NOBODY, [0]).moves.median > 0
 
 
 def test_the_leader_is_the_last_of_every_order() -> None:

@@ -54,7 +54,7 @@ def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
     reports = each_of(names, cluster.admin.report)
     if len(names) < 2:
         raise GatherError(f"found {len(names)} brokers, expected two at least")
-    now = _now(reports, cluster.admin.release)
+    now = cluster_now(reports, cluster.admin.release)
     try:
         balancer = _balancer(settings, cluster.admin.release)
         forecasts = [
@@ -99,17 +99,26 @@ def as_json(plan: RestartPlan) -> str:
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-def _now(reports: Mapping[str, Mapping[str, Any]], release: str) -> ClusterNow:
-    usage: dict[str, float] = {}
-    bundles: dict[str, Mapping[str, BundleLoad]] = {}
-    for name, report in reports.items():
-        usage[name] = of_report(report).percent
-        bundles[name] = {
+def cluster_now(reports: Mapping[str, Mapping[str, Any]], release: str) -> ClusterNow:
+    """Return how a cluster stands by its brokers' load reports, by broker id.
+
+    Properties:
+        A bundle stands at one broker.  Where two report it, since it went from one to the
+        other meanwhile, it is at the one that reported later.
+    """
+    usages = {name: of_report(report) for name, report in reports.items()}
+    loads = {name: bundle_loads(report) for name, report in reports.items()}
+    by_time = sorted(reports, key=lambda name: usages[name].published_s)
+    owner = {bundle: name for name in by_time for bundle in loads[name]}
+    bundles = {
+        name: {
             bundle: BundleLoad(*load)
-            for bundle, load in bundle_loads(report).items()
-            if not is_system_bundle(bundle, release)
+            for bundle, load in loads[name].items()
+            if owner[bundle] == name and not is_system_bundle(bundle, release)
         }
-    return ClusterNow(usage, bundles)
+        for name in reports
+    }
+    return ClusterNow({name: usage.percent for name, usage in usages.items()}, bundles)
 
 
 def _balancer(settings: Mapping[str, str], release: str) -> Balancer:
