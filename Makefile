@@ -43,10 +43,11 @@ setup: $(READY) ## make .venv from the lock files (PYTHON=... chooses the interp
 
 ##@ While working
 
+# By whole files: what a file's tests share is made once, and collecting for four would take longer.
 .PHONY: quick
 quick: $(READY) ## the tests that need neither a JVM nor a browser, in two minutes
 	@$(RUN) pytest -q -m "not spark and not browser and not pulsar and not slow" \
-	  --hypothesis-profile quick $(SPREAD)
+	  --hypothesis-profile quick -n 3 --dist loadfile
 
 .PHONY: near
 near: $(READY) ## the tests that FILE=src/trimtab/... can break, as the imports have it
@@ -108,6 +109,23 @@ threads: $(READY) ## rewrite docs/threads.md: what is provable in users' threads
 nights: $(READY) ## explain nights of the second generator: SEEDS=1-3 by default, a line and a table (ten minutes)
 	@$(RUN) tools.nights --seeds $(or $(SEEDS),1-3)
 
+.PHONY: rehearsals
+rehearsals: $(READY) ## rewrite docs/rehearse.md: what rehearsals of the recordings print
+	@$(RUN) tools.rehearsals
+
+.PHONY: fleet
+fleet: $(READY) ## make a fleet with planted changes, and rewrite docs/trends.md: what is told of them
+	@$(RUN) tools.fleet
+
+.PHONY: foretold
+foretold: $(READY) ## rewrite docs/foretold.md: rehearsals of recorded events beside what came
+	@$(RUN) tools.foretold
+
+.PHONY: sizes
+sizes: $(READY) ## rewrite docs/size.md: what size prints, and 200 clusters whose need is known
+	@$(RUN) tools.rehearsals
+	@$(RUN) tools.sizes
+
 .PHONY: what-if
 what-if: $(READY) ## rewrite docs/what-if.md: recordings and known nights replayed under every strategy
 	@$(RUN) tools.what_if
@@ -145,6 +163,11 @@ oracle: $(READY) ## record what the strategies of RELEASE=4.0.8 decide, into bui
 oracle-check: $(READY) ## compare with them on SEQUENCES=2000 fresh states a class (SEED=... repeats)
 	@PYTHONPATH=testbed $(RUN) oracle.check --release $(RELEASE) --sequences $(SEQUENCES) $(if $(SEED),--seed $(SEED))
 
+.PHONY: oracle-simulated
+oracle-simulated: $(READY) ## hold simulated rounds of TransferShedder, and the bundles that brokers publish, against RELEASE
+	@PYTHONPATH=testbed $(RUN) oracle.simulated --release $(RELEASE)
+	@PYTHONPATH=testbed $(RUN) oracle.top_bundles --release $(RELEASE)
+
 .PHONY: vectors
 vectors: $(READY) ## ask every vector of tests/golden of its release again, and write it there
 	@PYTHONPATH=testbed $(RUN) oracle.golden
@@ -169,6 +192,10 @@ pulsar-down: $(READY) ## stop them
 .PHONY: pulsar-moves
 pulsar-moves: $(READY) ## record 64 moves of known bundles into OUT= (root; four and a half quiet hours)
 	@PYTHONPATH=testbed:src $(RUN) cluster.moves $(or $(OUT),build/moves)
+
+.PHONY: pulsar-faults
+pulsar-faults: $(READY) ## hurt a cluster of RELEASE=4.0.8 while bundles are moved, and write docs/faults.md (ten minutes)
+	@$(RUN) tools.fault_table $(RELEASE)
 
 .PHONY: pulsar-test
 pulsar-test: $(READY) ## start a cluster, load it, hurt it, gather, explain, move bundles, stop it

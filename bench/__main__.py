@@ -11,6 +11,7 @@ import click
 from oracle.java import OracleError
 
 from bench.first_answer import first_answer
+from bench.foresee_round import foresee_round
 from bench.ingest import ingest
 from bench.lost_rack import lost_rack
 from bench.night import LARGE, Size, night
@@ -31,6 +32,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "lost_rack": lost_rack,
     "simulation": simulation,
     "sweep": sweep,
+    "foresee_round": foresee_round,
     "zookeeper": zookeeper,
     "night": night,
     "talkative_night": talkative_night,

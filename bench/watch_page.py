@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 import time
@@ -70,6 +71,8 @@ def _report(i: int, usage: float) -> Report:
 def watch_page(minutes: int = 24 * 60) -> Table:
     """Return how long the page takes to draw 1,000 brokers, and what it keeps, over a day."""
     shown, took_ms, rows, content = Shown(), list[float](), list[tuple[str, ...]](), ""
+    # As `trimtab watch` does before its first step.
+    gc.freeze()
     for number, (now, view) in enumerate(views(minutes), start=1):
         # Of this thread, so that what else the machine does is not in it.
         begun = time.thread_time()

@@ -4,6 +4,7 @@
 
 Sends to each topic ten messages a second, and takes them off a subscription, until
 SIGTERM; then waits for what is still on its way, and prints a line of JSON a topic.
+A message is as long as its number, or as COUNTED_BYTES in the environment has it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 import pulsar
 
 RATE = 10.0
+BYTES = int(os.environ.get("COUNTED_BYTES", "0"))
 LAST_S = 60.0
 
 
@@ -30,8 +32,12 @@ class Counted:
         self.acknowledged: set[int] = set()
         self.received: set[int] = set()
         self.lock = threading.Lock()
+        # Of this process alone: what another has left behind is not among ours.
         client.subscribe(
-            name, "counting", consumer_type=pulsar.ConsumerType.Shared, message_listener=self.take
+            name,
+            f"counting-{os.getpid()}",
+            consumer_type=pulsar.ConsumerType.Shared,
+            message_listener=self.take,
         )
         self.producer = client.create_producer(
             name, send_timeout_millis=60_000, batching_enabled=False, block_if_queue_full=True
@@ -51,7 +57,7 @@ class Counted:
                 with self.lock:
                     self.acknowledged.add(number)
 
-        self.producer.send_async(str(number).encode(), answered)
+        self.producer.send_async(str(number).encode().ljust(BYTES), answered)
 
     @property
     def is_whole(self) -> bool:

@@ -28,9 +28,12 @@ from trimtab.live.control.plan import Plan, PlannedMove
 UNLOAD_S = 0.02
 #: How long a killed broker stays registered, s.
 SESSION_S = 0.6
+#: How long a broker is away that is restarted, s.
+RESTART_S = 0.2
 #: How soon clients look a bundle up that has lost its owner, s.
 CLIENTS_S = 0.02
 NAME = "fake"
+SHEDDING = "loadBalancerSheddingEnabled"
 #: What a broker of the extensible load manager answers who asks for its load report.
 UNSUPPORTED = (
     "\n --- An unexpected error occurred in the server ---\n\nMessage: null\n\nStacktrace:\n\n"
@@ -50,6 +53,10 @@ class FakeBroker:
     killed_s: float | None = None
     usage_percent: float = 40.0
     started_s: float = 1_000_000.0
+    #: It is being restarted.
+    is_down: bool = False
+    #: What its check of itself says; 200 if it is healthy.
+    health: int = 200
 
     @property
     def id(self) -> str:
@@ -57,6 +64,8 @@ class FakeBroker:
 
     @property
     def is_registered(self) -> bool:
+        if self.is_down:
+            return False
         return self.killed_s is None or time.monotonic() < self.killed_s + SESSION_S
 
 
@@ -76,7 +85,19 @@ class FakePulsar:
     #: Calls that came while the bundle was being unloaded: must never be.
     doubles: list[str] = field(default_factory=list)
     fault: Fault = lambda moment, bundle: None
+    #: By the brokers' own files.
     is_shedding: bool = False
+    #: Dynamic settings.
+    overrides: dict[str, str] = field(default_factory=dict)
+    #: Every change of them, in order.
+    changes: list[str] = field(default_factory=list)
+    #: Releases without pull request 22673 go on with a value that was removed.
+    notices_removals: bool = True
+    #: How often each broker was restarted.
+    restarts: Counter[str] = field(default_factory=Counter)
+    #: What a broker owned when it was restarted, and whether Pulsar shed then.
+    owned_at_restart: list[int] = field(default_factory=list)
+    shed_at_restart: list[bool] = field(default_factory=list)
     #: Points of CPU that a bundle takes of its owner.
     bundle_percent: float = 0.0
     #: Settings of the brokers besides; no metadata store, so whoever acts has to say where.
@@ -109,6 +130,43 @@ class FakePulsar:
         broker.server.server_close()
         # Its bundles are found to have no owner when its session has ended.
         threading.Timer(SESSION_S, partial(self._disown, name)).start()
+
+    def restart(self, name: str, away_s: float = RESTART_S) -> None:
+        """Stop a broker in good order, and start another process of it a little later."""
+        broker = self.broker(name)
+        with self.lock:
+            owned = [each for each, owner in self.owners.items() if owner == name]
+            self.restarts[name] += 1
+            self.owned_at_restart.append(len(owned))
+            self.shed_at_restart.append(self.sheds)
+            broker.is_down = True
+            if self.brokers[self.leader] is broker:
+                up = [i for i, each in enumerate(self.brokers) if each.is_registered]
+                self.leader = up[0]
+            self.owners |= dict.fromkeys(owned)
+
+        def begin() -> None:
+            with self.lock:
+                broker.started_s += 1000.0
+                broker.is_down = False
+
+        threading.Timer(away_s, begin).start()
+
+    @property
+    def sheds(self) -> bool:
+        """Return whether Pulsar's own shedding is on."""
+        return self.overrides.get(SHEDDING, str(self.is_shedding)).lower() == "true"
+
+    def override(self, key: str, value: str | None) -> None:
+        """Change a dynamic setting, or with None remove it."""
+        with self.lock:
+            self.changes.append(f"{key}={value}")
+            if value is not None:
+                self.overrides[key] = value
+            elif not self.notices_removals:
+                self.is_shedding = self.sheds
+            if value is None:
+                self.overrides.pop(key, None)
 
     def plan(self, n_moves: int, **limits: float) -> Plan:
         """Plan to move bundles off the first broker, in turn to the others."""
@@ -170,7 +228,8 @@ class FakePulsar:
 
     def _any(self) -> str:
         """Place a bundle as one that knows nothing would."""
-        return next(each.id for each in self.brokers if each.killed_s is None)
+        up = (each for each in self.brokers if each.killed_s is None and not each.is_down)
+        return next(up).id
 
     def _disown(self, name: str) -> None:
         with self.lock:
@@ -183,6 +242,8 @@ class FakeRequest(BaseHTTPRequestHandler):
     """One request to a broker."""
 
     protocol_version = "HTTP/1.1"
+    # Head and body of an answer go as one: the second packet would wait for the first's receipt.
+    wbufsize = -1
 
     def __init__(self, box: tuple[FakePulsar, list[FakeBroker]], *given: object) -> None:
         self.cluster, (self.broker,) = box[0], box[1]
@@ -190,6 +251,25 @@ class FakeRequest(BaseHTTPRequestHandler):
 
     def log_message(self, *given: object) -> None:
         """Say nothing."""
+
+    def do_POST(self) -> None:
+        parts = unquote(urlsplit(self.path).path).split("/")
+        if parts[1] == "restart":
+            self.cluster.restart(parts[2])
+        else:
+            self.cluster.override(*parts[-2:])
+        self._say(204, "")
+
+    def do_DELETE(self) -> None:
+        self.cluster.override(unquote(self.path).rpartition("/")[2], None)
+        self._say(204, "")
+
+    def parse_request(self) -> bool:
+        """Answer nothing at all while the broker is down."""
+        if self.broker.is_down:
+            self.close_connection = True
+            return False
+        return super().parse_request()
 
     def do_GET(self) -> None:
         path = unquote(urlsplit(self.path).path)
@@ -203,11 +283,19 @@ class FakeRequest(BaseHTTPRequestHandler):
                 "clusterName": NAME,
                 **cluster.settings,
                 "loadBalancerEnabled": "true",
-                "loadBalancerSheddingEnabled": str(cluster.is_shedding).lower(),
+                SHEDDING: str(cluster.sheds).lower(),
             },
+            "/admin/v2/brokers/configuration/values": cluster.overrides,
             "/admin/v2/broker-stats/load-report": self._report(),
         }
         cluster.headers.append(self.headers.get("Authorization", ""))
+        if path.endswith("/brokers/health"):
+            self._say(self.broker.health, "ok" if self.broker.health == 200 else "")
+        else:
+            self._answer(path, answers)
+
+    def _answer(self, path: str, answers: dict[str, object]) -> None:
+        cluster = self.cluster
         if path == "/metrics/":
             self._say(200, self._metrics())
         elif cluster.is_extensible and path.endswith("/load-report"):

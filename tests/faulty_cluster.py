@@ -119,7 +119,7 @@ class FaultyCluster:
         if self._fails("clock set"):
             self.ahead_s += float(self.dice.choice([-3600.0, -120.0, 120.0, 3600.0]))
 
-    def seen(self, plan: Plan) -> View:
+    def view(self, plan: Plan) -> View:
         brokers = {
             name: BrokerView(
                 usage_percent=each.usage_percent,

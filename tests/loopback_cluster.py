@@ -6,6 +6,7 @@ And what tests ask any cluster on loopback, without our own clients: those are t
 from __future__ import annotations
 
 import json
+import os
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +17,8 @@ from cluster.run import FOLDER, down, up
 from cluster.state import State, load
 
 BROKERS = 3
+#: Of Pulsar; another one is tried by `make pulsar-faults`.
+RELEASE = os.environ.get("PULSAR_RELEASE", "4.0.8")
 
 
 def shared_cluster() -> State:
@@ -23,14 +26,15 @@ def shared_cluster() -> State:
 
     Whoever changes it puts it back: three brokers, settings as they are in the files.
     """
+    usual = State(FOLDER, release=RELEASE)
     names = {"zookeeper", "bookie", *(f"broker{i}" for i in range(1, BROKERS + 1))}
     try:
         state = load(FOLDER)
     except ClusterError:
-        return up(State(FOLDER), BROKERS)
+        return up(usual, BROKERS)
     running = {name for name, each in state.processes.items() if each.is_alive}
-    is_usual = replace(state, processes={}) == State(FOLDER)
-    return state if running == names and is_usual else up(State(FOLDER), BROKERS)
+    is_usual = replace(state, processes={}) == usual
+    return state if running == names and is_usual else up(usual, BROKERS)
 
 
 def stop_shared_cluster() -> None:

@@ -8,7 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fleet_rows import failed, fleet
+from fleet_rows import night as fleet_night
+from rehearsed_rows import rehearsal
 from report_nights import hostile_night, night, regret, render
+from sized_night import sized
 from sweep_rows import KEYS, rows
 from test_counterfactual import document
 from test_rating import made
@@ -16,11 +20,15 @@ from test_reproduce import reproduced
 from test_what_if_page import advised
 from trimtab.diagnose.verdicts import VERDICT_WORDS
 from trimtab.explanation.replayed_changes import with_replayed
+from trimtab.explanation.trends.document import trends_document
 from trimtab.explanation.words import finding_pages
 from trimtab.report.comparison import render_comparison
 from trimtab.report.ratings import render_ratings
+from trimtab.report.rehearsal import render_rehearsal
 from trimtab.report.render import render as report_of
 from trimtab.report.reproductions import render_reproductions
+from trimtab.report.size import render_size
+from trimtab.report.trends import render_trends
 from trimtab.report.what_if import render_what_if
 from trimtab.trials.compare.comparison import comparison
 
@@ -57,6 +65,17 @@ def rated() -> str:
     return render_ratings(made(never))
 
 
+def trends() -> str:
+    """Give the page of a fleet with a change of settings, another one and a failed night."""
+    rows = [
+        *fleet({"c01": 3, "c04": 3, "c07": 2}, -30.0, nights=8),
+        *(fleet_night("d", 5 * at, 30, release="4.0.8" if at < 6 else "4.1.0") for at in range(8)),
+        failed("c03", "2026-10-17", "logs: none of 12 lines in 2 files could be read"),
+    ]
+    document = {**trends_document(rows), "command": "trimtab trends explained -o trends"}
+    return render_trends(document, lambda folder: f"../explained/{folder}/report.html")
+
+
 #: Kind → its text.
 PAGES: dict[str, Callable[[], str]] = {
     "explained": explained,
@@ -66,6 +85,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "compared": compared,
     "what-if": lambda: render_what_if(document()),
     "what-if-untrusted": lambda: render_what_if(document(is_trusted=False)),
+    "rehearsed": lambda: render_rehearsal(rehearsal(range(9))),
+    "rehearsed-untrusted": lambda: render_rehearsal(rehearsal(is_trusted=False)),
+    "sized": lambda: render_size(sized()),
+    "trends": trends,
     "rated": rated,
     "reproduced": lambda: render_reproductions(reproduced()),
 }

@@ -6,6 +6,7 @@ import base64
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,3 +91,18 @@ def colours(browser: Browser, page: Page) -> int:
     canvas.close()
     assert isinstance(different, int)
     return different
+
+
+AXE = files("axe_playwright_python") / "axe.min.js"
+
+
+def violations(page: Page) -> list[str]:
+    """Ask axe-core what people who see, hear or move as others do not could not read."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run({ resultTypes: ['violations'] })")
+    assert len(found["passes"]) > 10
+    return [
+        f"{each['id']}: {each['help']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+        for each in found["violations"]
+        for node in each["nodes"][:3]
+    ]

@@ -21,7 +21,7 @@ from trimtab.live.apply.admin import Admin, topic_of
 from trimtab.live.apply.journal import FileJournal, journal_entries
 from trimtab.live.apply.lock import FileLock, file_lock, stop_file
 from trimtab.live.apply.post import LockError
-from trimtab.live.apply.run import Watching, Where, carried_out, reached, rehearsed
+from trimtab.live.apply.run import Watching, Where, carried_out, connected_cluster, rehearsed
 from trimtab.live.control.account import Account, account
 from trimtab.live.control.entries import Asked, Begun
 from trimtab.live.control.plan import Plan
@@ -53,7 +53,7 @@ class Desk:
 
     def run(self, plan: Plan, tell: Callable[[Any], None] = lambda entry: None) -> Account:
         """Carry a plan out."""
-        with reached(self.where()) as there:
+        with connected_cluster(self.where()) as there:
             watching = Watching(tell, lambda why: None, threading.Event())
             return carried_out(plan, there, self.journal, watching)
 
@@ -122,14 +122,14 @@ def test_a_bundle_that_is_no_more_is_skipped_and_the_next_is_moved(desk: Desk) -
     assert states(done) == ["skipped", "skipped", "verified"]
     assert [each.remark for each in done.moves[:2]] == [
         f"{split} was split into {halves[0]} and {halves[1]}: plan again to move these",
-        f"{gone} is no more: its namespace was deleted",
+        f"{gone} no longer exists: its namespace was deleted",
     ]
     assert cluster.unloads == {plan.moves[2].bundle: 1}
 
 
 def test_a_rehearsal_leaves_no_trace(desk: Desk) -> None:
     plan = desk.cluster.plan(2)
-    with reached(desk.where()) as there:
+    with connected_cluster(desk.where()) as there:
         found = rehearsed(plan, there, desk.journal)
 
     assert found.may_go
@@ -146,7 +146,7 @@ def test_every_guard_that_objects_is_named(desk: Desk) -> None:
     taker.usage_percent = 99.0
     taker.started_s = time.time()
     cluster.owners[plan.moves[1].bundle] = plan.moves[1].destination
-    with reached(desk.where()) as there:
+    with connected_cluster(desk.where()) as there:
         found = rehearsed(plan, there, desk.journal)
 
     told = [
@@ -165,7 +165,7 @@ def test_without_load_reports_the_metrics_tell(desk: Desk) -> None:
     cluster.is_extensible = True
     cluster.brokers[1].usage_percent = 90.0
     plan = cluster.plan(3)
-    with reached(desk.where()) as there:
+    with connected_cluster(desk.where()) as there:
         found = rehearsed(plan, there, desk.journal)
 
     usages = [found.view.brokers[each.id].usage_percent for each in cluster.brokers]
@@ -178,7 +178,7 @@ def test_without_load_reports_the_metrics_tell(desk: Desk) -> None:
 
 def test_a_release_that_does_not_tell_itself_is_read_from_a_report(desk: Desk) -> None:
     desk.cluster.tells_release = False
-    with reached(desk.where()) as there:
+    with connected_cluster(desk.where()) as there:
         assert there.admin.release == "2.10.4"
     assert desk.run(desk.cluster.plan(1)).is_done
 
@@ -198,13 +198,16 @@ def test_two_runs_never_act_at_once(desk: Desk) -> None:
     other = Desk(desk.cluster, desk.folder / "other")
     other.folder.mkdir()
     where = desk.where()
-    with file_lock(where.folder, "fake"), pytest.raises(LockError, match="another run acts"):
+    with (
+        file_lock(where.folder, "fake"),
+        pytest.raises(LockError, match="another run holds the lock of fake"),
+    ):
         desk.run(plan)
     refused: list[str] = []
 
     def tell(entry: object) -> None:
         # In the middle of one run another one with another plan and journal is tried.
-        with reached(where) as there, pytest.raises(LockError):
+        with connected_cluster(where) as there, pytest.raises(LockError):
             watching = Watching(lambda entry: None, lambda why: None, threading.Event())
             carried_out(desk.cluster.plan(1), there, other.journal, watching)
         refused.append(str(entry))
@@ -232,8 +235,8 @@ def test_another_plan_waits_until_an_unload_of_a_killed_run_is_over(desk: Desk) 
     # It waits in_flight_s, and then finds the bundle where the killed run brought it.
     assert cluster.doubles == []
     assert done.ended == (
-        f"{plan.moves[0].bundle}: found at {plan.moves[0].destination}, "
-        f"expected at {plan.moves[0].source}"
+        f"{plan.moves[0].bundle} is at {plan.moves[0].destination}, not at "
+        f"{plan.moves[0].source}: it was moved since, not by this run; plan again"
     )
     assert cluster.unloads.total() == 1
 
@@ -253,7 +256,7 @@ def test_the_lock_that_is_lost_in_the_last_moment_stops_the_unload(
     done = desk.run(plan)
 
     assert states(done) == ["verified", "open"]
-    assert "taken the lock" in str(done.ended)
+    assert "no longer holds the lock" in str(done.ended)
     assert desk.cluster.unloads.total() == 1
 
 
@@ -267,7 +270,7 @@ def test_the_kill_switch_stops_before_the_next_move(desk: Desk) -> None:
 
     done = desk.run(plan, tell)
 
-    assert done.ended == "somebody asked for an end"
+    assert str(done.ended).startswith("asked to stop: ")
     assert states(done) == ["verified", "verified", "open"]
     stop_file(where.folder, "fake").unlink()
     assert desk.run(plan).is_done
@@ -283,7 +286,7 @@ def test_a_destination_that_was_killed_and_is_still_registered_is_refused(desk: 
 
     done = desk.run(plan)
 
-    assert done.ended == f"{plan.moves[0].destination} does not answer"
+    assert str(done.ended).startswith(f"{plan.moves[0].destination} does not answer, so ")
     assert desk.cluster.unloads.total() == 0
 
 
@@ -303,7 +306,7 @@ def test_a_destination_that_dies_during_the_unload(desk: Desk, moment: str) -> N
     assert not done.is_done
     assert states(done) == ["astray"]
     assert cluster.unloads.total() == 1
-    assert done.ended == f"{gone} does not answer"
+    assert str(done.ended).startswith(f"{gone} does not answer, so nothing is moved there")
     check(desk, plan, done)
 
 
@@ -396,7 +399,7 @@ def test_a_bundle_that_lands_elsewhere_is_tried_once_more_and_then_left(desk: De
     name = plan.moves[0].bundle
     assert done.ended == (
         f"{name} did not arrive at {plan.moves[0].destination} in 2 attempts; "
-        f"it is at {cluster.brokers[0].id}"
+        f"{cluster.brokers[0].id} serves it: see in the leader's log why, then plan again"
     )
     assert cluster.unloads == {name: 2}
     check(desk, plan, done)
@@ -511,7 +514,7 @@ def test_the_journal_of_a_killed_run_tells_where_it_stood(desk: Desk) -> None:
     # Begun, asked, noted: six moments; the unload is made, and the answer is not written.
     assert killed(desk, plan, lambda: at_step(8))
 
-    with reached(desk.where()) as there:
+    with connected_cluster(desk.where()) as there:
         found = rehearsed(plan, there, desk.journal)
 
     assert [each.is_begun for each in found.standings] == [True, False]

@@ -147,13 +147,13 @@ def test_who_cannot_act_is_told_why(cluster: FakePulsar, folder: Path) -> None:
     with file_lock(folder / "state", "fake"):
         held = run(cluster, "apply", "plan.json", "--yes")
     assert held.exit_code == 2
-    assert "another run acts on cluster fake" in held.stderr
+    assert "another run holds the lock of fake: wait for it to end" in held.stderr
     written(cluster, 2, folder, "other.json")
     run(cluster, "apply", "plan.json", "--yes")
     (folder / "other.json.journal").write_bytes((folder / "plan.json.journal").read_bytes())
     other = run(cluster, "apply", "other.json", "--yes")
     assert other.exit_code == 2
-    assert "it is the journal of plan" in other.stderr
+    assert "the journal of plan" in other.stderr
     nobody = CliRunner().invoke(main, ["apply", "plan.json", "--admin", "http://127.0.0.1:9"])
     assert nobody.exit_code == 2
     assert "connection refused" in nobody.stderr
@@ -343,7 +343,7 @@ def test_an_isolated_or_grouped_namespace_stays_where_its_policies_leave_it(
     cluster.isolation, cluster.groups = {}, {"t/n": "apart"}
     plan = json.loads(run(cluster, "plan", "--moves", "2", "--json").stdout)
     assert plan["moves"] == []
-    assert "left where they are, for their anti-affinity: t/n" in plan["notes"]
+    assert "not moved, as their anti-affinity groups could break: t/n" in plan["notes"]
 
 
 def test_costs_that_were_learned_before_are_taken_from_their_file(
@@ -372,7 +372,7 @@ def test_a_plan_for_hours_to_come_needs_a_recording(cluster: FakePulsar) -> None
     wrong = run(cluster, "plan", "--horizon", "24h")
 
     assert wrong.exit_code == 2
-    assert "--horizon goes by the hours of a RECORDING, and found none" in wrong.stderr
+    assert "--horizon: found no RECORDING, expected one, by whose hours it goes" in wrong.stderr
 
 
 def test_unknown_traffic_is_said_and_nothing_is_planned(cluster: FakePulsar, folder: Path) -> None:
@@ -380,6 +380,6 @@ def test_unknown_traffic_is_said_and_nothing_is_planned(cluster: FakePulsar, fol
     cluster.busy = set()
     made = run(cluster, "plan")
     assert made.exit_code == 2
-    assert "no broker tells what any of its bundles carries" in made.output
+    assert "no broker reports traffic of any of its bundles" in made.output
     assert "No move would gain" not in made.output
     assert list(folder.glob("plan*.json")) == []

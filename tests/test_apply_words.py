@@ -63,7 +63,7 @@ def test_who_has_stopped_does_not_wait(cluster: FakePulsar) -> None:
     assert stopped.exit_code == 1
     assert "trimtab: stopped: Pulsar's own shedding is on" in stopped.stderr
     assert "waiting" not in stopped.stderr
-    assert "Nothing is under way" in stopped.stdout
+    assert "No bundle is on its way" in stopped.stdout
 
 
 def test_a_bundle_that_is_elsewhere_is_to_be_looked_at(cluster: FakePulsar) -> None:

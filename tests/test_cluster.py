@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
+from folder_files import tree
 from spark_cluster import cluster
 from trimtab.explanation.explain import explain
 from trimtab.ingest.recording import open_recording
@@ -79,11 +80,6 @@ def python(*arguments: object, **more: str) -> subprocess.CompletedProcess[str]:
         timeout=300,
         check=False,
     )
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    paths = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 @pytest.fixture(scope="module")

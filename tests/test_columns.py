@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from trimtab.ingest import splits
 from trimtab.ingest.averages import listed_averages
+from trimtab.ingest.bundle_states import topic_states
 from trimtab.ingest.columns import may_hold_endless_number
 from trimtab.ingest.exports import exported_samples
 from trimtab.ingest.load_reports import answered_reports, stored_reports
@@ -60,6 +61,15 @@ NODES = {
     "/loadbalance/broker-time-average/b:1": {"mtime": 1795243098337, "v": BROKER_AVERAGES},
     "/loadbalance/elsewhere": 1,
 }
+STATE = {
+    "state": "Releasing",
+    "dstBroker": "b:2",
+    "sourceBroker": "b:1",
+    "splitServiceUnitToDestBroker": None,
+    "force": False,
+    "timestamp": 1795243046786,
+    "versionId": 3,
+}
 LABELS = {"__name__": "pulsar_lb_cpu_usage", "cluster": "lab", "broker": "b"}
 SERIES = [
     {"metric": LABELS, "values": [[1718091222.642, "24.7"], [1718091282, "-1.5e+09"]]},
@@ -80,6 +90,10 @@ USUAL: dict[str, list[dict[str, Any]]] = {
     ],
     "load-reports": [{"time": TIME, "broker": "b:1", "version": 3, "report": REPORT}],
     "store-bundles": [{"time": TIME, "nodes": NODES}],
+    "store-states": [
+        {"time": TIME, "bundle": BUNDLE, "record": STATE},
+        {"time": 1795243037519, "bundle": BUNDLE, "record": {"state": "Free", "dstBroker": None}},
+    ],
     "metrics-export": [{"status": "success", "data": {"resultType": "matrix", "result": SERIES}}],
 }
 SOURCES = st.sampled_from(sorted(USUAL))
@@ -87,6 +101,7 @@ SIEVE_OF: dict[str, Callable[[bytes], object]] = {
     "store-brokers": lambda block: stored_reports(block, 0).left,
     "load-reports": lambda block: answered_reports(block, 0).left,
     "store-bundles": lambda block: listed_averages(block, 0).left,
+    "store-states": lambda block: topic_states(block, 0).left,
     "metrics-export": lambda block: () if exported_samples(block, ORIGIN) else "left",
 }
 

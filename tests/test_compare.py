@@ -339,6 +339,7 @@ def test_the_answer_says_what_is_not_sure_or_not_known() -> None:
 # ------------------------------------------------------------------------- page
 
 
+@pytest.mark.slow
 def test_the_page_asks_nobody_and_is_the_same_each_time() -> None:
     document = comparison(rows("S05", 4), KEYS, {"S05": "How soon?"})
     page = render_comparison(document)

@@ -221,7 +221,7 @@ _MOVE = {"bundle": "t/n/0x00000000_0x80000000", "source": "b-1", "destination": 
         ({"moves": [_MOVE, _MOVE]}, "moves[1].bundle: found 't/n/0x00000000_0x80000000', expected"),
         (
             {"moves": [_MOVE | {"destination": "b-1"}]},
-            "moves[0].destination: found 'b-1', expected another than its source",
+            "moves[0].destination: found 'b-1', expected a broker other than the source",
         ),
         (
             {"moves": [_MOVE | {"before": {"source": [3, 1]}}]},

@@ -45,6 +45,8 @@ def test_with_the_fitted_costs_nothing_changes(again: Rebuilt) -> None:
     before, after = again.surroundings, found.surroundings
     assert after.traffic.work == pytest.approx(before.traffic.work)
     assert after.others.percent == pytest.approx(before.others.percent, abs=1e-6)
+    assert before.standing is not None
+    assert after.standing is before.standing
 
 
 @pytest.mark.parametrize(("factor", "overhead"), [(3.0, 1.3), (1e-3, 0.9)])
@@ -70,6 +72,7 @@ def test_what_moves_otherwise_costs_what_it_is_said_to_cost(again: Rebuilt) -> N
     assert usage[0] != pytest.approx(usage[1], abs=0.5)
 
 
+@pytest.mark.slow
 def test_draws_are_the_same_for_the_same_seed_and_spread_around_what_is_known() -> None:
     recorder = replace(two_brokers(), rate=noisy, until_s=2400.0)
     busy = rebuilt(recorder.told(), MEASURED, seed=0)

@@ -414,8 +414,8 @@ def test_numbers_of_a_run_that_was_cut_are_not_known() -> None:
     again = rebuilt(two_brokers().told(), MEASURED, seed=0)
     from dataclasses import replace
 
-    from trimtab.lab.reconstruct.leadership import led
+    from trimtab.lab.reconstruct.leadership import continuation
 
-    run = led(again, Balancer(None, PLACER, "4.0.8", CONF), 0.0, 0).run
+    run = continuation(again, Balancer(None, PLACER, "4.0.8", CONF), 0.0, 0).run
     assert all(math.isnan(value) for value in numbers(replace(run, is_cut=True)).values())
     assert not math.isnan(numbers(run)["p95_spread_points"])

@@ -17,12 +17,13 @@ from pytest_regressions.file_regression import FileRegressionFixture
 from tests.datadriven import run
 from trimtab.diagnose.advice import changes, headline
 from trimtab.diagnose.arithmetic import checked_against_print
+from trimtab.diagnose.channel import channel_of, presence
 from trimtab.diagnose.decisions import decisions
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import FINDINGS, all_findings
 from trimtab.diagnose.gravity import Cause, by_gravity
 from trimtab.diagnose.log_lines import acquisitions
-from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Usage
+from trimtab.diagnose.night import BrokerState, Event, Heavy, Night, Transition, Usage
 from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.places import by_place
 from trimtab.diagnose.replay.lookups import owners, releases
@@ -35,7 +36,9 @@ from trimtab.files.tables import DIAGNOSED, INGESTED
 from trimtab.ingest.broker_log import broker_log
 from trimtab.ingest.outcome import Origin, Rows
 from trimtab.pulsar.model import RESOURCES
+from trimtab.pulsar.settings.channel import channel_settings
 
+_IN_STORE = "ServiceUnitStateMetadataStoreTableViewImpl"
 TESTDATA = Path(__file__).parent / "testdata" / "diagnose"
 
 
@@ -84,6 +87,7 @@ class Diagnose:
         """Begin another night, of which nothing is known."""
         self.night = Night((), (), 0.10, 0.10, 1800.0, 60.0)
         self.events: list[Event] = []
+        self.presence: dict[str, list[tuple[datetime, bool]]] = {}
         self.stored: list[dict[str, Any]] = []
         return "nothing is known"
 
@@ -118,6 +122,32 @@ class Diagnose:
         )
         moves = sum(len(each.moves) for each in logged)
         return f"{len(logged)} rounds, {moves} unloads"
+
+    def alive(self, lines: tuple[str, ...], *, day: str) -> str:
+        """Set which brokers came and went, as the store says: time, broker, alive or gone."""
+        rows = [line.split() for line in lines]
+        for clock, broker, what in rows:
+            self.presence.setdefault(broker, []).append((at(day, clock), what == "alive"))
+        return f"{len(rows)} entries"
+
+    def channel(self, lines: tuple[str, ...], *, day: str, end: str, origin: str = "topic") -> str:
+        """Set records of bundles: time, bundle, state, owner, source, version, `forced`.
+
+        Of nobody stands `-`, and `gone` for a state removes what is known.  Then the channel is
+        put together, with the lines of the logs, and its changes of states are printed.
+        """
+        rows = [_state(day, line, i, origin) for i, line in enumerate(lines, 1)]
+        conf = self.night.conf | (
+            {"loadManagerServiceUnitStateTableViewClassName": _IN_STORE}
+            if origin == "store"
+            else {}
+        )
+        settings = channel_settings(conf, self.night.release)
+        told = sorted(self.events, key=lambda it: (it.time, it.file, it.line))
+        alive = self.presence or presence(INGESTED["load_reports"].empty_table(), told)
+        read = channel_of((rows, told, ()), alive, settings, self.night.names, at(day, end))
+        self.night = replace(self.night, channel=read)
+        return "\n".join(map(_changed_state, read.transitions)) or "no change"
 
     def runs(self, **values: str) -> str:
         """Set the release, the strategies, or settings by their keys."""
@@ -322,6 +352,30 @@ def at(day: str, clock: str) -> datetime:
 
 #: Columns of `load_reports`, as a diagnosis reads them.
 _REPORTED = pa.schema([*INGESTED["load_reports"], ("bundle_count", pa.int32())])
+
+
+def _state(day: str, line: str, number: int, origin: str) -> dict[str, Any]:
+    clock, bundle, state, *rest = line.split()
+    target, source, version = rest[:3] if rest else ("-", "-", "0")
+    file = "store/service-unit-state.jsonl" if origin == "topic" else "store/zookeeper/log.1"
+    row = {"time": at(day, clock), "bundle": bundle, "file": file, "line": number}
+    row |= {"origin": origin, "version": None, "is_gone": state == "gone", "state": state}
+    row |= {
+        "target": None if target == "-" else target,
+        "source": None if source == "-" else source,
+    }
+    row |= {"is_forced": "forced" in rest, "stamped": row["time"], "state_version": int(version)}
+    return row
+
+
+def _changed_state(it: Transition) -> str:
+    stands = "to the end" if it.is_last else f"{it.lasted_s:g} s"
+    brokers = f"owner {it.target or '-'}, source {it.source or '-'}"
+    by = f", by {it.ordered_by}" if it.ordered_by else ""
+    return (
+        f"{it.time:%H:%M:%S} {it.bundle} {it.before or '?'} → {it.state}: {it.step or 'odd'}{by}, "
+        f"{brokers}, {it.verdict}, {stands}"
+    )
 
 
 def _report(day: str, line: str) -> dict[str, Any]:

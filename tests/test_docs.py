@@ -36,6 +36,29 @@ def test_every_command_has_help_with_an_example_and_a_place_in_the_docs() -> Non
         assert f"{path} " in command.help, f"{path}'s help shows no example of it"
 
 
+def test_every_command_that_stands_in_the_readme_can_be_typed_as_it_stands() -> None:
+    import shlex
+
+    import click
+
+    from trimtab.cli import main
+
+    lines = re.findall(
+        r"`trimtab ([^`…\n]+)`|(?m:^trimtab (.+)$)", (ROOT / "README.md").read_text()
+    )
+    # A command's name alone is a name.
+    typed = [words for one, other in lines if len(words := shlex.split(one or other)) > 1]
+
+    assert len(typed) > 5
+    for name, *words in typed:
+        command = main.commands[name]
+        # What a command makes of `-h` stays with it, so that all contexts must be as the program's.
+        context = click.Context(command, **main.context_settings)
+        given, _, _ = command.make_parser(context).parse_args(args=words)
+        needed = [each.name for each in command.params if each.required]
+        assert [each for each in needed if not given.get(each)] == [], (name, words)
+
+
 def test_every_option_has_help() -> None:
     import click
 

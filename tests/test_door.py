@@ -22,7 +22,7 @@ import trimtab
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
-HEAVY = ("pyspark", "py4j", "numpy", "pandas", "pyarrow", "scipy", "click", "rich", "jinja2")
+HEAVY = ("pyspark", "py4j", "numpy", "pandas", "pyarrow", "highspy", "click", "rich", "jinja2")
 #: s of the processor that `import trimtab` may take beside what Python takes itself.
 IMPORT_S = 0.05
 

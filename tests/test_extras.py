@@ -48,12 +48,15 @@ ON_LITTLE = {
     "plan": ("plan", "--admin", "{admin}", "-o", "{tmp}/new.json"),
     "apply": ("apply", "{tmp}/plan.json", "--admin", "{admin}", "--lock-here"),
     "drain": ("drain", "{broker}", "--admin", "{admin}", "--lock-here", "-o", "{tmp}/drain.json"),
+    "rollout": ("rollout", "{tmp}/rollout.json", "--admin", "{admin}", "--lock-here"),
     "restart-plan": ("restart-plan", "--admin", "{admin}", "--seeds", "1"),
 }
 WITHOUT_SPARK = {
     **ON_LITTLE,
     "explain": ("explain", "{recording}", "-o", "{tmp}/explained"),
     "blame": ("blame", "{recording}", "--broker", "10.213.0.11"),
+    "trends": ("trends", "{nights}", "-o", "{tmp}/trends"),
+    "explain several": ("explain", "{recording}", "{recording}", "-o", "{tmp}/several"),
     "watch": ("watch", "--admin", "{gathered}", "--once", "-o", "{tmp}/beside"),
     "costs": ("costs", "{recording}"),
     "backtest": ("backtest", "{recording}"),
@@ -68,6 +71,8 @@ NEEDING_SPARK = {
     "ingest": ("ingest", "{recording}", "-o", "{tmp}/tables"),
     "compare": ("compare", "S05", "-o", "{tmp}/compared"),
     "rate": ("rate", "-o", "{tmp}/rated"),
+    "size": ("size", "{recording}", "-o", "{tmp}/sized"),
+    "rehearse": ("rehearse", "{recording}", "add 1", "-o", "{tmp}/rehearsed"),
     "reproduce": ("reproduce", "-o", "{tmp}/reproduced"),
     "explain --master": ("explain", "{recording}", "--master", "local[1]"),
     "explain --what-if": ("explain", "{recording}", "--what-if", "-o", "{tmp}/explained"),
@@ -95,6 +100,9 @@ def places(cluster: FakePulsar, gathered: str, tmp_path: Path) -> dict[str, str]
     sequence = ROOT / "docs" / "strategies" / "examples"
     (first, *_) = sorted(sequence.glob("*.jsonl"))
     (tmp_path / "sequence.jsonl").write_text(first.read_text())
+    row = tmp_path / "nights" / "a" / "monday" / "night.json"
+    row.parent.mkdir(parents=True)
+    row.write_text('{"status": "failed", "cluster": "a", "folder": "a/monday"}')
     conf = tmp_path / "broker.conf"
     conf.write_text("loadBalancerEnabled=true\n")
     return {
@@ -102,6 +110,7 @@ def places(cluster: FakePulsar, gathered: str, tmp_path: Path) -> dict[str, str]
         "broker": cluster.brokers[1].id,
         "gathered": gathered,
         "conf": str(conf),
+        "nights": str(tmp_path / "nights"),
         "recording": str(RECORDINGS / "avg"),
         "tmp": str(tmp_path),
     }
@@ -153,6 +162,7 @@ def test_what_reads_recordings_says_what_to_install(command: str, places: dict[s
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", NEEDING_SPARK)
 def test_what_needs_spark_says_what_to_install(command: str, places: dict[str, str]) -> None:
     done = run(SPARK, NEEDING_SPARK[command], places)
@@ -161,6 +171,16 @@ def test_what_needs_spark_says_what_to_install(command: str, places: dict[str, s
     assert re.fullmatch(
         r"trimtab: this needs \w+, which is not installed: pip install 'trimtab\[spark\]'\n",
         done.stderr,
+    )
+
+
+@pytest.mark.slow
+def test_what_needs_a_connect_server_says_what_to_install(places: dict[str, str]) -> None:
+    done = run(frozenset({"grpc"}), ("explain", "{recording}", "--remote", "sc://a:1"), places)
+
+    assert done.returncode == 2
+    assert done.stderr == (
+        "trimtab: this needs grpc, which is not installed: pip install 'trimtab[connect]'\n"
     )
 
 
@@ -177,6 +197,8 @@ def test_each_library_that_may_be_missing_is_brought_by_the_extra_that_is_named(
     brought = {
         "vl_convert": "vl-convert-python",
         "google": "protobuf",
+        "grpc": "grpcio",
+        "grpc_status": "grpcio-status",
         "py4j": "pyspark",  # which asks for it
     }
 

@@ -64,6 +64,14 @@ TEXTS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("ownership",),
     ),
+    "store-states": (
+        (
+            json.dumps(USUAL["store-states"][0]),
+            json.dumps(USUAL["store-states"][0]).replace("false", 'false, "versionId": 1e0', 1),
+            json.dumps({"time": TIME, "bundle": BUNDLE, "record": None}),
+        ),
+        ("bundle_states",),
+    ),
     "metrics": (("pulsar_lb_cpu_usage 1 1795255200000",), ("metrics",)),
     "metrics-export": ((json.dumps(USUAL["metrics-export"][0]),), ("metrics",)),
     "conf": (("a=1",), ("settings",)),
@@ -100,7 +108,7 @@ def tables_of(path: Path, source: str) -> set[str]:
 
 def test_every_source_is_tried() -> None:
     assert set(TEXTS) == LINE_PARSERS.keys() | DOCUMENT_PARSERS.keys()
-    small = {"recording", "files", "store_files", "rejects", "store_writes"}
+    small = {"recording", "files", "store_files", "rejects", "store_writes", "store_moves"}
     assert {table for *_, table in CASES} | small == set(INGESTED)
 
 
@@ -130,12 +138,19 @@ def test_rows_without_a_declared_column_stop_the_reading(
 
 @pytest.mark.parametrize(
     "table",
-    ["store_writes", "load_reports", "bundle_reports", "bundle_averages", "broker_averages"],
+    [
+        "store_writes",
+        "load_reports",
+        "bundle_reports",
+        "bundle_averages",
+        "broker_averages",
+        "bundle_states",
+    ],
 )
 def test_writes_to_the_store_without_a_declared_column_stop_the_reading(
     table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "log.1").write_bytes(log(*(record(i + 1, written(i)) for i in range(4))))
+    (tmp_path / "log.1").write_bytes(log(*(record(i + 1, written(i)) for i in range(5))))
     assert table in tables_of(tmp_path / "log.1", ZOOKEEPER)
     monkeypatch.setitem(INGESTED, table, with_unfilled(table))
 

@@ -341,7 +341,7 @@ def test_ctrl_c_ends_it_and_leaves_nobody_behind(whole: Path, tmp_path: Path) ->
     said, complained = follower.communicate()
 
     assert 0 == follower.returncode, complained
-    assert said.startswith("13 files, 51 lines = ")
+    assert said.startswith("14 files, 54 lines = ")
     assert "trimtab: stopped; started again, it goes on from here\n" in complained
     assert "Traceback" not in complained
     # Java and its workers held it.

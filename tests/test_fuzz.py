@@ -114,12 +114,14 @@ def known_values() -> list[tuple[str, bytes]]:
     """Give nodes of the store that are understood, each with a value."""
     report = known_lines("load-reports")[0]
     bundles = known_lines("store-bundles")[0]
+    state = known_lines("store-states")[0]
     return [
         ("/loadbalance/brokers/10.0.0.1:8080", report[report.index(b'"report"') + 9 : -1]),
         ("/loadbalance/bundle-data/a/b/0x00000000_0xffffffff", bundles),
         ("/loadbalance/broker-time-average/10.0.0.1:8080", b'{"shortTermMsgRateIn": 1.0}'),
         ("/loadbalance/leader", b'{"serviceUrl": "http://10.0.0.1:8080"}'),
         ("/namespace/a/b/0x00000000_0xffffffff", b'{"nativeUrl": "pulsar://10.0.0.1:6650"}'),
+        ("/service_unit_state/a/b/0x00000000_0xffffffff", state[state.index(b'"record"') + 9 : -1]),
     ]
 
 

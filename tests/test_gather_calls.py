@@ -120,7 +120,7 @@ def test_a_connection_is_good_for_the_next_call_after_an_answer_too_long(
 ) -> None:
     first, _ = pair
     first.answers[PATH] = fake.said(200, b"x" * 200_000)
-    with pytest.raises(CallError, match="more than 100000 bytes"):
+    with pytest.raises(CallError, match="the answer has more than 100000 bytes"):
         calls.get(first.address + PATH)
 
     first.answers[PATH] = fake.said(200, b"[1]")

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 
@@ -69,7 +71,10 @@ def test_a_careless_client_conf_is_warned_of_before_anybody_is_asked(tmp_path: P
 
     warning, error = result.output.splitlines()
     key = f"{conf}: key tlsAllowInsecureConnection"
-    assert warning == f"warning: {key} is true: whoever answers is taken for the broker."
+    assert (
+        warning
+        == f"warning: {key} is true: certificates are not checked, so a token may go to anybody."
+    )
     assert "no such host" in error
 
 
@@ -177,3 +182,51 @@ def test_an_end_is_not_kept_waiting_by_whoever_never_answers(
     code, line = ending
     assert result.exit_code == code, result.output
     assert [each for each in result.output.splitlines() if each.startswith(line)]
+
+
+@contextmanager
+def silent_store() -> Iterator[tuple[str, Event]]:
+    """Take connections and never answer; say where, and when somebody has come."""
+    is_there, taken = Event(), list[socket.socket]()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def take() -> None:
+            with suppress(OSError):
+                while True:
+                    taken.append(listening.accept()[0])
+                    is_there.set()
+
+        Thread(target=take, daemon=True).start()
+        yield f"zk://127.0.0.1:{listening.getsockname()[1]}", is_there
+        listening.shutdown(socket.SHUT_RDWR)
+    for each in taken:
+        each.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["gather", "watch", "apply"])
+def test_an_end_is_not_kept_waiting_by_a_silent_zookeeper(
+    command: str, cluster: list[fake.Broker], tmp_path: Path
+) -> None:
+    ended_s: list[float] = []
+    plan = tmp_path / "plan.json"
+    plan.write_text('{"cluster": "standalone", "made_s": 0, "moves": []}', encoding="utf-8")
+    output = ["-o", str(tmp_path / "night")] if command != "apply" else [str(plan)]
+    with silent_store() as (metadata, is_there):
+
+        def end() -> None:
+            is_there.wait(30)
+            # Within the connection, and not yet at its limit.
+            time.sleep(0.5)
+            ended_s.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+
+        Thread(target=end, daemon=True).start()
+        words = [command, "--admin", cluster[0].address, "--metadata", metadata, *output]
+        result = CliRunner().invoke(main, words, catch_exceptions=False)
+        took_s = time.monotonic() - ended_s[0]
+
+    # One second; a busy machine may take a little longer for its own.
+    assert took_s < 1.0 + os.getloadavg()[0] / 8
+    assert result.exit_code == 130, result.output
+    assert "trimtab: stopped; nothing half written was left behind" in result.output

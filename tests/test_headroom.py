@@ -40,8 +40,8 @@ def test_a_taker_stands_between_what_is_surely_added_and_all() -> None:
     assert found == (Outlook("a", 20.0, (50.0, 65.0)), Outlook("b", 50.0, (60.0, 65.0)))
     assert refusal(found, 65.0) == ""
     assert refusal(found, 60.0) == (
-        "above 60 %: a stands at 20 % and would stand at 50 to 65 %; "
-        "b stands at 50 % and would stand at 60 to 65 %"
+        "more than --bar 60 % in the end: a is at 20 % and would come to 50 to 65 %; "
+        "b is at 50 % and would come to 60 to 65 %"
     )
     assert refusal(found, 1e9) == ""
 
@@ -49,7 +49,9 @@ def test_a_taker_stands_between_what_is_surely_added_and_all() -> None:
 def test_what_is_not_known_is_not_room() -> None:
     found = judged(states(60.0, a=math.nan))
 
-    assert refusal(found, 85.0) == "how high a would stand is not known"
+    assert refusal(found, 85.0) == (
+        "the usage of a in the end cannot be predicted: a usage now is not known"
+    )
     assert refusal(found, 1e9) == ""
 
 
@@ -87,8 +89,8 @@ def test_a_broker_is_not_half_drained_for_want_of_room(
     assert refused.exit_code == 1
     second, third = (each.id for each in cluster.brokers[1:])
     # 80 points come to 70 and 60: nobody stays below 85, and no bar below 100 would do.
-    assert f"{second} stands at 70 % and would stand at" in refused.stderr
-    assert f"{third} stands at 60 % and would stand at" in refused.stderr
+    assert f"{second} is at 70 % and would come to" in refused.stderr
+    assert f"{third} is at 60 % and would come to" in refused.stderr
     assert "4 more brokers as idle as the least busy one" in refused.stderr
     assert cluster.unloads.total() == 0
     assert not Path("drain.json").exists()

@@ -140,6 +140,19 @@ def test_every_finding_file_is_listed_and_has_its_rule() -> None:
     looked_at(finding_files(), 1)
 
 
+def test_every_finding_has_its_texts() -> None:
+    from trimtab.diagnose.wording import rows
+
+    missing = [
+        f"findings.toml: {code} has no `{text}`, neither for all of its findings nor in a variant"
+        for code, row in rows().items()
+        for text in ("title", "text", "better", "advice")
+        if text not in set(row).union(*(set(each) for each in row.values() if type(each) is dict))
+    ]
+
+    assert missing == []
+
+
 def test_every_wording_of_a_finding_is_used_by_its_rule() -> None:
     from trimtab.diagnose.wording import rows
 

@@ -140,6 +140,31 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
             "line": 1,
         }
     ],
+    "bundle_states": [
+        {
+            "time": at(0),
+            "origin": "topic",
+            "bundle": BUNDLE,
+            "is_gone": False,
+            "state": "Releasing",
+            "target": "10.0.0.2:8080",
+            "source": "10.0.0.1:8080",
+            "is_forced": False,
+            "stamped": at(0.5),
+            "state_version": 3,
+            "file": "store/service-unit-state.jsonl",
+            "line": 1,
+        },
+        {
+            "time": at(1),
+            "origin": "topic",
+            "bundle": BUNDLE,
+            "is_gone": True,
+            "file": "store/service-unit-state.jsonl",
+            "line": 2,
+        },
+    ],
+    "store_moves": [],
     "store_writes": [],
     "store_files": [],
     "leaders": [
@@ -226,6 +251,7 @@ EXPECTED: dict[str, list[dict[str, Any]]] = {
             ("store/leader.jsonl", "store-leader", (3, 0, 0, 0)),
             ("store/bundles.jsonl", "store-bundles", (1, 1, 0, 0)),
             ("store/ownership.jsonl", "store-ownership", (3, 0, 0, 1)),
+            ("store/service-unit-state.jsonl", "store-states", (2, 0, 0, 1)),
             (PROM, "metrics", (2, 3, 0, 2)),
             ("metrics/cpu.json", "metrics-export", (1, 0, 0, 0)),
             ("actions.jsonl", "actions", (1, 0, 0, 1)),
@@ -240,6 +266,7 @@ REJECTED = [
     ("load-reports.jsonl", 3, "not JSON at column 10: Expecting value", '{"time": oops'),
     ("load-reports.jsonl", 4, "key report.cpu.limit: missing", '{"time": "2026-11-21T06:00:02'),
     ("store/ownership.jsonl", 4, "found [1, 2], expected an object", "[1, 2]"),
+    ("store/service-unit-state.jsonl", 3, "key bundle: missing", '{"time": "2026-11-20T22'),
     (PROM, 6, "found labels", 'pulsar_bundle_msg_rate_in{cluster="a} 3'),
     (PROM, 7, "found '<html>401</html>', expected a sample", "<html>401</html>"),
     ("actions.jsonl", 2, 'key time: found "2026-11-20T22:00:01", expected', '{"time": "2026'),
@@ -296,12 +323,12 @@ def test_tables_have_their_schema_with_meanings_and_units(
 def test_accounting_adds_up_and_is_written_down(mixed: tuple[Accounting, Path]) -> None:
     accounting, tables = mixed
     expected = {
-        "files": 13,
-        "lines": 51,
-        "rows": 29,
+        "files": 14,
+        "lines": 54,
+        "rows": 31,
         "other": 11,
         "continuation": 2,
-        "rejected": 9,
+        "rejected": 10,
     }
     written = json.loads((tables / "accounting.json").read_text())
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
+from folder_files import tree
 from trimtab.files.partitions import clusters, part_files
 from trimtab.ingest import pipeline, splits
 from trimtab.ingest.accounting import Accounting, IngestError
@@ -24,12 +25,6 @@ UNLOAD = (
     "[ThresholdShedder] Unloading bundle: public/default/0x0000000{0}_0x80000000 "
     "from broker 10.0.0.1:8080 to dest broker 10.0.0.2:8080\n"
 )
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    """Read every file below a folder, hidden ones included."""
-    paths = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def inodes(folder: Path) -> dict[str, int]:
@@ -88,7 +83,8 @@ def test_nothing_new_is_nothing_parsed_and_nothing_changed(place: Place) -> None
     kept = [name for name in parts if again[name] == files[name]]
     # All but those that only show the columns of a table without rows.
     assert {name.split("/")[0] for name in parts} - {name.split("/")[0] for name in kept} == {
-        "store_writes"
+        "store_writes",
+        "store_moves",
     }
     assert ["night", "tables"] == sorted(path.name for path in place.folder.iterdir())
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from pyspark import SparkContext
 
+from folder_files import tree
 from trimtab.ingest import folder, pipeline
 from trimtab.ingest.accounting import IngestError
 from trimtab.ingest.folder import rewritten
@@ -35,11 +36,6 @@ os.setpgrp()
 from trimtab.cli import main
 main()
 """
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    paths = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def run(spark: SparkContext, recording: Path, tables: Path) -> None:

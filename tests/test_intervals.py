@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trimtab.lab.outcomes.intervals import (
@@ -16,6 +17,7 @@ from trimtab.lab.outcomes.intervals import (
     median,
     paired,
     percentile,
+    share_bounds,
     summary,
 )
 
@@ -140,6 +142,7 @@ def test_pairs_need_the_same_seeds() -> None:
 # ------------------------------------------------------------------ properties
 
 
+@example([0.0, -0.0, 0.0], random.Random(1))
 @given(values, st.randoms(use_true_random=False))
 def test_percentiles_are_in_order_and_order_does_not_matter(given, random) -> None:
     found = summary(given)
@@ -193,3 +196,28 @@ def test_percentiles_between_infinities() -> None:
     ordered = np.array([[-INF, 1.0], [1.0, INF], [-INF, INF], [2.0, 4.0]])
 
     assert percentile(ordered, 0.5).tolist() == pytest.approx([-INF, INF, NAN, 3], nan_ok=True)
+
+
+# 0.05 = (1 - high) ** n where none was; for the others, tables of Clopper-Pearson's bounds.
+@pytest.mark.parametrize(
+    ("count", "n", "tail", "expected"),
+    [
+        (0, 20, 0.05, (0.0, 1 - 0.05 ** (1 / 20))),
+        (20, 20, 0.05, (0.05 ** (1 / 20), 1.0)),
+        (1, 1, 0.05, (0.05, 1.0)),
+        (5, 10, 0.025, (0.187086, 0.812914)),
+        (1, 10, 0.025, (0.002529, 0.445016)),
+        (19, 20, 0.05, (0.783894, 0.997439)),
+    ],
+)
+def test_bounds_of_a_share(count: int, n: int, tail: float, expected: tuple[float, float]) -> None:
+    assert share_bounds(count, n, tail) == pytest.approx(expected, abs=1e-6)
+
+
+@given(st.integers(1, 2000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_bounds_of_a_share_hold_it_and_mirror_those_of_the_rest(trials: tuple[int, int]) -> None:
+    count, n = trials
+    low, high = share_bounds(count, n, 0.05)
+
+    assert 0 <= low <= count / n <= high <= 1
+    assert share_bounds(n - count, n, 0.05) == pytest.approx((1 - high, 1 - low))

@@ -50,7 +50,10 @@ def test_a_torn_last_line_is_cut_off(tmp_path: Path, left: int) -> None:
     ("text", "message"),
     [
         (entry_line(_BEGUN) + "\nx\n", " line 2: the line: found no JSON, expected an entry"),
-        (entry_line(Begun(1.0, "p2", 1)) + "\n", ": it is the journal of plan p2, not of p1"),
+        (
+            entry_line(Begun(1.0, "p2", 1)) + "\n",
+            ": the journal of plan p2, not of p1: name another by --journal",
+        ),
         ("\xff\n", " line 1: the line: found no JSON"),
     ],
 )
@@ -104,7 +107,7 @@ def test_a_lock_has_one_holder_and_dies_with_it(tmp_path: Path) -> None:
     try:
         first = ours.recv()
         with (
-            pytest.raises(LockError, match="another run acts on cluster demo"),
+            pytest.raises(LockError, match="another run holds the lock of demo"),
             file_lock(tmp_path, "demo"),
         ):
             pass

@@ -137,7 +137,7 @@ def parsed(arguments: list[str]) -> dict[str, Any]:
     """Parse a command line as trimtab does, without running it."""
     name, *rest = arguments
     command = main.commands[name]
-    with click.Context(main) as above:
+    with click.Context(main, **main.context_settings) as above:
         return command.make_context(name, rest, parent=above).params
 
 
@@ -222,6 +222,7 @@ def test_the_job_leaves_one_archive_that_explain_takes(
         assert opened.cluster == "h1"
 
 
+@pytest.mark.slow
 def test_the_watch_runs_as_its_pod_runs_it(
     watch: dict[str, Any], cluster: list[fake.Broker], tmp_path: Path
 ) -> None:
@@ -261,4 +262,4 @@ def test_the_page_has_the_jobs_own_commands() -> None:
         assert command.replace("-f gather", "-f deploy/gather") in page.splitlines()
     name, *arguments = commands[-1].split()
     assert name == "trimtab"
-    assert str(parsed(arguments)["recording"]) == "recording.tar.gz"
+    assert parsed(arguments)["recordings"] == ("recording.tar.gz",)

@@ -103,6 +103,7 @@ def test_every_line_comes_once_and_says_what_the_raw_logs_say(
     assert sorted(it.name for it in (tmp_path / "out").iterdir()) == ["fetched"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [7, 100, 999])
 def test_pages_meet_without_a_gap_or_a_line_twice(
     kind: str, limit: int, store: LogStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -129,6 +130,7 @@ def test_a_moment_with_more_lines_than_loki_gives_is_no_end(tmp_path: Path) -> N
     assert not (tmp_path / "fetched").exists()
 
 
+@pytest.mark.slow
 def test_loki_is_asked_for_a_shorter_time_where_it_refuses_a_long_one(tmp_path: Path) -> None:
     with served(log_stores.loki, held(few_logs())) as store:
         store.span_ns = 3 * 60 * 10**9

@@ -71,6 +71,7 @@ def test_tests_are_near_that_the_file_can_break(
     assert not {*far.split()} & found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changed", ["tests/conftest.py", "pyproject.toml", "requirements/dev.lock"]
 )

@@ -76,6 +76,7 @@ def test_every_tag_occurs_about_as_often_as_it_should(drawn: list[dict[str, Any]
         assert 0 < tags[tag] <= 2 * SHARES[tag] * DRAWN, tag
 
 
+@pytest.mark.slow
 def test_what_the_tags_promise_is_there(drawn: list[dict[str, Any]]) -> None:
     odd = reports([s for s in drawn if "odd-usage" in s["tags"]])
     values = {str(value) for r in odd for value in (*r.get("cpu", ()), *r.get("bandwidthIn", ()))}

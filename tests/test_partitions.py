@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
+from folder_files import tree
 from trimtab.files.partitions import NO_DAY, Part, clusters, escaped, part_files, write_rows
 from trimtab.files.tables import INGESTED
 
@@ -27,11 +28,6 @@ TIMES = [
 def actions(times: list[datetime | None]) -> pa.Table:
     rows = [{"time": time, "event": f"e{i}", "line": i} for i, time in enumerate(times)]
     return pa.Table.from_pylist(rows, SCHEMA)
-
-
-def tree(folder: Path) -> dict[str, bytes]:
-    paths = (path for path in folder.rglob("*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
 def test_rows_lie_under_their_day_in_greenwich(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.cluster_loads import Numbers, any_numbers, anything, cells, codes, plain_numbers
 from tests.test_properties import ANY, FEW
 from trimtab.files.fields import Field
+from trimtab.pulsar.load_statistics import after_transfer, load_statistics
 from trimtab.pulsar.model import ExtensibleLoad, Reason, TransferDecision
 from trimtab.pulsar.place import EXTENSIBLE_PLACERS
 from trimtab.pulsar.scores import ascending, descending
@@ -23,7 +24,6 @@ from trimtab.pulsar.sequences.extensible.rounds import extensible_round
 from trimtab.pulsar.sequences.extensible.stores import LoadStores
 from trimtab.pulsar.settings import broker_load_settings
 from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS
-from trimtab.pulsar.shed._load_statistics import after_transfer, load_statistics
 
 NOW_MS = 10_000_000
 # Whatever is out of balance is to be mended at once.

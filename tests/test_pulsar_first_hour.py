@@ -69,9 +69,9 @@ _SHAPES = (
 #: A destination is good for one look-up: of two at a time one may go elsewhere, and it is
 #: unloaded once more.  What takes less than a look is not waited for, nor does a broker stay young.
 _AGAIN = re.compile(
-    r"^trimtab: N\. BUNDLE: (?:is at BROKER instead|has no owner: looked up)$"
-    r"|^trimtab: waiting: BUNDLE is on its way$|; N unloads"
-    r"|^BROKER(?:, BROKER)*: started less than N s ago: its usage is not its own$"
+    r"^trimtab: N\. BUNDLE: (?:went to BROKER instead|has no owner; looked up, so that .*)$"
+    r"|^trimtab: waiting: BUNDLE was unloaded; BROKER has not taken it yet$|; N unloads"
+    r"|^BROKER(?:, BROKER)*: started less than N s ago: its usage is not yet usual$"
 )
 
 

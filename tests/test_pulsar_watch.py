@@ -141,7 +141,7 @@ def test_another_strategy_has_decided_the_same_rounds(watched: Watched) -> None:
 
     assert compared <= {each["round"] for each in decided}
     assert all(each["shadow"] is not None for each in decided)
-    assert "beside the leader's log" in watched.printed
+    assert "compared with the leader's log" in watched.printed
 
 
 def test_both_are_scored(watched: Watched) -> None:
@@ -195,7 +195,7 @@ def test_what_is_decided_is_carried_out(watched: Watched, cluster: Cluster, tmp_
         if landed and landed[-1]["entry"] == "astray":
             assert "did not arrive" in entries[-1]["why"]
         assert entries[-1]["entry"] in {"done", "stopped"}
-    assert "moved: " in printed
+    assert "moves of this watch: " in printed
     assert "Traceback" not in printed
     assert leaking(cluster, recording, printed.encode()) == []
 
@@ -266,7 +266,8 @@ def test_the_documented_role_is_enough_and_its_token_goes_nowhere(
 
     # 1: a guard objects, as to brokers that have only just started.
     assert code in {0, 1}, said_.decode()
-    assert b"may not" not in said_
+    assert b"not authorized" not in said_
+    assert b"not authenticated" not in said_
     assert any(listed)
     assert leaking(cluster, tmp_path, said_, *listed) == []
 
@@ -277,7 +278,7 @@ def test_one_less_is_told_in_one_line(command: str, cluster: Cluster, tmp_path: 
     code, said_, _ = run(words)
 
     assert code == 2, said_.decode()
-    assert b"401 who asks may not" in said_
+    assert b"401 not authorized" in said_
     assert said_.count(b"\n") == 1, said_.decode()
     assert leaking(cluster, tmp_path, said_) == []
 
@@ -286,5 +287,5 @@ def test_whoever_shows_no_token_is_not_known(cluster: Cluster, tmp_path: Path) -
     code, said_, _ = run(words_of("gather", tmp_path))
 
     assert code == 2
-    assert b"401 who asks is not known: see --client-conf" in said_
+    assert b"401 not authenticated: see --client-conf" in said_
     assert said_.count(b"\n") == 1, said_.decode()

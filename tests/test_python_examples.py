@@ -15,7 +15,7 @@ README_LINES_MAX = 10
 #: Pages whose examples are one program each.
 PROGRAMS = ("README.md", "docs/laboratory.md", "docs/python.md")
 #: Pages whose examples another test runs, on tables of its own.
-ELSEWHERE = ("docs/tables.md",)
+ELSEWHERE = ("docs/spark.md", "docs/tables.md")
 
 
 def test_examples_use_nothing_of_us_but_the_public_surface() -> None:

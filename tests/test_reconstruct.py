@@ -11,7 +11,7 @@ from recorded_clusters import HOST_S, STATS_S, ZERO_S, Recorder
 from trimtab.lab.reconstruct import cluster
 from trimtab.lab.reconstruct.cluster import Measured, NothingToSimulateError, Rebuilt, rebuilt
 from trimtab.lab.reconstruct.evidence import Evidence, Stop
-from trimtab.lab.reconstruct.leadership import led
+from trimtab.lab.reconstruct.leadership import continuation
 from trimtab.lab.reconstruct.splits import Split, splits
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.world import Event, Kind
@@ -45,7 +45,7 @@ def test_a_bundle_that_nobody_shed_was_unloaded_by_hand_and_is_so_again() -> Non
     (event,) = unloads(again)
     assert event.time_s == pytest.approx(ZERO_S + MOVED_S - again.grid.from_s)
     assert (event.subjects, event.value) == ((0,), 1.0)
-    found = led(again, NOTHING_SHED, 0.0, seed=4)
+    found = continuation(again, NOTHING_SHED, 0.0, seed=4)
     (move,) = np.flatnonzero(found.run.moves.bundle == 0).tolist()
     moves = found.run.moves
     assert (moves.round[move], moves.source[move], moves.target[move]) == (-1, 0, 1)
@@ -57,7 +57,7 @@ def test_a_bundle_that_nobody_shed_was_unloaded_by_hand_and_is_so_again() -> Non
 def test_held_to_what_happened_it_is_not_moved_twice() -> None:
     again = rebuilt(moved_once(), MEASURED)
     after_s = ZERO_S + MOVED_S + 60 - again.grid.from_s
-    found = led(again, NOTHING_SHED, after_s, seed=4)
+    found = continuation(again, NOTHING_SHED, after_s, seed=4)
     assert 0 not in found.run.moves.bundle.tolist()
     assert found.owner[-1].tolist() == [1, 0, 0, 1]
     assert found.run.served + found.run.lost == pytest.approx(found.run.offered)
@@ -153,7 +153,7 @@ def test_any_balancer_meets_the_same_traffic(shedder: str | None) -> None:
     again = rebuilt(moved_once(until_s=400.0), MEASURED)
     placer = "AvgShedder" if shedder == "AvgShedder" else PLACER
     balancer = Balancer(shedder, placer, "4.0.8")
-    found, twice = (led(again, balancer, 0.0, seed=2) for _ in range(2))
+    found, twice = (continuation(again, balancer, 0.0, seed=2) for _ in range(2))
     traffic = again.surroundings.traffic
     bytes_ = ((traffic.rate_in + traffic.rate_out) * traffic.message_bytes).sum(axis=1)
     bytes_ *= again.grid.tick_s

@@ -22,7 +22,7 @@ from trimtab.ingest.recording import open_recording
 from trimtab.trials.record import Options, record
 from trimtab.trials.record.leader import LeaderClock
 from trimtab.trials.record.lines import double
-from trimtab.trials.simulate.question import Question, posed
+from trimtab.trials.simulate.question import Question, experiment_of
 
 QUIET = Options(noise_per_hour=60.0, metrics_s=600.0, rest_s=600.0, are_exported=True)
 THRESHOLD = "ThresholdShedder+LeastResourceUsageWithWeight"
@@ -33,7 +33,7 @@ def recorded(
 ) -> Path:
     options = asked.pop("options", QUIET)
     asked.setdefault("settings", ())
-    experiment = posed(Question(scenario, strategy, minutes=minutes, **asked))
+    experiment = experiment_of(Question(scenario, strategy, minutes=minutes, **asked))
     parameters = experiment.scenario.parameters
     record(experiment.world, experiment.balancer, parameters, root, options)
     return root

@@ -19,7 +19,7 @@ from trimtab.lab.reconstruct.cluster import (
 )
 from trimtab.lab.reconstruct.costs import in_simulation
 from trimtab.lab.reconstruct.evidence import Evidence, Lines, Round, Stop
-from trimtab.lab.reconstruct.leadership import led
+from trimtab.lab.reconstruct.leadership import continuation
 from trimtab.lab.reconstruct.rates import traffic
 from trimtab.lab.reconstruct.usage import WINDOWS_MIN, explained, wire
 from trimtab.lab.simulate.balancer import Balancer
@@ -61,7 +61,7 @@ def rates_of(told: Evidence, at_s: Floats) -> Floats:
 
 
 def run_of(again: Rebuilt, balancer: Balancer, let_go_s: float) -> Run:
-    return led(again, balancer, let_go_s, again.world.seed).run
+    return continuation(again, balancer, let_go_s, again.world.seed).run
 
 
 # ---------------------------------------------------------------- clocks
@@ -305,11 +305,20 @@ def test_the_same_recording_and_seed_give_the_same_bytes() -> None:
     assert runs[0].moves.bundle.tobytes() == runs[1].moves.bundle.tobytes()
 
 
-def test_recorded_bundles_are_not_split() -> None:
+def test_a_recorded_bundle_is_split_and_each_half_has_half_of_it() -> None:
     again = rebuilt(two_brokers().told(), MEASURED, seed=0)
     world = replace(again.world, events=(Event(60.0, Kind.SPLIT, (0,)),))
-    with pytest.raises(ValueError, match="split none"):
-        Simulation(world, NOTHING_SHED, again.parameters, again.surroundings)
+    simulation = Simulation(world, NOTHING_SHED, again.parameters, again.surroundings)
+    whole, split = again.surroundings.traffic, simulation.flows.traffic
+    step = round(60.0 / again.grid.tick_s)
+    before, after = split.rows(step - 1, step), split.rows(step, step + 1)
+    count = len(again.world.bundles.names)
+    assert before.rate_in[0, :count] == pytest.approx(whole.rate_in[step - 1])
+    assert before.work[0, count:].sum() == 0.0
+    assert after.rate_in[0, 0] == 0.0
+    assert after.rate_in[0, count:] == pytest.approx([whole.rate_in[step, 0] / 2] * 2)
+    for ours, theirs in ((after.rate_in, whole.rate_in), (after.work, whole.work)):
+        assert ours.sum() == pytest.approx(theirs[step].sum())
 
 
 def test_a_leader_that_has_unloaded_before_does_not_take_long_for_it_again() -> None:

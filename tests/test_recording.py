@@ -68,6 +68,7 @@ EXPECTED = {
     "store/leader.jsonl": ("store-leader", ""),
     "store/bundles.jsonl": ("store-bundles", ""),
     "store/ownership.jsonl": ("store-ownership", ""),
+    "store/service-unit-state.jsonl": ("store-states", ""),
     "store/zookeeper/log.1": ("store-zookeeper", ""),
     "store/zookeeper/one/version-2/log.100000001.gz": ("store-zookeeper", ""),
     "store/zookeeper/one/version-2/snapshot.2f": ("store-zookeeper", ""),

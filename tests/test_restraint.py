@@ -100,6 +100,7 @@ def test_a_whole_recording_has_nothing_undecidable(documents: dict[str, dict[str
     assert [each["undecidable"] for each in documents.values()] == [[]] * len(NIGHTS)
 
 
+@pytest.mark.slow
 def test_every_unload_has_one_verdict(documents: dict[str, dict[str, Any]]) -> None:
     allowed = SCHEMA["properties"]["unloads"]["items"]["properties"]["verdict"]["enum"]
     unloads = [unload for each in documents.values() for unload in each["unloads"]]

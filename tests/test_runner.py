@@ -12,7 +12,7 @@ from trimtab.explanation.explain import explain
 from trimtab.ingest.recording import open_recording
 from trimtab.spark import choice
 from trimtab.spark.choice import HERE_BYTES_MAX, shared_runner, work_bytes
-from trimtab.spark.runner import Here, Runner
+from trimtab.spark.runner import Here, Runner, results
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
 
@@ -36,7 +36,7 @@ def test_both_write_the_same_bytes(spark: SparkContext, recording: str, tmp_path
 def test_results_stand_in_the_order_of_the_items() -> None:
     here = Here()
 
-    assert [0, 1, 4, 9] == here.parallelize(range(4), 2).map(lambda n: n * n).collect()
+    assert [0, 1, 4, 9] == results(here, lambda n: n * n, range(4))
     assert (here.n_done, here.n_tasks) == (4, 4)
 
 

@@ -13,7 +13,7 @@ from pytest_regressions.file_regression import FileRegressionFixture
 
 from tests.datadriven import run
 from trimtab.lab.outcomes import MEASURES
-from trimtab.lab.scenarios import ALIASES, built_in, checked_outcomes, found_scenario, scenario_text
+from trimtab.lab.scenarios import ALIASES, built_in, checked_outcomes, scenario_of, scenario_text
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.scenario import ScenarioError, question, scenario
@@ -42,7 +42,7 @@ class Scenarios:
 
     def found(self, *, name: str) -> str:
         try:
-            return found_scenario(name).origin
+            return scenario_of(name).origin
         except ScenarioError as error:
             return str(error)
 
@@ -76,7 +76,7 @@ def test_there_are_scenarios_and_they_use_what_there_is() -> None:
 
 @pytest.mark.parametrize("name", built_in())
 def test_scenario_asks_a_question_and_expects_something(name: str) -> None:
-    found = found_scenario(name)
+    found = scenario_of(name)
 
     assert found.question.endswith("?")
     assert len(found.question) > 40
@@ -90,7 +90,7 @@ def test_every_budget_is_for_a_strategy_that_sheds() -> None:
     bounded = [
         (name, expectation.outcome)
         for name in built_in()
-        for expectation in found_scenario(name).expectations
+        for expectation in scenario_of(name).expectations
         if "none" in expectation.under
     ]
 
@@ -99,7 +99,7 @@ def test_every_budget_is_for_a_strategy_that_sheds() -> None:
 
 @pytest.mark.parametrize("alias", sorted(ALIASES))
 def test_other_names_lead_to_scenarios(alias: str) -> None:
-    assert found_scenario(alias) == found_scenario(ALIASES[alias])
+    assert scenario_of(alias) == scenario_of(ALIASES[alias])
     assert alias not in built_in()
 
 
@@ -119,7 +119,7 @@ def spelt(thing: object) -> object:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", built_in())
 def test_scenario_is_drawn_the_same_from_a_seed_and_otherwise_from_another(name: str) -> None:
-    found = found_scenario(name)
+    found = scenario_of(name)
     world = drawn(found, 3)
 
     assert same(world, drawn(found, 3))
@@ -175,10 +175,10 @@ def test_a_path_is_read_where_it_is(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(scenario_text("S05"), encoding="utf-8")
 
-    assert dataclasses.replace(found_scenario(str(path)), origin="S05") == found_scenario("S05")
+    assert dataclasses.replace(scenario_of(str(path)), origin="S05") == scenario_of("S05")
 
     path.write_bytes(b"# \xff\n")
     with pytest.raises(ScenarioError, match=r"mine\.toml: expected text in UTF-8"):
-        found_scenario(str(path))
+        scenario_of(str(path))
     with pytest.raises(ScenarioError, match="Is a directory"):
-        found_scenario(f"{tmp_path}/")
+        scenario_of(f"{tmp_path}/")

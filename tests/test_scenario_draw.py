@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios import scenario_of
 from trimtab.lab.simulate.draw import REFERENCE_CORES, drawn
 from trimtab.lab.simulate.draw_scale import loads, usages, works
 from trimtab.lab.simulate.scenario import ScenarioError, scenario
@@ -422,7 +422,7 @@ def test_a_change_of_one_table_leaves_what_the_others_draw() -> None:
 
 
 def test_the_traffic_of_a_built_in_scenario_is_the_published_one() -> None:
-    found = found_scenario("S01")
+    found = scenario_of("S01")
     bundles = drawn(found, 0).bundles
 
     published = 235.0 + 72.4 + 36.1

@@ -32,7 +32,7 @@ from trimtab.lab.simulate.world import Run, World
 #: Worlds, and how many a test looks at, so that a failure names a few seeds.
 WORLDS, AT_A_TIME = 1000, 50
 #: How many `make quick` looks at.
-FEW = 100
+FEW = 50
 
 
 @pytest.fixture

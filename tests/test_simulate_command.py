@@ -18,7 +18,7 @@ from trimtab.lab.scenarios import built_in
 from trimtab.trials.simulate.command import simulate
 from trimtab.trials.simulate.history import short_brokers, short_bundles
 from trimtab.trials.simulate.plot import chart
-from trimtab.trials.simulate.question import Question, posed
+from trimtab.trials.simulate.question import Question, experiment_of
 from trimtab.trials.simulate.simulation import tell
 
 #: Two brokers, of which one holds all: something has to move, in seconds.
@@ -130,14 +130,14 @@ def test_nobody_sheds(scenario: Path) -> None:
 
 def test_a_shedder_may_be_named_with_its_placer(scenario: Path) -> None:
     pair = "ThresholdShedder+LeastResourceUsageWithWeight"
-    joined = posed(Question(str(scenario), pair)).balancer
-    apart = posed(
+    joined = experiment_of(Question(str(scenario), pair)).balancer
+    apart = experiment_of(
         Question(str(scenario), "ThresholdShedder", placement="LeastResourceUsageWithWeight")
     ).balancer
 
     assert joined == apart
-    assert posed(Question(str(scenario), "AvgShedder")).balancer.placer == "AvgShedder"
-    usual = posed(Question(str(scenario), "OverloadShedder")).balancer.placer
+    assert experiment_of(Question(str(scenario), "AvgShedder")).balancer.placer == "AvgShedder"
+    usual = experiment_of(Question(str(scenario), "OverloadShedder")).balancer.placer
     assert usual == "LeastLongTermMessageRate"
 
 
@@ -402,6 +402,7 @@ def test_the_list_names_every_scenario_and_its_question() -> None:
     assert max(map(len, found.stdout.splitlines())) <= 100
 
 
+@pytest.mark.slow
 def test_simulating_needs_no_spark() -> None:
     import subprocess
 

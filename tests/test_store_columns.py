@@ -19,6 +19,7 @@ from tests.test_columns import (
     BUNDLE,
     ODD,
     REPORT,
+    STATE,
     STATS,
     changed,
     keys_into,
@@ -40,6 +41,7 @@ USUAL: tuple[tuple[str, dict[str, Any]], ...] = (
     ("/loadbalance/brokers/b:2", REPORT | {"lastStats": {}, "bundleStats": {BUNDLE: STATS}}),
     (f"/loadbalance/bundle-data/{BUNDLE}", AVERAGES),
     ("/loadbalance/broker-time-average/b:1", BROKER_AVERAGES),
+    (f"/service_unit_state/{BUNDLE}", STATE),
 )
 #: What else is written there.
 OTHERS = (
@@ -51,6 +53,9 @@ OTHERS = (
     create("/loadbalance/leader", b'{"brokerId": "b:1"}', ephemeral=True),
     create(f"/namespace/{BUNDLE}", b'{"httpUrl": "http://b:1"}', ephemeral=True),
     create(f"/namespace/{BUNDLE}", b"{}"),
+    delete(f"/service_unit_state/{BUNDLE}"),
+    create("/service_unit_state/public/default", b""),
+    create("/pulsar/migration-coordinator/migration", b'{"phase": "COMPLETED"}'),
 )
 #: What can be changed.
 PLACES: list[Place] = [

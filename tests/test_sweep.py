@@ -293,13 +293,14 @@ def test_what_rows_rest_on_is_written_down_and_adds_up(tmp_path: Path) -> None:
 # ------------------------------------------------------------------ the program
 
 
+@pytest.mark.slow
 def test_the_copy_of_the_program_runs_without_the_original(tmp_path: Path) -> None:
     path = packed(tmp_path)
     (tmp_path / "again").mkdir()
     code = (
         "import trimtab.trials.sweep.worker as worker;"
-        "from trimtab.lab.scenarios import found_scenario;"
-        "print(worker.__file__); print(found_scenario('S05').n_machines)"
+        "from trimtab.lab.scenarios import scenario_of;"
+        "print(worker.__file__); print(scenario_of('S05').n_machines)"
     )
 
     said = subprocess.run(

@@ -78,6 +78,7 @@ def test_page_lists_what_each_kind_of_recording_answers(
     assert has_loads or not acquitted
 
 
+@pytest.mark.slow
 def test_judge_finds_what_goes_too_far(wholes: Mapping[str, Whole]) -> None:
     full = wholes["threshold"].document
     left = Thinning("threshold", (), (), None)

@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.watched_nights import Told, told, watched
+from tests.watched_nights import RecordedNight, recorded_night, watched
 from trimtab.lab.costs import nothing_known
 from trimtab.lab.costs.knowledge import with_brokers, with_bundles
 from trimtab.lab.costs.predict import works
@@ -28,7 +28,7 @@ NIGHTS = {"uniform": (9, 0), "threshold": (8, 0), "avg": (9, 2)}
 @pytest.mark.parametrize("name", NIGHTS)
 def test_every_round_is_the_leaders_to_the_last_digit(name: str) -> None:
     logged, unknown = NIGHTS[name]
-    compared = [each for each in watched(told(name), 0.5) if isinstance(each, Compared)]
+    compared = [each for each in watched(recorded_night(name), 0.5) if isinstance(each, Compared)]
     verdicts = [each.logged.recomputed.equal for each in compared]
 
     assert len(verdicts) == logged
@@ -38,7 +38,7 @@ def test_every_round_is_the_leaders_to_the_last_digit(name: str) -> None:
 
 @pytest.mark.parametrize("step_s", [1.7, 6.0])
 def test_steps_decide_nothing(step_s: float) -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
 
     def said(step_s: float) -> list[object]:
         return [
@@ -52,7 +52,7 @@ def test_steps_decide_nothing(step_s: float) -> None:
 
 
 def test_another_strategy_decides_beside_and_changes_nothing() -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
     conf = {**night.settings.conf, "loadBalancerAvgShedderHitCountHighThreshold": "1"}
     other = replace(night.settings, shedder="AvgShedder", placer="AvgShedder", conf=conf)
     said = watched(night, 1.0, other)
@@ -65,7 +65,7 @@ def test_another_strategy_decides_beside_and_changes_nothing() -> None:
 
 
 def test_a_leader_that_takes_over_is_followed() -> None:
-    said = watched(told("avg"), 1.0)
+    said = watched(recorded_night("avg"), 1.0)
 
     assert [each.leader for each in said if isinstance(each, Relearn)] == [
         "10.213.0.11:8080",
@@ -77,7 +77,7 @@ def test_a_leader_that_takes_over_is_followed() -> None:
 
 
 def test_rounds_are_counted_where_no_log_is_read() -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
     said = watched(night, 1.0, replace(night.settings, logs={}))
 
     rounds = [each for each in said if isinstance(each, Decided)]
@@ -90,7 +90,7 @@ def test_rounds_are_counted_where_no_log_is_read() -> None:
 
 
 def test_rounds_before_the_watch_began_are_left_alone() -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
     late = replace(night, began=night.began + timedelta(minutes=5, seconds=20))
     said = watched(late, 1.0, replace(night.settings, logs={}))
 
@@ -102,7 +102,7 @@ def test_rounds_before_the_watch_began_are_left_alone() -> None:
 
 
 def test_both_are_scored_by_the_same_outcomes() -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
     scored = [each for each in watched(night, 1.0) if isinstance(each, Scored)]
 
     assert len(scored) > 8
@@ -113,7 +113,7 @@ def test_both_are_scored_by_the_same_outcomes() -> None:
         assert each.shadow["unloads"] == each.pulsar["unloads"]
 
 
-def span(night: Told, number: int) -> Span:
+def span(night: RecordedNight, number: int) -> Span:
     (round_,) = [
         each for each in watched(night, 1.0) if isinstance(each, Decided) and each.number == number
     ]
@@ -127,7 +127,7 @@ def span(night: Told, number: int) -> Span:
 
 
 def test_a_projection_moves_usage_and_makes_none() -> None:
-    decided = span(told("uniform"), 1)
+    decided = span(recorded_night("uniform"), 1)
     shift = projected(decided, [])
 
     assert max(shift.values()) > 1.0
@@ -144,7 +144,7 @@ def test_what_is_full_gets_no_fuller() -> None:
 
 
 def test_an_outcome_of_the_shadow_lies_between_its_ends() -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
     # A shadow that moves nothing stands where Pulsar's moves have helped it away from.
     conf = {**night.settings.conf, "loadBalancerBrokerOverloadedThresholdPercentage": "99"}
     still = replace(night.settings, shedder="OverloadShedder", conf=conf)
@@ -159,7 +159,7 @@ def test_an_outcome_of_the_shadow_lies_between_its_ends() -> None:
 
 
 def test_who_did_the_same_needs_no_projection() -> None:
-    decided = span(told("uniform"), 1)
+    decided = span(recorded_night("uniform"), 1)
     same = [
         Unloaded(0.0, 0, bundle, source, target)
         for bundle, source, target in moves_of(decided.decided.shadow)
@@ -171,7 +171,7 @@ def test_who_did_the_same_needs_no_projection() -> None:
 
 
 def test_moves_that_the_log_does_not_explain_are_told_live() -> None:
-    night = told("uniform")
+    night = recorded_night("uniform")
     # The log goes on, and its lines of rounds and unloads cannot be read.
     rows = [
         (heard, [row for row in rows if row[0] != "log_events" or "lead" in row[1]["kind"]])
@@ -197,11 +197,13 @@ def test_moves_that_the_log_does_not_explain_are_told_live() -> None:
 
 @pytest.mark.parametrize("name", NIGHTS)
 def test_nothing_is_strange_where_the_log_tells_all(name: str) -> None:
-    assert not [each for each in watched(told(name), 0.5) if isinstance(each, Unexplained)]
+    assert not [
+        each for each in watched(recorded_night(name), 0.5) if isinstance(each, Unexplained)
+    ]
 
 
 def test_what_is_learned_of_costs_takes_the_place_of_the_share_of_traffic() -> None:
-    decided = span(told("uniform"), 1)
+    decided = span(recorded_night("uniform"), 1)
     ((bundle, source, target), *_) = [
         move for move in moves_of(decided.decided.shadow) if move[2] is not None
     ]

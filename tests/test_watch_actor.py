@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.watched_nights import told, watched
+from tests.watched_nights import recorded_night, watched
 from trimtab.cli import main
 from trimtab.lab.costs.predict import level_now
 from trimtab.live.control.account import OPEN, VERIFIED, Account, MoveAccount
@@ -21,7 +21,7 @@ from trimtab.live.control.expected import Costs
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Expected, plan_text, read_plan
 from trimtab.live.gather.access import GatherError
-from trimtab.live.watch.costs import heard, learning
+from trimtab.live.watch.costs import learning, with_rows
 from trimtab.live.watch.health import Fares
 from trimtab.live.watch.nouns import Decided
 from trimtab.live.watch.plans import (
@@ -35,12 +35,12 @@ from trimtab.live.watch.plans import (
 )
 from trimtab.live.watch.targets import moves_of
 
-NIGHT = told("uniform")
-
 
 def decided(number: int) -> Decided:
     (found,) = [
-        each for each in watched(NIGHT, 1.0) if isinstance(each, Decided) and each.number == number
+        each
+        for each in watched(recorded_night("uniform"), 1.0)
+        if isinstance(each, Decided) and each.number == number
     ]
     return found
 
@@ -54,14 +54,14 @@ def round_() -> Decided:
 def costs_at(time: datetime) -> Costs:
     """What a watch knows of costs by then."""
     now = learning(None)
-    for heard_at, rows in NIGHT.rows:
+    for heard_at, rows in recorded_night("uniform").rows:
         if heard_at <= time:
-            now = heard(now, rows, heard_at.timestamp(), NIGHT.settings)
+            now = with_rows(now, rows, heard_at.timestamp(), recorded_night("uniform").settings)
     return now.costs
 
 
 def plan_of(round_: Decided, count: int) -> PlannedRound:
-    limits = limits_of(NIGHT.settings, {})
+    limits = limits_of(recorded_night("uniform").settings, {})
     return planned(round_, count, "h1", Basis("Shedder", limits, costs_at(round_.time)))
 
 
@@ -73,7 +73,7 @@ def test_a_plan_is_the_first_moves_of_a_round(round_: Decided, count: int) -> No
     assert [(m.bundle, m.source, m.destination) for m in made.plan.moves] == wanted
     assert read_plan(plan_text(made.plan)) == made.plan
     assert made.plan.made_s == round_.time.timestamp()
-    assert all(m.traffic_bytes_s > 0 and "scores stand at" in m.reason for m in made.plan.moves)
+    assert all(m.traffic_bytes_s > 0 and "score of the source" in m.reason for m in made.plan.moves)
 
 
 def test_what_is_expected_of_each_move_has_an_interval_of_its_own() -> None:
@@ -99,7 +99,9 @@ def test_what_is_expected_of_each_move_has_an_interval_of_its_own() -> None:
 
 
 def test_of_a_cluster_that_told_nothing_nothing_is_expected(round_: Decided) -> None:
-    basis = Basis("Shedder", limits_of(NIGHT.settings, {}), learning(None).costs)
+    basis = Basis(
+        "Shedder", limits_of(recorded_night("uniform").settings, {}), learning(None).costs
+    )
     made = planned(round_, 1, "h1", basis)
     (move,), (relief,) = made.plan.moves, made.reliefs
     assert move.before == move.after == Expected()
@@ -109,12 +111,15 @@ def test_of_a_cluster_that_told_nothing_nothing_is_expected(round_: Decided) -> 
 
 
 def test_limits_are_the_clusters_unless_given() -> None:
-    own = limits_of(NIGHT.settings, {})
+    own = limits_of(recorded_night("uniform").settings, {})
     assert own.bar_percent == Limits().bar_percent
-    assert (own.grace_s, own.round_s) == (NIGHT.settings.ran.manager.grace_period_s, 60.0)
-    assert limits_of(NIGHT.settings, {"grace_s": 5.0, "bar_percent": 70.0}) == replace(
-        own, grace_s=5.0, bar_percent=70.0
+    assert (own.grace_s, own.round_s) == (
+        recorded_night("uniform").settings.ran.manager.grace_period_s,
+        60.0,
     )
+    assert limits_of(
+        recorded_night("uniform").settings, {"grace_s": 5.0, "bar_percent": 70.0}
+    ) == replace(own, grace_s=5.0, bar_percent=70.0)
     assert limits_in(["grace_s=5", "bar_percent=70"]) == {"grace_s": 5.0, "bar_percent": 70.0}
 
 

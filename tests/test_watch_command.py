@@ -131,7 +131,7 @@ def test_being_asked_to_end_ends_it(cluster: list[fake.Broker], tmp_path: Path) 
         printed, _ = process.communicate(timeout=60)
 
     assert process.returncode == 0, printed
-    assert "trimtab: ending; once more to leave at once" in printed
+    assert "trimtab: ending; Ctrl-C once more ends it at once" in printed
     assert "would unload" in printed
     assert printed.splitlines()[-1] == f"Recording: {output}"
     assert (output / "recording.toml").is_file()

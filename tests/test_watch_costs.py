@@ -8,31 +8,31 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.watched_nights import told
+from tests.watched_nights import recorded_night
 from trimtab.lab.costs import Knowledge
 from trimtab.lab.costs.predict import level_now
-from trimtab.live.watch.costs import Learning, heard, learning
+from trimtab.live.watch.costs import Learning, learning, with_rows
 from trimtab.trials.costs.state import read_state, write_state
-
-NIGHT = told("uniform")
 
 
 def _learned(now: Learning, until: datetime, step_s: float) -> Learning:
     """Return what is known after hearing what came, in steps of so many seconds."""
-    at, i = NIGHT.began, 0
+    at, i = recorded_night("uniform").began, 0
     while at < until:
         at += timedelta(seconds=step_s)
         rows = []
-        while i < len(NIGHT.rows) and NIGHT.rows[i][0] <= at:
-            rows += NIGHT.rows[i][1]
+        while (
+            i < len(recorded_night("uniform").rows) and recorded_night("uniform").rows[i][0] <= at
+        ):
+            rows += recorded_night("uniform").rows[i][1]
             i += 1
-        now = heard(now, rows, at.timestamp(), NIGHT.settings)
+        now = with_rows(now, rows, at.timestamp(), recorded_night("uniform").settings)
     return now
 
 
 @pytest.fixture(scope="module")
 def whole() -> Learning:
-    return _learned(learning(None), NIGHT.ended, 1.0)
+    return _learned(learning(None), recorded_night("uniform").ended, 1.0)
 
 
 def test_a_watch_learns_of_every_broker_and_bundle_what_they_reported(whole: Learning) -> None:
@@ -55,7 +55,7 @@ def test_handovers_are_seen_and_change_owners(whole: Learning) -> None:
 
 
 def test_how_what_comes_is_cut_into_steps_hardly_matters(whole: Learning) -> None:
-    other = _learned(learning(None), NIGHT.ended, 5.0).costs.known
+    other = _learned(learning(None), recorded_night("uniform").ended, 5.0).costs.known
     known = whole.costs.known
     assert other.broker_names == known.broker_names
     assert level_now(other) == pytest.approx(level_now(known), abs=3.0)
@@ -71,5 +71,10 @@ def test_what_is_known_survives_a_restart_as_a_file(whole: Learning, tmp_path: P
     assert kept.broker_names == whole.costs.known.broker_names
     assert (kept.shared == whole.costs.known.shared).all()
     # It goes on from there.
-    later = heard(again, [], NIGHT.ended.timestamp() + 600.0, NIGHT.settings)
+    later = with_rows(
+        again,
+        [],
+        recorded_night("uniform").ended.timestamp() + 600.0,
+        recorded_night("uniform").settings,
+    )
     assert later.costs.known is kept

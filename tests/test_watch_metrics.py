@@ -82,7 +82,7 @@ def test_acting_is_told(address: str) -> None:
         ("trimtab_acting_bad_signs",): 1,
         ("trimtab_acting_idle_info", "the last plan is still on"): 1,
     }
-    assert "moved by this watch: 2 verified, 1 under way" in summary(view)
+    assert "moves of this watch: 2 verified, 1 under way" in summary(view)
 
 
 @pytest.mark.prometheus

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pages_in_chromium import browser, colours
+from pages_in_chromium import browser, colours, violations
 from tests.asking_watch import AskingWatch, asking_watch
 from tests.fake_pulsar import FakePulsar, fake_pulsar
 from tests.watched_nights import seen
@@ -95,13 +95,32 @@ def test_a_night_is_drawn(night: Served, visit: Visit, browser: Browser) -> None
     assert colours(browser, page) > 20
 
 
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (360, "dark")])
+def test_axe_finds_nothing(night: Served, visit: Visit, width: int, theme: str) -> None:
+    page = visit(night.address, width=width, color_scheme=theme)
+    page.locator("#brokers tr").nth(3).wait_for()
+
+    assert violations(page) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (360, "dark")])
+def test_axe_finds_nothing_where_somebody_is_asked(
+    cluster: FakePulsar, tmp_path: Path, visit: Visit, width: int, theme: str
+) -> None:
+    with asking_watch(cluster, tmp_path) as watching:
+        page = asking(watching, visit, width=width, color_scheme=theme)
+
+        assert violations(page) == []
+
+
 def test_a_plan_is_approved_with_the_keyboard_and_followed_to_its_end(
     cluster: FakePulsar, tmp_path: Path, visit: Visit
 ) -> None:
     with asking_watch(cluster, tmp_path) as watching:
         page = asking(watching, visit)
         moved = text(page, "plan-moves")
-        assert "ThresholdShedder: scores stand at" in moved
+        assert "ThresholdShedder: score of the source" in moved
         assert cluster.unloads == {}
         approve = page.locator("#approve")
         expect(approve).to_be_enabled()

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 from rich.console import Console
 
-from tests.watched_nights import seen, told
+from tests.watched_nights import recorded_night, seen
 from trimtab.live.watch.screen import lines, picture, show, summary
 from trimtab.live.watch.tally import BrokerStanding
 
@@ -37,7 +37,7 @@ def test_a_live_table_at_a_terminal() -> None:
 def test_the_table_tells_how_brokers_stand() -> None:
     last = seen("uniform")
     out = io.StringIO()
-    now = told("uniform").ended + timedelta(minutes=1)
+    now = recorded_night("uniform").ended + timedelta(minutes=1)
     Console(file=out, width=100).print(picture(last, now))
     rows = out.getvalue().splitlines()
 
@@ -49,7 +49,7 @@ def test_the_table_tells_how_brokers_stand() -> None:
 
 
 def test_a_name_is_text_and_neither_markup_nor_an_escape(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = told("uniform").ended
+    now = recorded_night("uniform").ended
     odd = BrokerStanding("[red]b\x1b[2J", 0.5, 1.0, 2.0, 3, now)
     monkeypatch.setattr("trimtab.live.watch.screen.standings", lambda memory: (odd,))
     out = io.StringIO()
@@ -61,7 +61,7 @@ def test_a_name_is_text_and_neither_markup_nor_an_escape(monkeypatch: pytest.Mon
 def test_in_the_end_a_watch_says_what_it_has_come_to() -> None:
     said = summary(seen("uniform"))
 
-    assert said[0] == "14 rounds; beside the leader's log: 9 equal"
+    assert said[0] == "14 rounds; compared with the leader's log: 9 equal"
     assert said[1].startswith("unloads: Pulsar 88, UniformLoadShedder ")
     assert any(line.startswith("excess_spread_points a round: Pulsar ") for line in said)
 

@@ -193,6 +193,7 @@ def mixed(of_all: Logs) -> list[bytes]:
     return [files[random.choice(timed)][i] for i in range(len(collected(of_all)))]
 
 
+@pytest.mark.slow
 def test_shapes_may_be_mixed_in_one_file(few_events: Events, tmp_path: Path) -> None:
     content = b"".join(mixed(few_logs()))
     events, _, reasons = parsed(content, SOURCE, tmp_path / "file")

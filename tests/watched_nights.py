@@ -36,7 +36,7 @@ STORE = {
 
 
 @dataclass(frozen=True)
-class Told:
+class RecordedNight:
     """A recorded night."""
 
     name: str
@@ -48,7 +48,7 @@ class Told:
 
 
 @cache
-def told(name: str) -> Told:
+def recorded_night(name: str) -> RecordedNight:
     """Read a recording of the demo."""
     folder = ROOT / "recordings" / name
     meta = tomllib.loads((folder / "recording.toml").read_text())
@@ -56,14 +56,14 @@ def told(name: str) -> Told:
     heard = [*_store(folder), *_logs(folder)]
     settings = _settings(folder, meta, brokers)
     began, ended = (datetime.fromisoformat(meta[key]).astimezone(UTC) for key in ("from", "to"))
-    return Told(name, settings, began, ended, sorted(heard, key=lambda each: each[0]))
+    return RecordedNight(name, settings, began, ended, sorted(heard, key=lambda each: each[0]))
 
 
 def watched(
-    night: Told, step_s: float, settings: Settings | None = None, misread: int = 0
+    night: RecordedNight, step_s: float, settings: Settings | None = None, misread: int = 0
 ) -> list[Action]:
     """Run a watch over a night, in steps of so many seconds with misread lines in each log."""
-    if settings is not None or night is not told(night.name):
+    if settings is not None or night is not recorded_night(night.name):
         return _watched(night, step_s, settings or night.settings, misread)[0]
     return list(_at_its_own(night.name, step_s)[0])
 
@@ -71,13 +71,13 @@ def watched(
 @cache
 def _at_its_own(name: str, step_s: float) -> tuple[list[Action], Memory]:
     """Run a watch by the night's own settings, once for all tests that ask for it."""
-    return _watched(told(name), step_s, told(name).settings)
+    return _watched(recorded_night(name), step_s, recorded_night(name).settings)
 
 
 @cache
 def seen(name: str) -> View:
     """Give the last step of a watch over a night."""
-    night = told(name)
+    night = recorded_night(name)
     said, memory = _at_its_own(name, 1.0)
     tally = Tally()
     tally.add(said)
@@ -85,7 +85,7 @@ def seen(name: str) -> View:
 
 
 def _watched(
-    night: Told, step_s: float, settings: Settings, misread: int = 0
+    night: RecordedNight, step_s: float, settings: Settings, misread: int = 0
 ) -> tuple[list[Action], Memory]:
     unread = dict.fromkeys(settings.logs, misread)
     memory = Memory(began=night.began)

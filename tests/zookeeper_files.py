@@ -62,10 +62,16 @@ def digest() -> bytes:
 
 
 def record(
-    zxid: int, operation: tuple[int, bytes], *, session: int = ONE, tail: bytes = b""
+    zxid: int,
+    operation: tuple[int, bytes],
+    *,
+    session: int = ONE,
+    tail: bytes = b"",
+    time_ms: int | None = None,
 ) -> bytes:
     kind, body = operation
-    head = pack(">qiqqi", session, zxid & 0xFFFF, zxid, START_MS + 1000 * zxid, kind)
+    time_ms = START_MS + 1000 * zxid if time_ms is None else time_ms
+    head = pack(">qiqqi", session, zxid & 0xFFFF, zxid, time_ms, kind)
     contents = head + body + tail
     return pack(">qi", adler32(contents), len(contents)) + contents + b"B"
 

@@ -74,8 +74,15 @@ def cli() -> str:
 
 
 def all_tables() -> dict[str, pa.Schema]:
-    """Return every table: what ingest writes, what diagnosis writes, what a sweep writes."""
-    return {**schemas.INGESTED, **schemas.DIAGNOSED, **schemas.JUDGED, **schemas.SWEPT}
+    """Return every table: what ingest writes, a diagnosis, a sweep, and what is made of a fleet."""
+    return {
+        **schemas.INGESTED,
+        **schemas.DIAGNOSED,
+        **schemas.TRACED,
+        **schemas.JUDGED,
+        **schemas.SWEPT,
+        **schemas.FLEET,
+    }
 
 
 def tables() -> str:

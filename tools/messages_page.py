@@ -18,6 +18,13 @@ PARTS = {
         *("live/apply/text.py", "live/control/account.py", "live/apply/moves.py"),
         *("live/apply/files.py", "live/control/plan.py"),
     ),
+    "While brokers are restarted": (
+        *("live/control/rollout/step.py", "live/control/rollout/memory.py"),
+        *("live/control/rollout/plan.py", "live/apply/rollout/text.py"),
+        *("live/apply/rollout/run.py", "live/apply/rollout/health.py"),
+        *("live/apply/rollout/pause.py", "live/apply/rollout/hook.py"),
+        "live/apply/rollout/making.py",
+    ),
     "The lock, the journal and what is reached": (
         *("live/apply/run.py", "live/apply/one_lock.py", "live/apply/lock.py"),
         *("live/apply/store_lock.py", "live/apply/post.py", "live/apply/journal.py"),
@@ -32,13 +39,23 @@ PARTS = {
     "On the page of a watch": (*("live/watch/page/state.py", "live/watch/page/moves.py"),),
     "While a cluster is recorded": (
         *("live/gather/pipeline.py", "live/gather/watched_store.py", "live/gather/calls.py"),
-        *("live/gather/access.py", "live/gather/folder.py", "live/gather/copies.py"),
+        *("live/gather/access.py", "live/gather/store_access.py"),
+        *("live/gather/folder.py", "live/gather/copies.py"),
     ),
     "Of the commands themselves": (
-        *("cli/apply.py", "cli/drain.py", "cli/plan.py", "cli/watch.py", "cli/gather.py"),
+        *(
+            "cli/apply.py",
+            "cli/drain.py",
+            "cli/rollout.py",
+            "cli/plan.py",
+            "cli/watch.py",
+            "cli/gather.py",
+        ),
         *("cli/cluster.py", "cli/acting.py", "cli/signals.py", "cli/errors.py"),
     ),
 }
+#: Calls whose texts are help.
+_OPTIONS = {"click.option", "output_option", "json_option"}
 #: Words of a sentence; less is a key, a path or a unit.
 _WORDS_MIN = 3
 
@@ -87,7 +104,7 @@ def _is_silent(node: ast.AST) -> bool:
     """Return whether nothing below a node is ever said: docstrings, help texts, decorators."""
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     is_help = isinstance(node, ast.keyword) and node.arg in {"help", "metavar"}
-    is_option = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("click.option")
+    is_option = isinstance(node, ast.Call) and ast.unparse(node.func) in _OPTIONS
     return is_docstring or is_help or is_option
 
 

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from tools.catalogue import table
 from tools.real_moves import RealMove, real_moves
 from trimtab.ingest.recording import open_recording
+from trimtab.lab.costs.arithmetic import half_width
 from trimtab.spark.session import opened_spark
 from trimtab.trials.backtest.command import documents, read_evidence
 from trimtab.trials.backtest.laboratory import Outcome, Trial, outcomes
@@ -157,8 +157,7 @@ def scored(rows: Sequence[Outcome]) -> tuple[str, ...]:
 
 def _held(missed: np.ndarray[Any, Any], deviation: np.ndarray[Any, Any]) -> str:
     shares = [
-        float((np.abs(missed) <= ndtri(0.5 + share / 2) * deviation).mean())
-        for share in (0.5, 0.8, 0.9)
+        float((np.abs(missed) <= half_width(share) * deviation).mean()) for share in (0.5, 0.8, 0.9)
     ]
     return ", ".join(f"{100 * share:.0f}" for share in shares)
 

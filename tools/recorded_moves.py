@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from tools.catalogue import table
 from trimtab.ingest.recording import open_recording
+from trimtab.lab.costs.arithmetic import half_width
 from trimtab.spark.session import opened_spark
 from trimtab.trials.backtest.command import read_evidence
 from trimtab.trials.backtest.walk import Scored, backtest
@@ -90,9 +90,7 @@ def _ratio(way: np.ndarray[Any, Any], measured: np.ndarray[Any, Any]) -> str:
 
 
 def _held(off: np.ndarray[Any, Any]) -> str:
-    return ", ".join(
-        f"{100 * float((off <= ndtri(0.5 + each / 2)).mean()):.0f}" for each in _SHARES
-    )
+    return ", ".join(f"{100 * float((off <= half_width(each)).mean()):.0f}" for each in _SHARES)
 
 
 def main(arguments: list[str]) -> int:

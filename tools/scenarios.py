@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tools.catalogue import code, first_line, table
 from trimtab.lab.outcomes import MEASURES
-from trimtab.lab.scenarios import ALIASES, built_in, found_scenario
+from trimtab.lab.scenarios import ALIASES, built_in, scenario_of
 from trimtab.lab.simulate.scenario_keys import NEEDED, described
 from trimtab.lab.simulate.scenario_tables import (
     HAPPENINGS,
@@ -73,7 +73,7 @@ def files() -> str:
     """Return the scenarios that trimtab brings, by family, each with its question."""
     families: dict[str, list[Scenario]] = {}
     for name in built_in():
-        families.setdefault(_family(name), []).append(found_scenario(name))
+        families.setdefault(_family(name), []).append(scenario_of(name))
     order = [*_FAMILIES.values()]
     order.insert(2, _OTHERS)
     return "".join(
@@ -115,7 +115,7 @@ def expected() -> str:
             expectation.known,
         )
         for name in built_in()
-        for expectation in found_scenario(name).expectations
+        for expectation in scenario_of(name).expectations
         if expectation.known
     )
     return table(("scenario", "outcome", "under", "why"), rows)

@@ -80,7 +80,7 @@ def manual_pages(version: str) -> dict[str, str]:
 
     from trimtab.cli import main
 
-    above = click.Context(main, info_name="trimtab")
+    above = click.Context(main, info_name="trimtab", **main.context_settings)
     pages = {"trimtab.1": _page(generate_man_page, above, version)}
     for name, command in main.commands.items():
         here = click.Context(command, info_name=name, parent=above)

@@ -29,6 +29,7 @@ from trimtab.ingest.recording import open_recording
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.run import simulated
+from trimtab.pulsar.model import Floats
 from trimtab.spark.program import digest
 from trimtab.spark.session import opened_spark
 from trimtab.trials.compare.compare import Contest
@@ -36,7 +37,7 @@ from trimtab.trials.record import Options, record
 from trimtab.trials.recorded_cluster import RecordedCluster
 from trimtab.trials.rerun.command import Question as Rerun
 from trimtab.trials.rerun.command import reconstructed, simulated_again
-from trimtab.trials.simulate.question import Experiment, posed
+from trimtab.trials.simulate.question import Experiment, experiment_of
 from trimtab.trials.simulate.question import Question as Simulated
 from trimtab.trials.sweep.grid import USUAL, pair
 from trimtab.trials.sweep.task import NOBODY, Task
@@ -138,7 +139,7 @@ def _kept(spark: SparkContext, scenario: str, steered: str, seed: int) -> Night:
 
 def night(spark: SparkContext, scenario: str, steered: str, seed: int) -> Night:
     """Record a simulated cluster, replay it under every strategy, and simulate those, too."""
-    asked = posed(Simulated(scenario, strategy=steered, seed=seed))
+    asked = experiment_of(Simulated(scenario, strategy=steered, seed=seed))
     options = Options(noise_per_hour=60.0, metrics_s=0.0)
     with TemporaryDirectory(prefix="trimtab-") as folder:
         root = Path(folder) / scenario
@@ -201,16 +202,25 @@ def _plain(value: float) -> float | None:
 
 def correlations(one: _Outcomes, other: _Outcomes) -> dict[str, float]:
     """Correlate the ranks of the strategies, measure by measure; NaN where all are alike."""
-    from scipy.stats import spearmanr  # noqa: PLC0415  # takes longer to load than all else here
-
     found = {}
     for name in _RANKED:
         both = [(one[each][name], other[each][name]) for each in one]
         known = [(a, b) for a, b in both if a is not None and b is not None]
         first, second = (np.round([each[i] for each in known], 6) for i in (0, 1))
         is_flat = len(known) < 3 or np.ptp(first) == 0 or np.ptp(second) == 0
-        found[name] = math.nan if is_flat else float(spearmanr(first, second).statistic)
+        found[name] = math.nan if is_flat else _correlation(_ranks(first), _ranks(second))
     return found
+
+
+def _ranks(values: Floats) -> Floats:
+    """Return the place of each value in their order; equal ones share the middle of theirs."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middles: Floats = np.cumsum(counts) - (counts - 1) / 2
+    return middles[which]
+
+
+def _correlation(one: Floats, other: Floats) -> float:
+    return float(np.corrcoef(one, other)[0, 1])
 
 
 def summary(made: Sequence[Night]) -> str:

@@ -126,7 +126,7 @@ def explain(
         output: folder for report.html, findings.json and tables/; by default
             explained/NAME, as the command has it.
         cores: tasks that run at a time; of no effect where Spark runs already.
-        master: any Spark master; by default the Spark that runs, or one on this machine.
+        master: any Spark master or sc:// address; by default the Spark that runs, or one here.
         prometheus: URL of one to ask where the recording has no metrics.
         loki: URL of one to ask for logs; who asks stands in variables of the environment.
         elasticsearch: the same of an Elasticsearch.
@@ -203,7 +203,7 @@ def read(
         output: folder of tables to write, or to bring up to date; by default a temporary
             one that goes when the program ends.
         cores: tasks that run at a time; of no effect where Spark runs already.
-        master: any Spark master; by default the Spark that runs, or one on this machine.
+        master: any Spark master or sc:// address; by default the Spark that runs, or one here.
 
     Raises:
         TrimtabError: there is nothing to read, a parameter is not what it should be, or
@@ -323,7 +323,7 @@ def simulate(
     """
     from trimtab.files import parameters as given
     from trimtab.trials.simulate.command import run
-    from trimtab.trials.simulate.question import Question, posed
+    from trimtab.trials.simulate.question import Question, experiment_of
     from trimtab.trials.simulate.result import result
     from trimtab.trials.simulate.simulation import simulation
 
@@ -337,7 +337,7 @@ def simulate(
             seed=given.whole_of("seed", seed, 0),
             minutes=None if minutes is None else given.positive("minutes", minutes),
         )
-        experiment = posed(question)
+        experiment = experiment_of(question)
         return simulation(result(experiment, run(experiment)))
 
 
@@ -371,7 +371,7 @@ def compare(
         seeds: of each.
         time_limit: seconds that one run may take.
         cores: tasks that run at a time; of no effect where Spark runs already.
-        master: any Spark master; by default the Spark that runs, or one on this machine.
+        master: any Spark master or sc:// address; by default the Spark that runs, or one here.
         anew: throw away what the folder holds of an earlier comparison.
 
     Raises:

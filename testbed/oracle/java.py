@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from oracle.extensible_states import ROLES as EXTENSIBLE
+from trimtab.pulsar.keys import KEYS
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build" / "oracle"
@@ -24,6 +25,18 @@ SOURCES = HERE / "src"
 #: What asks the extensible load manager's classes, with stand-ins for the services that they
 #: ask; the modular one's must not meet these, so they are compiled to a place of their own.
 SOURCES_EXTENSIBLE = HERE / "src-extensions"
+
+#: Releases of which nothing but the broker's jar and the managed ledger's is to be had, and not
+#: even the pom that theirs stand on → the release of which the other jars of Pulsar are.
+PARTLY_THERE = {"5.0.1": "5.0.0-M1"}
+_PARENT = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>org.apache.pulsar</groupId>
+  <artifactId>pulsar</artifactId>
+  <version>{}</version>
+  <packaging>pom</packaging>
+</project>
+"""
 
 #: What this program and all releases up to 5.0.0-M1 run on.
 JAVA_OLDEST = 17
@@ -72,7 +85,7 @@ def ask(release: str, sequences: Iterable[dict[str, Any]]) -> Iterator[dict[str,
     Raises:
         OracleError: the classes cannot be run, or the program failed half-way.
     """
-    questions = iter(sequences)
+    questions = (_with_defaults(release, sequence) for sequence in sequences)
     first = next(questions, None)
     if first is None:
         return
@@ -98,6 +111,20 @@ def ask(release: str, sequences: Iterable[dict[str, Any]]) -> Iterator[dict[str,
     finally:
         running.kill()
         running.wait()
+
+
+def _with_defaults(release: str, sequence: dict[str, Any]) -> dict[str, Any]:
+    """Return a sequence that says what the settings' class, of an older release, has otherwise."""
+    if release not in PARTLY_THERE:
+        return sequence
+    told = {
+        name: new
+        for name, key in KEYS.items()
+        if (new := key.default(release)) != (old := key.default(PARTLY_THERE[release]))
+        and None not in (old, new)
+        and isinstance(new, float)
+    }
+    return sequence | {"conf": told | sequence["conf"]}
 
 
 def defaults(release: str) -> dict[str, Any]:
@@ -130,8 +157,11 @@ def _jars(release: str) -> Path:
         )
     partial = jars.with_name("jars.partial")
     shutil.rmtree(partial, ignore_errors=True)
+    others: tuple[str, ...] = ()
+    if release in PARTLY_THERE:
+        others = _without_parent(maven, release)
     fetch = (
-        *(maven, "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dpulsar.version={release}"),
+        *(maven, "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dpulsar.version={release}", *others),
         *("dependency:copy", f"-DoutputDirectory={partial}"),
     )
     done = subprocess.run(fetch, check=False, capture_output=True, text=True)
@@ -139,6 +169,20 @@ def _jars(release: str) -> Path:
         raise OracleError(f"Maven does not find the classes of {release}:\n{done.stdout}")
     # Only what is complete gets the name, so that an interrupted run is begun again.
     return partial.rename(jars)
+
+
+def _without_parent(maven: str, release: str) -> tuple[str, ...]:
+    """Return what Maven needs for a release that is there in part: a store with an empty parent."""
+    store, parent = BUILD / release / "m2", BUILD / release / "parent.pom"
+    parent.parent.mkdir(parents=True, exist_ok=True)
+    parent.write_text(_PARENT.format(release))
+    local = f"-Dmaven.repo.local={store}"
+    install = "org.apache.maven.plugins:maven-install-plugin:3.1.1:install-file"
+    put = (maven, "-q", "-B", local, install, f"-Dfile={parent}", f"-DpomFile={parent}")
+    done = subprocess.run(put, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OracleError(f"Maven does not take an empty parent of {release}:\n{done.stdout}")
+    return local, f"-Dpulsar.others.version={PARTLY_THERE[release]}"
 
 
 def _compiled(root: Path, classes: Path, path: tuple[str, ...], javac: Path) -> str:

@@ -3,6 +3,7 @@
 python -m tools.judge                                  the table, on the seeds for tuning
 python -m tools.judge --drawn-by COMMIT --count 10     on seeds that nobody has looked at
 python -m tools.judge --ablation                       Foresee without each of its parts
+python -m tools.judge --steady                         where little or nothing is to be done
 python -m tools.judge --strategies Foresee,Foresee@store --scenarios S05,S06 --seeds 100-102
 python -m tools.judge --results FILE                   keep rows there, and run what is missing
 python -m tools.judge … --page                         put the tables into docs/foresee.md, too
@@ -21,8 +22,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from tools.judge import steady
 from tools.judge.runs import IMBALANCE, Job, row
 from tools.judge.seeds import TUNING, drawn
+from tools.judge.steady import bars
 from tools.judge.table import by_scenario, summary
 
 #: What stands in the table, and Foresee without each of its parts.
@@ -49,7 +52,6 @@ PARTS = (
 )
 _NICE = 5
 _PAGE = Path(__file__).resolve().parents[2] / "docs" / "foresee.md"
-_PART = re.compile(r"(?<=<!-- judged -->\n)(?:.*\n)*?(?=<!-- end -->)")
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
@@ -59,11 +61,12 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--strategies", help="A,B@sight/setting=value,…")
-    parser.add_argument("--scenarios", default=",".join(IMBALANCE))
+    parser.add_argument("--scenarios", help="S01,S02,…  [default: those out of balance]")
     parser.add_argument("--seeds", help="FIRST-LAST  [default: those for tuning]")
     parser.add_argument("--drawn-by", metavar="COMMIT", help="draw seeds from what it is called")
     parser.add_argument("--count", type=int, default=10, help="seeds to draw")
     parser.add_argument("--ablation", action="store_true", help="Foresee without each part")
+    parser.add_argument("--steady", action="store_true", help="figures beside their bars")
     parser.add_argument("--results", type=Path, help="JSONL, appended to")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--page", action="store_true", help="write docs/foresee.md")
@@ -76,33 +79,46 @@ def main(arguments: Sequence[str]) -> int:
     jobs = [
         Job(scenario, strategy, seed)
         for seed in _seeds(options)
-        for scenario in options.scenarios.split(",")
+        for scenario in _scenarios(options)
         for strategy in _strategies(options)
     ]
     rows = _rows(jobs, options.results, options.jobs)
-    text = f"{_basis(options)}\n\n{summary(rows)}\n{by_scenario(rows)}"
+    tables = bars(rows) if options.steady else summary(rows)
+    if not (options.steady or options.ablation):
+        tables += f"\n{by_scenario(rows)}"
+    text = f"{_basis(options)}\n\n{tables}"
     print(text)
     if options.page:
         page = _PAGE.read_text(encoding="utf-8")
-        _PAGE.write_text(_PART.sub(lambda _: f"\n{text}\n", page), encoding="utf-8")
+        part = "ablation" if options.ablation else "steady" if options.steady else "judged"
+        place = re.compile(rf"(?<=<!-- {part} -->\n)(?:.*\n)*?(?=<!-- end -->)")
+        _PAGE.write_text(place.sub(lambda _: f"\n{text}\n", page), encoding="utf-8")
     return 0
 
 
 def _basis(options: argparse.Namespace) -> str:
     """Return which seeds these are."""
     seeds = _seeds(options)
+    on = f" Scenarios {options.scenarios.replace(',', ' ')}." if options.scenarios else ""
     if options.drawn_by:
-        commit = options.drawn_by[:12]
-        return f"{len(seeds)} seeds drawn after the change was frozen, from commit {commit}."
-    return f"Seeds {seeds[0]} to {seeds[-1]}, which are for tuning and prove nothing."
+        commit, count = options.drawn_by[:12], f"{len(seeds)} seed{'s' * (len(seeds) > 1)}"
+        return f"{count} drawn after the change was frozen, from commit {commit}.{on}"
+    return f"Seeds {seeds[0]} to {seeds[-1]}, which are for tuning and prove nothing.{on}"
 
 
 def _strategies(options: argparse.Namespace) -> tuple[str, ...]:
     if options.strategies:
         return tuple(options.strategies.split(","))
     if options.ablation:
-        return ("Foresee", *(f"Foresee/{part}=off" for part in PARTS))
-    return STRATEGIES
+        without = (f"Foresee/{part}=off" for part in PARTS)
+        return ("Foresee", *without, "BusiestShare", "AvgShedder", "Oracle")
+    return steady.STRATEGIES if options.steady else STRATEGIES
+
+
+def _scenarios(options: argparse.Namespace) -> tuple[str, ...]:
+    if options.scenarios:
+        return tuple(options.scenarios.split(","))
+    return steady.SCENARIOS if options.steady else IMBALANCE
 
 
 def _together(jobs: Sequence[Job]) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 from trimtab.files.fields import Field
 from trimtab.lab.outcomes import Trajectory, measured, trajectory
 from trimtab.lab.outcomes.minimum_moves import Minimum
-from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios import scenario_of
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.oracle import ORACLE, Oracle
@@ -54,7 +54,7 @@ class Job(NamedTuple):
 def row(job: Job) -> dict[str, Any]:
     """Return what came of a run; infinite is what never came about."""
     began_s = time.perf_counter()
-    scenario = found_scenario(job.scenario)
+    scenario = scenario_of(job.scenario)
     run = _run(scenario, job)
     path = trajectory(run)
     outcomes = measured(path)

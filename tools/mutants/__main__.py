@@ -33,7 +33,7 @@ ROOMS = {
     "findings": ("src/trimtab/diagnose/findings",),
 }
 SAMPLE, SEED = 150, 1
-QUICK = "not spark and not browser and not pulsar and not prometheus and not slow"
+QUICK = "not spark and not browser and not pulsar and not prometheus"
 #: How many files of tests a file's mutants are tried against: those that import it most directly.
 NEAREST = 8
 #: The share that is to be killed.

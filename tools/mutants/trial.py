@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import starmap, zip_longest
 from types import FrameType, FunctionType
-from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
@@ -21,8 +21,9 @@ from hypothesis import HealthCheck, Phase, settings
 
 from tools.mutants.mutations import Mutant
 
-#: Seconds of tests that are tried on a mutant, the quickest first, and how much longer it may take.
-TESTS_S, PATIENCE = 20.0, 5.0
+#: Processor seconds of tests that are tried on a mutant, the quickest first, and how many times
+#: as long it may take.
+TESTS_S, PATIENCE = 20.0, 10.0
 
 #: A function of a file, by its first line.
 Place = tuple[str, int]
@@ -64,15 +65,16 @@ class Trial:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Run each test once to see what it reaches, then try the mutants."""
         files = {str(mutant.path) for mutant in self.mutants}
-        for item in session.items:
-            self._watch(item, files)
+        for item, follower in zip_longest(session.items, session.items[1:]):
+            self._watch(item, follower, files)
+        self._leave_out_who_fails_unchanged()
         functions = _functions(files)
         for mutant in self.mutants:
             place = str(mutant.path), mutant.line
             self.tell(mutant, self._verdict(mutant, self.reached[place], functions.get(place, ())))
         return True
 
-    def _watch(self, item: pytest.Item, files: set[str]) -> None:
+    def _watch(self, item: pytest.Item, follower: pytest.Item | None, files: set[str]) -> None:
         """Note which functions of the files a test reaches, if it passes as it is."""
         places: set[Place] = set()
 
@@ -80,18 +82,35 @@ class Trial:
             if event == "call" and frame.f_code.co_filename in files:
                 places.add((frame.f_code.co_filename, frame.f_code.co_firstlineno))
 
-        begin = time.monotonic()
+        begin = time.process_time()
         sys.setprofile(note)
         try:
-            has_passed = _has_passed(item)
+            has_passed = _has_passed(item, follower)
         finally:
             sys.setprofile(None)
-        self.seconds[item] = time.monotonic() - begin
+        self.seconds[item] = time.process_time() - begin
         if not has_passed:
             print(f"mutants: left out, as it does not pass: {item.nodeid}")
             return
         for place in places:
             self.reached[place].append(item)
+
+    def _leave_out_who_fails_unchanged(self) -> None:
+        """Forget the tests that fail in a copy of the process whatever is changed.
+
+        Such a test would kill every mutant: it needs a thread, a port or a file of before.
+        """
+        items = {item for each in self.reached.values() for item in each}
+        failing = {
+            item for item in items if _status_of((), [item], (), self._patience([item])) != 0
+        }
+        for place, each in self.reached.items():
+            self.reached[place] = [item for item in each if item not in failing]
+        for nodeid in sorted(item.nodeid for item in failing):
+            print(f"mutants: left out, as it fails without a change: {nodeid}")
+
+    def _patience(self, items: Sequence[pytest.Item]) -> float:
+        return PATIENCE * sum(self.seconds[item] for item in items) + 30
 
     def _verdict(
         self, mutant: Mutant, items: Sequence[pytest.Item], functions: Sequence[FunctionType]
@@ -103,11 +122,7 @@ class Trial:
             if chosen and sum(self.seconds[each] for each in chosen) > TESTS_S:
                 break
             chosen.append(item)
-        within_s = PATIENCE * sum(self.seconds[item] for item in chosen) + 10
-        child = os.fork()
-        if child == 0:
-            _try(mutant, chosen, functions)
-        status = _ended(child, within_s)
+        status = _status_of((mutant,), chosen, functions, self._patience(chosen))
         if status is None:
             return Verdict.TIMED_OUT
         return Verdict.SURVIVED if status == 0 else Verdict.KILLED
@@ -122,15 +137,28 @@ def _functions(files: set[str]) -> dict[Place, list[FunctionType]]:
     return found
 
 
-def _has_passed(item: pytest.Item) -> bool:
-    # What its file has set up stays for the next.
-    follower: Any = item.parent
+def _has_passed(item: pytest.Item, follower: pytest.Item | None) -> bool:
     reports = runtestprotocol(item, log=False, nextitem=follower)
     return all(report.passed for report in reports)
 
 
-def _try(mutant: Mutant, items: Sequence[pytest.Item], functions: Sequence[FunctionType]) -> None:
-    """Run tests with a mutant in place until one fails, in a process that is then gone."""
+def _status_of(
+    changes: Sequence[Mutant],
+    items: Sequence[pytest.Item],
+    functions: Sequence[FunctionType],
+    within_s: float,
+) -> int | None:
+    """Return 0 where tests pass with some changes in a copy of the process, None if too late."""
+    child = os.fork()
+    if child == 0:
+        _try(changes, items, functions)
+    return _ended(child, within_s)
+
+
+def _try(
+    changes: Sequence[Mutant], items: Sequence[pytest.Item], functions: Sequence[FunctionType]
+) -> None:
+    """Run tests with changes in place until one fails, in a process that is then gone."""
     os.setpgid(0, 0)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
@@ -138,8 +166,9 @@ def _try(mutant: Mutant, items: Sequence[pytest.Item], functions: Sequence[Funct
     status = 1
     try:
         for function in functions:
-            function.__code__ = mutant.code
-        status = 0 if all(_has_passed(item) for item in items) else 1
+            for mutant in changes:
+                function.__code__ = mutant.code
+        status = 0 if all(starmap(_has_passed, zip_longest(items, items[1:]))) else 1
     finally:
         os._exit(status)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tools.precision.truth import Planted
 from trimtab.pulsar.leader.view import Report
 from trimtab.trials.record.scribe import as_measured
 
@@ -35,6 +37,8 @@ class Case:
     noise_per_hour: float = 300.0
     #: How often brokers are asked over REST; 0: never.
     rest_s: float = 0.0
+    #: Writes it, where no laboratory plays its manager, and returns what is true of it.
+    written: Callable[[Path], tuple[Planted, ...]] | None = None
 
     @property
     def name(self) -> str:

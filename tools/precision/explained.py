@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.answers import answers
+from trimtab.diagnose.channel import channel_of, is_extensible, presence
 from trimtab.diagnose.clock_pairs import KINDS, pairs_of
 from trimtab.diagnose.clock_skew import Clocks, measured
 from trimtab.diagnose.course import OF_LEADERS, Basis, beginning, course
@@ -27,7 +29,7 @@ from trimtab.diagnose.document import findings_document
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions, log_lines
-from trimtab.diagnose.night import Event, Heavy, Night
+from trimtab.diagnose.night import Channel, Event, Heavy, Night
 from trimtab.diagnose.other_events import is_other
 from trimtab.diagnose.replay.lookups import owners, releases
 from trimtab.diagnose.replay.replay import replay
@@ -47,9 +49,10 @@ from trimtab.diagnose.store_source import (
 from trimtab.diagnose.undecidable import undecidable
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
-from trimtab.diagnose.whole_night import HEAVIEST, Beside, whole_night
+from trimtab.diagnose.whole_night import HEAVIEST, Beside, whole_night, with_channel
 from trimtab.files.partitions import cluster_folder
 from trimtab.files.tables import INGESTED
+from trimtab.pulsar.settings.channel import channel_settings
 
 Row = dict[str, Any]
 
@@ -115,6 +118,7 @@ def explained(folder: Path, cluster: str) -> Explained:
     )
     led = course(basis)
     beside = _beside(tables, basis, led.moved(), spans, lines)
+    beside = with_channel(beside, _channel(tables, basis, lines, led.end), led.moved())
     again = _replayed((folder, cluster), led.replays, spans)
     night = whole_night(basis, led, beside, again)
     causes = all_findings(night)
@@ -127,6 +131,15 @@ def explained(folder: Path, cluster: str) -> Explained:
         shown = snapshot(of, _replayed((folder, cluster), [of.tenure], spans), basis)
     document |= with_snapshot(document["headline"], shown)
     return Explained(night, document, again)
+
+
+def _channel(tables: Tables, basis: Basis, lines: Sequence[Event], end: datetime) -> Channel | None:
+    rows = tables.rows("bundle_states")
+    if not rows and not is_extensible(basis):
+        return None
+    settings = channel_settings(basis.ran.conf, basis.ran.release)
+    alive = presence(basis.reports, lines)
+    return channel_of((rows, lines, ()), alive, settings, basis.names, end)
 
 
 def _is_of_leaders(line: Event) -> bool:

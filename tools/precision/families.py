@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from tools.precision import families_of_balancers, families_of_clusters
+from tools.precision import families_of_balancers, families_of_channels, families_of_clusters
 from tools.precision.case import Case, drawn_night, hot
 from trimtab.diagnose.findings import FINDINGS
 
@@ -16,7 +16,7 @@ Family = Callable[[Case, np.random.Generator], None]
 
 def _family(code: str) -> Family | None:
     """Return the family of a cause, the function of its name; None if there is none."""
-    modules = (families_of_balancers, families_of_clusters)
+    modules = (families_of_balancers, families_of_clusters, families_of_channels)
     found = (getattr(module, code.replace("-", "_"), None) for module in modules)
     return next(filter(None, found), None)
 
@@ -32,6 +32,7 @@ CLEAN: Mapping[str, tuple[str, str]] = {
     "clean-overload": ("OverloadShedder", "LeastLongTermMessageRate"),
     "clean-uniform": ("UniformLoadShedder", "LeastLongTermMessageRate"),
     "clean-avg": ("AvgShedder", "AvgShedder"),
+    "clean-channel": ("TransferShedder", "LeastResourceUsageWithWeight"),
 }
 #: Share of recordings that have something else planted besides.
 _MIXED = 0.4
@@ -41,7 +42,8 @@ def missing() -> list[str]:
     """Return for each cause that nothing would judge which family is to be written."""
     return [
         f"{code}: found no family of recordings, expected `def {code.replace('-', '_')}(case, "
-        "random)` in tools/precision/families_of_balancers.py or families_of_clusters.py"
+        "random)` in tools/precision/families_of_balancers.py, families_of_channels.py or "
+        "families_of_clusters.py"
         for code in FINDINGS
         if code not in FAMILIES
     ]
@@ -56,12 +58,17 @@ def case(code: str, seed: int) -> Case:
     """
     random = np.random.default_rng((seed, crc32(code.encode())))
     drawn = drawn_night(code, seed, random)
+    if code == "clean-channel":
+        families_of_channels.clean_channel(drawn, random)
+        return drawn
     if code in CLEAN:
         drawn.shedder, drawn.placer = CLEAN[code]
         _live(drawn, random)
         drawn.plants["came back"] = {}
         return drawn
     FAMILIES[code](drawn, random)
+    if drawn.written is not None:
+        return drawn
     if random.random() < _MIXED:
         _mix(drawn, random)
     drawn.plants.setdefault("came back", {})

@@ -23,13 +23,17 @@ from trimtab.cli.output import as_loud_as_before, be_quiet, be_verbose
 from trimtab.cli.plan import plan
 from trimtab.cli.rate import rate
 from trimtab.cli.record import record
+from trimtab.cli.rehearse import rehearse
 from trimtab.cli.reproduce import reproduce
 from trimtab.cli.rerun import rerun
 from trimtab.cli.restart_plan import restart_plan
+from trimtab.cli.rollout import rollout
 from trimtab.cli.sections import SECTIONS
 from trimtab.cli.simulate import simulate
+from trimtab.cli.size import size
 from trimtab.cli.surroundings import private_files, quiet_libraries
 from trimtab.cli.sweep import sweep
+from trimtab.cli.trends import trends
 from trimtab.cli.watch import watch
 from trimtab.files.version import __version__
 
@@ -105,6 +109,7 @@ for _command in (
     gather,
     explain,
     blame,
+    trends,
     lint,
     rerun,
     backtest,
@@ -113,6 +118,8 @@ for _command in (
     simulate,
     record,
     compare,
+    rehearse,
+    size,
     sweep,
     reproduce,
     rate,
@@ -122,6 +129,7 @@ for _command in (
     apply,
     drain,
     restart_plan,
+    rollout,
     help_,
 ):
     _name = str(_command.name)

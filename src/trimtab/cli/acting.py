@@ -50,7 +50,9 @@ class ActingOptions:
         if self.ask and not has_page:
             raise GatherError("--ask: found without --page, expected with it: it is answered there")
         if once:
-            raise GatherError("--act: found with --once, expected without: one round is no control")
+            raise GatherError(
+                "--act: found with --once, expected without: acting takes more than one round"
+            )
         try:
             bars = Bars(*self.throttle) if self.throttle else Bars()
         except ValueError:

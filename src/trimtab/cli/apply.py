@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.waits import Waits
 
 if TYPE_CHECKING:
-    from trimtab.live.apply import Reached, Watching
+    from trimtab.live.apply import ConnectedCluster, Watching
     from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
     from trimtab.live.control.step import Wait
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 #: Exit code: a bundle is not where it was meant to be.
 LOOK_AT_IT = 3
 _ENDING = "ending after the move that is under way"
+_LEFT = "a bundle may be on its way; the same command sees to it first, by the journal"
 
 
 @click.command()
@@ -62,13 +64,14 @@ def apply(
       trimtab apply plan.json --admin http://broker-1:8080
       trimtab apply plan.json --admin http://broker-1:8080 --metadata zk://zookeeper-1:2181 --yes
     """
-    from trimtab.live.apply import reached
+    from trimtab.live.apply import connected_cluster
     from trimtab.live.apply.files import plan_of
 
     yes = yes_of(yes=yes, dry_run=dry_run)
     checked_plan = plan_of(plan)
     path = journal or plan.with_name(f"{plan.name}.journal")
-    with reached(reach.where()) as cluster:
+    with connected_cluster(reach.where()) as cluster:
+        tell_of_pause(cluster)
         if yes:
             code = carry_out(checked_plan, cluster, path, is_json=is_json)
         else:
@@ -76,7 +79,7 @@ def apply(
     sys.exit(code)
 
 
-def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> bool:
+def rehearse(plan: Plan, cluster: ConnectedCluster, journal: Path, *, is_json: bool) -> bool:
     """Return whether nothing stands against a plan, and show what would be done."""
     from trimtab.live.apply import rehearsed
     from trimtab.live.apply.text import rehearsal_json, rehearsal_lines
@@ -96,7 +99,7 @@ def rehearse(plan: Plan, cluster: Reached, journal: Path, *, is_json: bool) -> b
 
 def carry_out(
     plan: Plan,
-    cluster: Reached,
+    cluster: ConnectedCluster,
     journal: Path,
     *,
     is_json: bool,
@@ -107,8 +110,12 @@ def carry_out(
     from trimtab.live.apply.text import account_json, account_lines
     from trimtab.live.control.account import open_matters
 
-    with _looking_on(plan) as watching:
-        account = carried_out(plan, cluster, journal, watching, marked)
+    try:
+        with _looking_on(plan) as watching:
+            account = carried_out(plan, cluster, journal, watching, marked)
+    except KeyboardInterrupt:
+        complain(f"trimtab: {_LEFT} {journal}")
+        raise
     if is_json:
         say_as_is(account_json(account))
     else:
@@ -120,9 +127,24 @@ def carry_out(
     return 0 if account.is_done else 1
 
 
+def tell_of_pause(cluster: ConnectedCluster) -> None:
+    """Say that a rolling restart has left shedding off, if one has."""
+    from trimtab.live.apply.rollout.text import pause_words
+
+    if (pause := cluster.lock_state.pause) is not None:
+        way = "`trimtab rollout --put-back --yes` does that, or the same plan, gone on with"
+        complain(f"trimtab: {pause_words(pause)}; {way}")
+
+
 @contextmanager
 def _looking_on(plan: Plan) -> Iterator[Watching]:
-    """Print each entry, and waits now and then, on the side of errors, and end at Ctrl-C."""
+    """End at Ctrl-C what is looked on."""
+    with ended_by_signals(_ENDING) as is_over:
+        yield watching_of(plan, is_over)
+
+
+def watching_of(plan: Plan, is_over: threading.Event) -> Watching:
+    """Return who prints each entry, and waits now and then, on the side of errors."""
     from trimtab.live.apply import Watching
     from trimtab.live.apply.text import entry_words, wait_words
 
@@ -132,9 +154,8 @@ def _looking_on(plan: Plan) -> Iterator[Watching]:
         if waits.is_due(wait, time.monotonic()):
             note(f"trimtab: waiting: {wait_words(wait)}")
 
-    with ended_by_signals(_ENDING) as is_over:
-        yield Watching(
-            entry=lambda entry: note(f"trimtab: {entry_words(plan, entry)}"),
-            waiting=waiting,
-            is_over=is_over,
-        )
+    return Watching(
+        entry=lambda entry: note(f"trimtab: {entry_words(plan, entry)}"),
+        waiting=waiting,
+        is_over=is_over,
+    )

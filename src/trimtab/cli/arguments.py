@@ -20,7 +20,11 @@ _CORES = click.option(
     "--cores", type=click.IntRange(1), default=2, show_default=True, help="Tasks at a time."
 )
 _MASTER = click.option(
-    "--master", metavar="URL", help="Any Spark master, such as spark://host:7077.  [default: local]"
+    "--master",
+    "--remote",
+    metavar="URL",
+    help="Any Spark master, such as spark://host:7077, or a Spark Connect server: "
+    "sc://host:15002.  [default: local]",
 )
 
 # The experiment that `simulate` runs and `record` writes down.
@@ -69,6 +73,41 @@ def experiment_options(command: Command) -> Command:
     return command
 
 
+_LIMIT = Finite(0)
+# What is called safe.
+_BAR = (
+    click.option(
+        "--peak",
+        "peak_percent",
+        type=Finite(0, 100, min_open=True),
+        metavar="%",
+        help="The bar: usage of a broker over a minute.  "
+        "[default: loadBalancerBrokerOverloadedThresholdPercentage]",
+    ),
+    click.option(
+        "--minutes-over",
+        "over_min",
+        type=_LIMIT,
+        metavar="M",
+        help="The bar: minutes for which a broker may be above that.  "
+        "[default: three of loadBalancerSheddingIntervalMinutes]",
+    ),
+    click.option(
+        "--topics",
+        type=_LIMIT,
+        metavar="N",
+        help="The bar: topics that may be disconnected.  [default: any number]",
+    ),
+    click.option(
+        "--ownerless",
+        "ownerless_s",
+        type=_LIMIT,
+        metavar="S",
+        help="The bar: seconds for which a bundle may have no owner.  "
+        "[default: namespaceBundleUnloadingTimeoutMs]",
+    ),
+)
+
 # What runs a sweep.
 ANEW = click.option(
     "--anew", is_flag=True, help="Throw away what the folder holds of an earlier sweep."
@@ -82,6 +121,13 @@ def output_option(
 ) -> Callable[[Command], Command]:
     """Return the option that says where to write."""
     return click.option("-o", "--output", type=kind, help=help_text, **more)
+
+
+def bar_options(command: Command) -> Command:
+    """Return a command with the options that say what is safe."""
+    for option in reversed(_BAR):
+        command = option(command)
+    return command
 
 
 def seeds_option(default: int, help_text: str = "Seeds of each.") -> Callable[[Command], Command]:

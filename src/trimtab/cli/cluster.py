@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from trimtab.cli.arguments import FOLDER, Command, output_option
+from trimtab.cli.arguments import FILE, FOLDER, Command, output_option
 from trimtab.cli.output import note
-from trimtab.cli.values import Duration
+from trimtab.cli.values import Duration, Finite
 
 if TYPE_CHECKING:
     from trimtab.live.apply import Where
@@ -68,7 +68,9 @@ class ClusterOptions:
         Raises:
             GatherError: an option is wrong, or there is no address.
         """
-        address, access = reached_by(self.admin, self.client_conf, no_host_check=self.no_host_check)
+        address, access = cluster_access(
+            self.admin, self.client_conf, no_host_check=self.no_host_check
+        )
         return where_of(address, access, self.state, self.metadata, is_lock_here=self.lock_here)
 
 
@@ -87,6 +89,16 @@ def cluster_options(command: Command) -> Command:
     return with_options
 
 
+# How `drain` and `rollout` empty a broker, and that they do.
+BAR = click.option(
+    "--bar",
+    type=Finite(0, 100, min_open=True),
+    default=85.0,
+    show_default=True,
+    help="Usage in % above which nobody takes anything; 100 for none.",
+)
+COSTS = click.option("--costs", type=FILE, help="Costs learned before, by `trimtab costs --state`.")
+YES = click.option("--yes", is_flag=True, help="Carry it out; without it, write the plan and look.")
 # What `apply` and `drain` do without --yes, for whoever looks for it by its usual name.
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only look, as without --yes.")
 
@@ -155,11 +167,11 @@ def where_of(
     if is_lock_here and metadata:
         raise GatherError("--lock-here: found with --metadata, expected one of them")
     if is_lock_here:
-        note(f"warning: --lock-here: nobody is kept out but runs that see {folder}")
+        note(f"warning: --lock-here: runs that do not use {folder} can move bundles, too")
     return Where(web_address("--admin", address), access, folder, metadata, is_lock_here)
 
 
-def reached_by(
+def cluster_access(
     admin: str | None, client_conf: Path | None, *, no_host_check: bool
 ) -> tuple[str, Access]:
     """Return where the admin API is, and who asks; warn of what a client.conf is careless with.

@@ -20,7 +20,7 @@ from trimtab.cli.values import Finite
 
 @click.command()
 @click.argument("scenarios", metavar="SCENARIO...|RECORDING", nargs=-1, required=True)
-@output_option(ROWS_KEPT, required=True)
+@output_option(ROWS_KEPT, default=Path("compared"), show_default=True)
 @click.option(
     "--strategies",
     metavar="A,B+C,…",
@@ -85,7 +85,7 @@ def compare(
 
     \b
     Examples:
-      trimtab compare S05 -o compared
+      trimtab compare S05
       trimtab compare recordings/uniform -o what-if
       trimtab compare S01 S02 --strategies AvgShedder,none --seeds 30 -o compared
       trimtab compare S05 --strategies ThresholdShedder -o compared \\

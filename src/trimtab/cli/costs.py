@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from trimtab.cli.arguments import FILE, json_option, spark_options
-from trimtab.cli.cluster import ADMIN, CLIENT_CONF, NO_HOST_CHECK, WATCHED_STORE, reached_by
+from trimtab.cli.cluster import ADMIN, CLIENT_CONF, NO_HOST_CHECK, WATCHED_STORE, cluster_access
 from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
@@ -85,7 +85,7 @@ def costs(
     with TemporaryDirectory(prefix="trimtab-") as scratch:
         cluster = ""
         if recording is None:
-            address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
+            address, access = cluster_access(admin, client_conf, no_host_check=no_host_check)
             recording = Path(scratch) / "recording"
             cluster = _gathered(_request(address, metadata, duration), access, recording)
         with (

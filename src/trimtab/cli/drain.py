@@ -10,20 +10,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.apply import carry_out, rehearse
+from trimtab.cli.apply import carry_out, rehearse, tell_of_pause
 from trimtab.cli.arguments import FILE, output_option
-from trimtab.cli.cluster import DRY_RUN, SHEDDING, ClusterOptions, cluster_options, yes_of
+from trimtab.cli.cluster import (
+    BAR,
+    COSTS,
+    DRY_RUN,
+    SHEDDING,
+    YES,
+    ClusterOptions,
+    cluster_options,
+    yes_of,
+)
 from trimtab.cli.output import complain, note, say
-from trimtab.cli.values import Duration, Finite
+from trimtab.cli.values import Duration
 
 if TYPE_CHECKING:
-    from trimtab.live.apply import Reached
+    from trimtab.live.apply import ConnectedCluster
     from trimtab.live.apply.drain import Drain
     from trimtab.live.apply.live import LockHolder
     from trimtab.live.control.plan import Plan
 
 
-_LEADS = "once it stops another broker takes over, with nothing smoothed or remembered"
+_LEADS = "once it stops another broker leads, and begins without averages or last unloads"
 
 
 @click.command()
@@ -37,13 +46,7 @@ _LEADS = "once it stops another broker takes over, with nothing smoothed or reme
     metavar="PLAN",
     help="Bring back what PLAN took from BROKER, instead.",
 )
-@click.option(
-    "--bar",
-    type=Finite(0, 100, min_open=True),
-    default=85.0,
-    show_default=True,
-    help="Usage in % above which nobody takes anything; 100 for none.",
-)
+@BAR
 @click.option(
     "--every",
     type=Duration(),
@@ -51,10 +54,10 @@ _LEADS = "once it stops another broker takes over, with nothing smoothed or reme
     show_default=True,
     help="At least, between two moves.",
 )
-@click.option("--costs", type=FILE, help="Costs learned before, by `trimtab costs --state`.")
+@COSTS
 @SHEDDING
 @output_option("File of the plan.  [default: drain-BROKER-TIME.json]", FILE)
-@click.option("--yes", is_flag=True, help="Carry it out; without it, write the plan and look.")
+@YES
 @DRY_RUN
 @click.option("--json", "is_json", is_flag=True, help="Tell it for a program.")
 def drain(
@@ -91,7 +94,7 @@ def drain(
       trimtab drain broker-3:8080 --admin http://broker-1:8080 -o drain.json --yes
       trimtab drain broker-3:8080 --admin http://broker-1:8080 --return drain.json --yes
     """
-    from trimtab.live.apply import reached
+    from trimtab.live.apply import connected_cluster
     from trimtab.live.apply.drain import Drain, HeadroomError, drain_limits, return_plan
     from trimtab.live.apply.emptying import drain_plan
     from trimtab.live.apply.files import plan_of, write_plan
@@ -101,7 +104,8 @@ def drain(
     limits = drain_limits(bar, every)
     drain = Drain(broker, takers, limits, shedding, emptied is not None)
     known = None if costs is None else read_state(costs)
-    with reached(reach.where()) as cluster:
+    with connected_cluster(reach.where()) as cluster:
+        tell_of_pause(cluster)
         try:
             if emptied is None:
                 plan = drain_plan(cluster, drain, known)
@@ -123,7 +127,9 @@ def drain(
     sys.exit(code)
 
 
-def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_json: bool) -> int:
+def _carry_out(
+    plan: Plan, cluster: ConnectedCluster, journal: Path, drain: Drain, *, is_json: bool
+) -> int:
     """Return the exit code, after the broker is marked and emptied."""
     from trimtab.live.apply.drain import left_on
 
@@ -142,7 +148,7 @@ def _carry_out(plan: Plan, cluster: Reached, journal: Path, drain: Drain, *, is_
     return 1 if bundles else 0
 
 
-def _is_leading(cluster: Reached, broker: str) -> bool:
+def _is_leading(cluster: ConnectedCluster, broker: str) -> bool:
     """Return whether a broker leads; it is only told, so what cannot be read is no error."""
     from trimtab.live.gather.calls import CallError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -10,10 +11,14 @@ import trimtab
 from trimtab.cli.arguments import json_option, output_option, spark_options
 from trimtab.cli.output import note, say, say_as_is
 
+_STORES = ("loki", "elasticsearch", "opensearch", "victorialogs")
+#: Options that are words of Python's own, by their parameters.
+_OPTIONS = {"begin": "--from", "end": "--to"}
+
 
 @click.command()
-@click.argument("recording", type=click.Path(path_type=Path), required=False)
-@output_option("Folder to write into.  [default: explained/NAME]")
+@click.argument("recordings", metavar="[RECORDING]...", nargs=-1)
+@output_option("Folder to write into.  [default: explained/NAME; of several explained]")
 @spark_options
 @click.option(
     "--prometheus", metavar="URL", help="Prometheus to ask where the recording has no metrics."
@@ -28,28 +33,20 @@ from trimtab.cli.output import note, say, say_as_is
     "--from", "begin", metavar="TIME", help="Whoever is asked.  [default: the recording's]"
 )
 @click.option("--to", "end", metavar="TIME", help="Whoever is asked.  [default: the recording's]")
-@json_option("Print findings.json instead of the headline.")
+@json_option("Print findings.json, or of several their rows, instead of the headline.")
 @click.option(
     "--what-if",
     is_flag=True,
     help="Replay the load under other strategies, and say which settings are better.",
 )
 def explain(
-    recording: Path | None,
+    recordings: tuple[str, ...],
     output: Path | None,
     cores: int,
     master: str | None,
-    prometheus: str | None,
-    loki: str | None,
-    elasticsearch: str | None,
-    opensearch: str | None,
-    victorialogs: str | None,
-    selector: str | None,
-    index: str | None,
-    begin: str | None,
-    end: str | None,
     as_json: bool,
     what_if: bool,
+    **others: str | None,
 ) -> None:
     """Explain what a cluster's balancer did: one page, offline.
 
@@ -58,16 +55,23 @@ def explain(
     Writes report.html, findings.json and tables/ into the output folder.  What is absent
     from the recording is not used, and the report says which questions stay open.
 
+    Several, folders of them, or a pattern in quotes: each is explained by itself, at most
+    --cores at a time, into CLUSTER/NIGHT of the output folder, where nights.parquet and
+    nights.jsonl have a row a night, of one that failed why.  A night whose bytes are those
+    of its row is not explained again.  trimtab trends goes on from there.
+
     A store of logs, with its --selector, stands for RECORDING or adds to it; what it answers
     is kept in the output folder.  Who asks stands in variables (docs/stores.md), such as
     LOKI_USERNAME and LOKI_PASSWORD, or ELASTICSEARCH_API_KEY_FILE.
 
-    Exit code 0: explained; 2: wrong use, or nothing at all could be read.
+    Exit code 0: explained; 1: of several, some could not be; 2: wrong use, or nothing at all
+    could be read.
 
     \b
     Examples:
       trimtab explain recordings/threshold
       trimtab explain last-night.tar.gz -o night --cores 8
+      trimtab explain 'logs/*/2026-11-*/' -o fleet --cores 8
       trimtab explain recordings/uniform --what-if
       trimtab explain pulsar-broker.log --json | jq .headline
       trimtab explain logs --prometheus http://prometheus:9090
@@ -76,24 +80,23 @@ def explain(
     """
     from trimtab.spark.choice import ended_spark
 
-    if recording is None and not (loki or elasticsearch or opensearch or victorialogs):
+    if not recordings and not any(others[name] for name in _STORES):
         raise click.UsageError("Missing argument 'RECORDING', or a store such as --loki.")
+    if recordings and _are_several(recordings):
+        for name, value in {"what_if": what_if, **others}.items():
+            if value:
+                option = _OPTIONS.get(name, f"--{name.replace('_', '-')}")
+                raise click.UsageError(f"{option}: found several recordings, expected one")
+        _explain_fleet(recordings, output or Path("explained"), cores, master, as_json=as_json)
+        return
     with ended_spark():
         result = trimtab.explain(
-            recording,
+            recordings[0] if recordings else None,
             output=output,
             cores=cores,
             master=master,
-            prometheus=prometheus,
-            loki=loki,
-            elasticsearch=elasticsearch,
-            opensearch=opensearch,
-            victorialogs=victorialogs,
-            selector=selector,
-            index=index,
-            begin=begin,
-            end=end,
             what_if=what_if,
+            **others,
         )
     if as_json:
         findings = result.report.with_name("findings.json")
@@ -103,3 +106,31 @@ def explain(
     for warning in result.warnings:
         note(f"warning: {warning}")
     say(f"Report: {result.report}")
+
+
+def _are_several(recordings: tuple[str, ...]) -> bool:
+    from trimtab.explanation.fleet.nights import are_several
+
+    return are_several(recordings)
+
+
+def _explain_fleet(
+    recordings: tuple[str, ...], output: Path, cores: int, master: str | None, *, as_json: bool
+) -> None:
+    """Explain several recordings, and say what became of them."""
+    from trimtab.explanation.fleet.command import Start, explain_fleet
+    from trimtab.spark.choice import ended_spark
+    from trimtab.trials.regret.document import regret
+
+    with ended_spark():
+        fleet = explain_fleet(recordings, output, Start(cores, master), [regret])
+    if as_json:
+        say_as_is(fleet.lines.read_text(encoding="utf-8"))
+    else:
+        say(fleet.headline)
+    for row in fleet.failed:
+        note(f"not explained: {row['recording']}: {row['error']}")
+    if not as_json:
+        say(f"Nights: {fleet.table}")
+    if fleet.failed:
+        sys.exit(1)

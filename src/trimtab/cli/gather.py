@@ -16,7 +16,7 @@ from trimtab.cli.cluster import (
     INTO,
     NO_HOST_CHECK,
     WATCHED_STORE,
-    reached_by,
+    cluster_access,
 )
 from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
@@ -101,7 +101,7 @@ def gather(
     with ended_by_signals() as is_over:
         if time_zone is not None and zone_of(time_zone) is None:
             raise FieldError("--time-zone", shown(time_zone), ZONES)
-        address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
+        address, access = cluster_access(admin, client_conf, no_host_check=no_host_check)
         request = GatherRequest(
             admin=address,
             prometheus=prometheus,

@@ -109,7 +109,7 @@ def _ingested(
 ) -> list[Accounting]:
     from trimtab.ingest.pipeline import ingest_all
     from trimtab.ingest.recording import open_recording
-    from trimtab.spark.session import opened_spark
+    from trimtab.spark.choice import opened_spark
 
     with ExitStack() as stack:
         opened = [stack.enter_context(open_recording(path)) for path in recordings]

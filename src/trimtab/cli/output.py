@@ -40,7 +40,7 @@ def note(text: str) -> None:
         complain(text)
 
 
-class _Told(logging.Handler):
+class _LogHandler(logging.Handler):
     """Prints what the program logs of its own steps."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -66,4 +66,4 @@ def be_quiet() -> None:
 def be_verbose() -> None:
     """Print from now on each step, too."""
     _LOG.setLevel(logging.INFO)
-    _LOG.addHandler(_Told())
+    _LOG.addHandler(_LogHandler())

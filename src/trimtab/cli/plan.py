@@ -93,9 +93,13 @@ def plan(
     checked(plot)
     hours = 0 if horizon is None else max(1, round(horizon / _HOUR_S))
     if hours and recording is None:
-        raise click.UsageError("--horizon goes by the hours of a RECORDING, and found none")
+        raise click.UsageError(
+            "--horizon: found no RECORDING, expected one, by whose hours it goes"
+        )
     if costs is not None and recording is not None:
-        raise click.UsageError("costs are learned of RECORDING or read with --costs: found both")
+        raise click.UsageError(
+            "--costs: found with RECORDING, expected one of them to learn costs of"
+        )
     wish = Wish(moves, gain, only_if_sure=not even_if_unsure)
     read = None if recording is None else _read(recording, cores, master)
     if read is not None and reach.admin is None and reach.client_conf is None:
@@ -154,12 +158,12 @@ def _live(
     reach: ClusterOptions, wish: Wish, learned: _Learned, shedding: str, output: Path
 ) -> Document:
     """Plan for a live cluster, and write the plan."""
-    from trimtab.live.apply import reached
+    from trimtab.live.apply import connected_cluster
     from trimtab.live.apply.files import write_plan
     from trimtab.live.apply.moves import levelled
     from trimtab.trials.plan.document import Basis, document
 
-    with reached(reach.where()) as cluster:
+    with connected_cluster(reach.where()) as cluster:
         found = levelled(cluster, wish, shedding, learned.known, learned.ahead)
     write_plan(output, found.plan)
     notes = (*found.notes, *learned.notes)

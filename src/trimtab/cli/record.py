@@ -75,7 +75,7 @@ def record(
     """
     from trimtab.trials.record import Options
     from trimtab.trials.record import record as recorded
-    from trimtab.trials.simulate.question import Question, posed
+    from trimtab.trials.simulate.question import Question, experiment_of
 
     question = Question(scenario, strategy, placement, release, settings, seed, minutes)
     options = Options(
@@ -86,7 +86,7 @@ def record(
         is_packed=gzip,
     )
     try:
-        experiment = posed(question)
+        experiment = experiment_of(question)
         parameters = experiment.scenario.parameters
         run = recorded(experiment.world, experiment.balancer, parameters, output, options)
     except OSError as error:

@@ -54,7 +54,7 @@ def restart_plan(
       trimtab restart-plan --admin http://broker-1:8080 --down 90s --every 15m -o restarts.json
     """
     from trimtab.lab.restarts.orders import Timing
-    from trimtab.live.apply import reached
+    from trimtab.live.apply import connected_cluster
     from trimtab.live.apply.files import write_ours
     from trimtab.live.apply.restart_order import as_json, lines
     from trimtab.live.apply.restart_order import restart_plan as planned
@@ -62,7 +62,7 @@ def restart_plan(
 
     if not down < every:
         raise GatherError(f"--every: found {every:g} s, expected more than --down, {down:g} s")
-    with reached(reach.where()) as cluster:
+    with connected_cluster(reach.where()) as cluster:
         plan = planned(cluster, Timing(down, every), seeds)
     if output is not None:
         write_ours(output, as_json(plan))

@@ -9,11 +9,14 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     "What happened": {
         "explain": "What a cluster's balancer did: one page, offline",
         "blame": "What happened to one broker or one bundle",
+        "trends": "Many nights: what changed over weeks, and whether it helped",
         "lint": "Traps, slips and defaults that bite in a broker.conf",
         "help": "What a finding, a strategy, a setting or an outcome means",
     },
     "What would have happened, what would happen": {
         "compare": "Strategies and settings, on a recording or a scenario",
+        "rehearse": "Whether what is planned is safe, on the recorded load",
+        "size": "How many brokers carry the recorded load, and the loss of one",
         "rerun": "Whether the replay of a recording is true",
         "restart-plan": "In which order to restart brokers, and how high usage gets",
     },
@@ -27,6 +30,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
         "plan": "The few moves worth making",
         "apply": "Carry out a plan: one bundle at a time, each verified",
         "drain": "Empty a broker before it is restarted",
+        "rollout": "Restart brokers one after the other, each emptied first",
     },
     "The laboratory": {
         "simulate": "One experiment, round by round",

@@ -20,13 +20,13 @@ def ended_by_signals(message: str = "ending") -> Iterator[threading.Event]:
     """
     is_over = threading.Event()
 
-    def asked_to_end(number: int, frame: FrameType | None) -> None:
+    def on_interrupt(number: int, frame: FrameType | None) -> None:
         if is_over.is_set():
             raise KeyboardInterrupt
         is_over.set()
-        complain(f"trimtab: {message}; once more to leave at once")
+        complain(f"trimtab: {message}; Ctrl-C once more ends it at once")
 
-    before = {each: signal.signal(each, asked_to_end) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {each: signal.signal(each, on_interrupt) for each in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield is_over
     finally:

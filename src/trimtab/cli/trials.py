@@ -28,7 +28,7 @@ def docs_option(help_text: str) -> Callable[[Command], Command]:
 
 def sparked(cores: int, master: str | None) -> Start:
     """Return what starts Spark once there is something to run."""
-    from trimtab.spark.session import opened_spark
+    from trimtab.spark.choice import opened_spark
 
     return partial(opened_spark, cores=cores, master=master)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import threading
 from collections.abc import Callable, Iterable
@@ -22,7 +23,7 @@ from trimtab.cli.cluster import (
     NO_HOST_CHECK,
     STATE,
     WATCHED_STORE,
-    reached_by,
+    cluster_access,
     where_of,
 )
 from trimtab.cli.output import complain, say, say_as_is
@@ -168,7 +169,7 @@ def watch(
     with ended_by_signals() as is_over:
         if shadow and acts.act:
             raise GatherError("--act: found --shadow, too, expected one of them")
-        address, access = reached_by(admin, client_conf, no_host_check=no_host_check)
+        address, access = cluster_access(admin, client_conf, no_host_check=no_host_check)
         for_s = 0.0 if once else duration
         gathering = GatherRequest(
             admin=address, metadata=metadata, logs=logs, duration_s=for_s, every_s=every
@@ -213,6 +214,8 @@ def _look_on(
     ):
         if served.address:
             complain(f"Page: {served.address}")
+        # It lives as long as the watch, and would be looked through for garbage again and again.
+        gc.freeze()
         steps = served.followed(offering.followed(watched(request, is_over)))
         if as_json:
             _say_json(steps)

@@ -28,7 +28,7 @@ from trimtab.files.batches import batches
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import part_files
 from trimtab.files.tables import INGESTED
-from trimtab.spark.runner import Runner
+from trimtab.spark.runner import Runner, results
 
 #: Bytes of a table that one task reads, at some 100 MB/s: less is not worth a task.
 _SHARE_BYTES = 32 << 20
@@ -57,6 +57,8 @@ class ClusterTables:
     cluster: str
     #: Log folder → what is taken off the times of its lines, since its clock is off.
     ahead: Mapping[str, timedelta] = field(default_factory=dict)
+    #: From then on nothing is read, as the store had moved.
+    until: datetime | None = None
 
     def answers(self, name: str, ask: Callable[[ds.Dataset], pa.Table]) -> pa.Table:
         """Return the answers of a table's shares as one table, in the order of its parts.
@@ -65,18 +67,20 @@ class ClusterTables:
             name: of the table, one of INGESTED.
             ask: what to ask of a share; runs in a worker if there are several.
         """
-        schema = INGESTED[name]
+        schema, until = INGESTED[name], self.until
         # The files alone decide, and not the cores.
         parts = part_files(self.folder, name, self.cluster)
         shares = batches(parts, lambda file: file.stat().st_size, _SHARE_BYTES)
 
         def answer(files: Sequence[Path]) -> pa.Table:
-            return ask(ds.dataset(list(map(str, files)), schema=schema, format="parquet"))
+            rows = ds.dataset(list(map(str, files)), schema=schema, format="parquet")
+            if until is not None and "time" in schema.names:
+                rows = rows.filter(ds.field("time") < until)
+            return ask(rows)
 
         if len(shares) == 1:
             return answer(shares[0])
-        tasks = self.spark.parallelize(shares, len(shares))
-        answers = tasks.map(lambda files: packed(answer(files))).collect()
+        answers = results(self.spark, lambda files: packed(answer(files)), shares)
         return pa.concat_tables(map(unpacked, answers))
 
     def table(

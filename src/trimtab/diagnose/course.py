@@ -17,6 +17,8 @@ from trimtab.diagnose.replay.tenures import Tenure, tenures
 from trimtab.diagnose.reports import of_origin
 from trimtab.diagnose.rounds import UNLOADING, rounds
 from trimtab.diagnose.terms import IDLE, Term, terms
+from trimtab.diagnose.transfers.again import NOTHING_PUBLISHED
+from trimtab.pulsar.channel import SHEDDER
 from trimtab.pulsar.releases import release_line
 from trimtab.pulsar.shed import shedder
 
@@ -87,6 +89,8 @@ def _not_covered(ran: Deployment, reports: pa.Table, named: frozenset[str]) -> U
     The `named` are the brokers that the lines of the rounds name: each counts in the average.
     """
     what, line = "recomputation of the rounds", release_line(ran.release)
+    if ran.shedder == SHEDDER:
+        return NOTHING_PUBLISHED
     if ran.shedder not in _COMPARED or shedder(ran.shedder, ran.release) is None:
         why = f"{ran.shedder} of release line {line} is not among the strategies recomputed"
         return Undecidable(what, why, f"one of: {', '.join(_COMPARED)}")

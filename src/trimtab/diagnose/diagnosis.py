@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.answers import answers
+from trimtab.diagnose.busy import busy
+from trimtab.diagnose.channel import channel
 from trimtab.diagnose.clock_skew import Clocks
 from trimtab.diagnose.clocks import (
     backward_warnings,
@@ -43,7 +45,7 @@ from trimtab.diagnose.deployment import (
     logged_strategies,
     named_by_address,
 )
-from trimtab.diagnose.document import findings_document, iso_time, picture, reported_series
+from trimtab.diagnose.document import findings_document, picture, reported_series
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.findings import all_findings
 from trimtab.diagnose.log_lines import acquisitions
@@ -54,12 +56,15 @@ from trimtab.diagnose.replay.recompute import recompute
 from trimtab.diagnose.reports import broker_reports, of_origin
 from trimtab.diagnose.rounds import SHEDDER_LOGGERS
 from trimtab.diagnose.snapshot import snapshot, standing, with_snapshot
-from trimtab.diagnose.store_source import Span, best_rows, best_table, covered
-from trimtab.diagnose.undecidable import undecidable
+from trimtab.diagnose.store_source import Move, Span, best_rows, best_table, covered, move_of
+from trimtab.diagnose.transfers.read import transfers
+from trimtab.diagnose.transitions import TABLE, transitions_table
+from trimtab.diagnose.undecidable import moved_sentence, undecidable
 from trimtab.diagnose.unexplained import EXPLAINING, TELLING, changes_of_owners, unexplained
 from trimtab.diagnose.usage import METRICS, usages
 from trimtab.diagnose.verdicts import verdicts
-from trimtab.diagnose.whole_night import Beside, whole_night
+from trimtab.diagnose.whole_night import Beside, whole_night, with_channel
+from trimtab.diagnose.wording import iso_time
 from trimtab.files.assumed_day import ASSUMED, ASSUMED_DAY
 from trimtab.files.partitions import write_rows
 from trimtab.pulsar.model import RESOURCES
@@ -104,6 +109,8 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
     meta = {row["key"]: row["value"] for row in cluster_tables.rows("recording")}
     names = broker_ids(meta)
     spans = covered(cluster_tables.rows("store_files"))
+    move = move_of(cluster_tables.rows("store_moves"))
+    cluster_tables = replace(cluster_tables, until=move and move.time)
     reports = best_table(_reports(cluster_tables), spans)
     leaders = best_rows(cluster_tables.rows("leaders"), spans)
     files = cluster_tables.rows("files")
@@ -137,26 +144,45 @@ def diagnose(spark: Runner, tables: Path, cluster: str) -> Diagnosis:
             misread=misread_logs(cluster_tables, TELLING),
         )
         reported = reported_series(basis.usages)
+        beside = with_channel(beside, channel(cluster_tables, basis, led.end), led.moved())
         replayed = playing.result()
-        writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", replayed)
-        night = whole_night(basis, led, beside, replayed)
+        again = transfers(cluster_tables, basis, whole_night(basis, led, beside, replayed))
+        night = again.night
+        written = replayed | {TABLE: transitions_table(night.channel)} | again.tables(replayed)
+        writing = pool.submit(write_rows, tables, cluster, f"{meta['name']}-00000", written)
         causes = all_findings(night)
         writing.result()
         shown = None if logs else _standing(spark, (tables, cluster), basis, led, spans)
-    document = findings_document(
-        night, causes, verdicts(night, causes), undecidable(night, led.open_question), ran
+    questions = undecidable(night, led.open_question if not again.again else None, move)
+    document = again.with_reasons(
+        findings_document(night, causes, verdicts(night, causes), questions, ran)
     )
-    assumed = meta.get(ASSUMED)
-    document["warnings"][:0] = [_DAY_UNKNOWN] if assumed else []
     document |= _of_clocks(document["warnings"], (spans_of_logs, basis.usages), clocks, lines)
     document |= with_snapshot(document["headline"], shown)
-    recording = meta.get("name", meta.get("cluster", "recording"))
-    first, last = _stretch(basis, led.end, spans_of_logs.values())
-    when = {"from": meta.get("from") or first, "to": meta.get("to", last)}
+    document |= {"busy": busy(basis.usages, led.end)}
+    stretch = _stretch(basis, led.end, spans_of_logs.values())
     return Diagnosis(
-        findings={"recording": recording} | when | {ASSUMED: assumed} | document,
+        findings=_of_recording(meta, stretch, move) | _warned(document, meta, move),
         picture={"usage": reported} | picture(night, replayed["replayed_rounds"], actions),
     )
+
+
+def _of_recording(
+    meta: Mapping[str, str], stretch: tuple[str | None, str | None], move: Move | None
+) -> dict[str, Any]:
+    """Return which recording it is, and from when to when it was."""
+    first, last = stretch
+    until = meta.get("to", last) if move is None else iso_time(move.time)
+    recording = meta.get("name", meta.get("cluster", "recording"))
+    when = {"from": meta.get("from") or first, "to": until}
+    return {"recording": recording} | when | {ASSUMED: meta.get(ASSUMED)}
+
+
+def _warned(document: dict[str, Any], meta: Mapping[str, str], move: Move | None) -> dict[str, Any]:
+    """Return the document with the warnings in front that say what all of it stands on."""
+    first = [moved_sentence(move)] if move else []
+    first += [_DAY_UNKNOWN] if meta.get(ASSUMED) else []
+    return document | {"warnings": [*first, *document["warnings"]]}
 
 
 def _of_clocks(

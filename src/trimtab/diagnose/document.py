@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,9 @@ from trimtab.diagnose.night import (
 )
 from trimtab.diagnose.places import by_place
 from trimtab.diagnose.verdicts import Verdict
+from trimtab.diagnose.wording import iso_time
 from trimtab.files.version import __version__
+from trimtab.pulsar.keys import KEYS
 
 #: In a cluster of more brokers not all are told of in each round: these many at either end.
 _BROKERS_MAX = 100
@@ -62,9 +64,10 @@ def findings_document(
         "release_basis": ran.release_basis,
         "brokers": sorted(brokers),
         "strategies": {"shedding": ran.shedder, "placement": ran.placer},
+        "settings": {key: ran.conf[key] for key in sorted(KEYS.keys() & ran.conf.keys())},
         "headline": {"text": text, "sting": sting, "code": causes[0].code if causes else None},
         "changes": [asdict(change) for change in changes(night, findings, ran.places, causes)],
-        "warnings": list(ran.warnings),
+        "warnings": [*ran.warnings, *early_moves(night)],
         "rounds": len(night.rounds),
         "round_list": [_round(logged) for logged in night.rounds],
         "unloads": [
@@ -78,6 +81,20 @@ def findings_document(
     }
     plain: dict[str, Any] = _plain(document)
     return plain
+
+
+def early_moves(night: Night) -> list[str]:
+    """Return which unloads a log tells of from before the recording, if there are such."""
+    moves = list(night.moves())
+    early = [move for move in moves if night.begin is not None and move.time < night.begin]
+    if not early or night.begin is None:
+        return []
+    which = " to ".join(dict.fromkeys((early[0].id, early[-1].id)))
+    return [
+        f"{len(early)} of {len(moves)} unloads ({which}) were logged before the recording begins, "
+        f"at {iso_time(night.begin)}: what they brought is known only as far as there are reports "
+        "from before."
+    ]
 
 
 def reported_series(usages: Iterable[Usage]) -> list[dict[str, Any]]:
@@ -260,12 +277,6 @@ def _fields(
     thing: BrokerState | Event | Finding | Move | Recomputed | Round, *names: str
 ) -> dict[str, Any]:
     return {name: getattr(thing, name) for name in names}
-
-
-def iso_time(time: datetime) -> str:
-    """Return a time as findings.json has it: ISO 8601 in UTC, to the millisecond."""
-    utc = time if time.tzinfo is UTC else time.astimezone(UTC)
-    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _plain(value: Any) -> Any:

@@ -21,7 +21,7 @@ WHOLE = slice(None)
 def of_moves(
     moves: Sequence[Move], shown: int | None = SHOWN, lines: slice = UNLOAD
 ) -> dict[str, Any]:
-    """Return the fields of a finding that some moves give.
+    """Return the fields of a finding that follow from its moves.
 
     Args:
         moves: in order.

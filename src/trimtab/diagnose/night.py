@@ -14,7 +14,9 @@ import numpy as np
 
 from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
 from trimtab.diagnose.wording import worded, wording
+from trimtab.pulsar.channel import IN_FLIGHT
 from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.settings.channel import ChannelSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +187,56 @@ class Handover(NamedTuple):
     target: str
 
 
+class Transition(NamedTuple):
+    """A change of a bundle's state under the extensible load manager; columns of `transitions`."""
+
+    time: datetime
+    bundle: str
+    #: States before and after; None: not known.
+    before: str | None
+    state: str
+    #: Who owned the bundle before, by the record.
+    owner: str | None
+    target: str | None
+    source: str | None
+    is_forced: bool
+    version: int | None
+    step: str
+    ordered_by: str | None
+    #: The line in which it was ordered.
+    evidence: Event | None
+    verdict: str
+    lasted_s: float
+    #: It stood to the end of the recording.
+    is_last: bool
+    origin: str
+    stamped: datetime | None
+    file: str
+    line: int
+
+    def is_stuck(self, waiting_s: float) -> bool:
+        """Return whether the bundle was on its way for longer than clients are made to wait."""
+        return self.state in IN_FLIGHT and self.lasted_s > waiting_s
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What is known of the extensible manager's channel of bundle states."""
+
+    #: In order of time.
+    transitions: tuple[Transition, ...]
+    #: Broker → when it was alive (True) or gone (False), in order of time.
+    presence: Mapping[str, Sequence[tuple[datetime, bool]]]
+    settings: ChannelSettings
+    #: When the recording ends.
+    end: datetime
+    #: What only the owner of the channel does: lines of its monitor and of its clean-ups, and
+    #: records by which it overrode, each under the broker that did it, in order of time.
+    acts: tuple[Event, ...] = ()
+    #: When which broker said that it leads, in order of time.
+    elected: tuple[tuple[datetime, str], ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Heavy:
     """A bundle among those with most traffic, averaged over the night."""
@@ -234,6 +286,8 @@ class Night:
     misread: Mapping[str, int] = field(default_factory=dict)
     #: Moved bundle → who acquired it when, in order of time, as the brokers' logs say.
     acquired: Mapping[str, Sequence[tuple[datetime, str]]] = field(default_factory=dict)
+    #: What is known of the extensible manager's channel; None where another manager ran.
+    channel: Channel | None = None
     #: Who led from when on, None for nobody; as the store says.
     leaders: tuple[tuple[datetime, str | None], ...] = ()
     #: Log folder → broker id.

@@ -51,7 +51,7 @@ CONSIDERED = "candidates-considered"
 
 
 def is_other(event: Event) -> bool:
-    """Return whether a line is one that findings ask for, or of a lookup without a candidate."""
+    """Return whether a log line is kept: a finding needs it, or a lookup had no candidate."""
     return event.kind in OTHER_KINDS or (event.kind == CONSIDERED and event.count == 0)
 
 

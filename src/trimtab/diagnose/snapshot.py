@@ -12,11 +12,10 @@ import pyarrow.compute as pc
 
 from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.deployment import Deployment
-from trimtab.diagnose.document import iso_time
 from trimtab.diagnose.replay.replay import Leading, reads_long
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.reports import of_origin
-from trimtab.diagnose.wording import many, percent
+from trimtab.diagnose.wording import iso_time, many, percent
 from trimtab.pulsar.model import Reason
 from trimtab.pulsar.releases import release_line
 from trimtab.pulsar.shed import shedder

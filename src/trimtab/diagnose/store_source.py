@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 from trimtab.pulsar.model import Ints
 
 Row: TypeAlias = Mapping[str, Any]
+#: Phases in which brokers write to ZooKeeper; in all others they write nowhere, or elsewhere.
+_STANDING = frozenset({None, "NOT_STARTED", "FAILED"})
 #: From a log's first transaction to its last.
 Span: TypeAlias = tuple[datetime, datetime]
 
@@ -92,6 +94,41 @@ def best_positions(table: pa.Table, spans: Sequence[Span]) -> Ints:
     for at, row in enumerate(rows):
         row["at"] = at
     return np.array([row["at"] for row in best_rows(rows, spans)], np.int64)
+
+
+class Move(NamedTuple):
+    """A move from ZooKeeper to another metadata store."""
+
+    #: From then on ZooKeeper stands still, whatever the cluster does.
+    time: datetime
+    #: How far it came.
+    phase: str
+    #: Store that it moved to; None where that is not said.
+    target: str | None
+
+
+def move_of(rows: Iterable[Row]) -> Move | None:
+    """Return the move that ends what ZooKeeper knows; None if brokers write to it to the end.
+
+    Once it has begun brokers may not write until it is over, and once it is completed they write
+    to the other store for good.
+
+    Args:
+        rows: of `store_moves`.
+
+    Source:
+        DualMetadataStore.java put, MigrationState.java, 5.0 (PIP-454)
+    """
+    move: Move | None = None
+    for row in sorted(rows, key=lambda row: (row["time"], row["file"], row["line"])):
+        if move is not None and move.phase == "COMPLETED":
+            return move
+        if row["phase"] in _STANDING:
+            move = None
+        else:
+            time, target = (move.time, move.target) if move else (row["time"], None)
+            move = Move(time, row["phase"], row["target"] or target)
+    return move
 
 
 def _write(row: Row) -> tuple[Any, ...]:

@@ -10,6 +10,10 @@ from trimtab.diagnose.broker_loads import broker_loads
 from trimtab.diagnose.entry import FindingEntry, Need
 from trimtab.diagnose.findings import FINDINGS
 from trimtab.diagnose.night import Night, Round, Undecidable
+from trimtab.diagnose.store_source import Move
+from trimtab.diagnose.transfers.again import MISSING
+from trimtab.diagnose.wording import iso_time
+from trimtab.pulsar.channel import SHEDDER
 
 #: Brokers whose names are told where very many have no log.
 _NAMED_MAX = 10
@@ -40,28 +44,73 @@ _SOURCES = {
         "no election is in the recording",
         "store/leader.jsonl, or the logs of all brokers",
     ),
+    Need.BUNDLE_STATES: (
+        "no state of any bundle is in the recording",
+        "store/zookeeper/ where the states are kept in the metadata store, else "
+        "store/service-unit-state.jsonl, or logs with loadBalancerDebugModeEnabled = true",
+    ),
+    Need.PRESENCE: (
+        "which brokers were alive is not in the recording",
+        "store/zookeeper/, store/brokers.jsonl or the logs of all brokers",
+    ),
+    Need.TRANSFERS: (
+        "no log of a leader is in the recording, so the rounds of TransferShedder are not known",
+        "logs/ of every broker that led",
+    ),
+    Need.CHANNEL_ACTS: (
+        "nothing that only the owner of the channel does is in the recording",
+        "store/zookeeper/, or the logs of all brokers",
+    ),
 }
+#: Said of those that need rounds decided again, where these are all of TransferShedder.
+_OF_TRANSFERS = (
+    "the rounds that were decided again are those of TransferShedder, of which this is not asked",
+    "rounds of the modular load manager's shedders",
+)
 
 
-def undecidable(night: Night, covered: Undecidable | None) -> list[Undecidable]:
-    """Return the questions that had to stay open; `covered` says why no round was replayed."""
+def undecidable(
+    night: Night, covered: Undecidable | None, move: Move | None = None
+) -> list[Undecidable]:
+    """Return the questions that had to stay open.
+
+    Args:
+        night: what is known.
+        covered: why no round was replayed; None if they could be.
+        move: of the metadata store; None if it stayed where it was.
+    """
     questions = [*_of_logs(night), *_of_settings(night), *_of_sources(night)]
+    if move is not None:
+        missing = "the load reports, owners and leaders of the other store, which keeps no history"
+        what = "everything from then on"
+        questions.insert(0, Undecidable(what, moved_sentence(move), missing, time=move.time))
     is_open = any(logged.recomputed.equal is None for logged in night.rounds)
     if covered is not None and is_open:
         questions.append(covered)
     for logged in night.rounds:
         if covered is None and logged.recomputed.equal is None:
-            questions.append(_round(logged, "recomputation", logged.recomputed.why))
+            missing = MISSING if logged.strategy == SHEDDER else "every write of the store"
+            questions.append(_round(logged, "recomputation", logged.recomputed.why, missing))
         questions += _of_usage(night, logged)
         questions += _of_draws(logged)
     return questions
+
+
+def moved_sentence(move: Move) -> str:
+    """Return why nothing is said of the time from which on the metadata store had moved."""
+    to = f" to {move.target}" if move.target else ""
+    how = "was moved" if move.phase == "COMPLETED" else f"was to be moved ({move.phase})"
+    return (
+        f"the metadata store {how}{to} at {iso_time(move.time)}: from then on ZooKeeper stands "
+        "still whatever the cluster does, and nothing is concluded"
+    )
 
 
 def leaders_without_log(night: Night) -> str:
     """Return the leaders of which there is no log, as text; empty if none is known."""
     if night.logs is None:
         return ""
-    absent = ", ".join(sorted(_led(night) - _logged(night)))
+    absent = ", ".join(sorted(_leading_brokers(night) - _logged(night)))
     return absent or ("" if night.logs else "the leader")
 
 
@@ -70,7 +119,7 @@ def absent_log(night: Night, who: str) -> str:
     unread = {night.names.get(log, log) for log in night.unread}
     if unread & set(who.split(", ")):
         return f"no line of the log of {who} could be read"
-    if unread and not _led(night):
+    if unread and not _leading_brokers(night):
         return "no line of a log could be read"
     return f"no log of {who} is in the recording"
 
@@ -90,7 +139,7 @@ def possible_leaders(night: Night) -> str:
 
 def is_leader_known(night: Night) -> bool:
     """Return whether it is known that a log is one of a broker that led."""
-    return bool(night.rounds or night.elected or _led(night) & _logged(night))
+    return bool(night.rounds or night.elected or _leading_brokers(night) & _logged(night))
 
 
 def _needing(need: Need) -> list[FindingEntry]:
@@ -120,7 +169,7 @@ def _logged(night: Night) -> set[str]:
     return {night.names.get(log, log) for log in night.logs or ()}
 
 
-def _led(night: Night) -> set[str]:
+def _leading_brokers(night: Night) -> set[str]:
     """Return the brokers that led, by the store."""
     return {broker for _, broker in night.leaders if broker is not None}
 
@@ -129,7 +178,7 @@ def _of_logs(night: Night) -> list[Undecidable]:
     """Return what was not looked for because logs are absent: the leader's, or others'."""
     if night.logs is None:
         return []
-    ids, led = _logged(night), _led(night)
+    ids, led = _logged(night), _leading_brokers(night)
     questions = []
     if who := leaders_without_log(night):
         questions.append(
@@ -179,17 +228,30 @@ def _of_sources(night: Night) -> list[Undecidable]:
         Need.ANSWERS: not night.answers
         and stands_still(night.reports, night.report_interval_s_max),
         Need.ELECTIONS: not night.leaders and not elections,
+        **_of_channel(night),
     }
+    sources = dict(_SOURCES)
+    if any(each.strategy == SHEDDER and each.recomputed.equal is not None for each in night.rounds):
+        sources[Need.ROUNDS_DECIDED_AGAIN] = _OF_TRANSFERS
     return [
         Undecidable(_missed(need), why, missing)
-        for need, (why, missing) in _SOURCES.items()
+        for need, (why, missing) in sources.items()
         if is_absent[need]
     ]
 
 
-def _round(
-    logged: Round, what: str, why: str, missing: str = "every write of the store"
-) -> Undecidable:
+def _of_channel(night: Night) -> dict[Need, bool]:
+    """Return what is absent of the extensible manager's sources; nothing where another ran."""
+    channel = night.channel
+    return {
+        Need.BUNDLE_STATES: channel is not None and not channel.transitions,
+        Need.PRESENCE: channel is not None and not channel.presence,
+        Need.TRANSFERS: channel is not None and bool(leaders_without_log(night)),
+        Need.CHANNEL_ACTS: channel is not None and not channel.acts,
+    }
+
+
+def _round(logged: Round, what: str, why: str, missing: str) -> Undecidable:
     return Undecidable(what, why, missing, logged.number, logged.time)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import pyarrow as pa
@@ -13,8 +13,9 @@ from trimtab.diagnose.course import Basis, Course
 from trimtab.diagnose.decisions import decisions
 from trimtab.diagnose.elections import with_elections
 from trimtab.diagnose.full_rounds import full_rounds
-from trimtab.diagnose.night import Event, Handover, Heavy, Night
+from trimtab.diagnose.night import Channel, Event, Handover, Heavy, Night
 from trimtab.diagnose.reports import Answers, BrokerReports, BundleReports
+from trimtab.pulsar.channel import OWNED
 
 #: Bundles of which the mean traffic is kept.
 HEAVIEST = 20
@@ -36,6 +37,27 @@ class Beside:
     released: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
     unexplained: tuple[Handover, ...] = ()
     misread: Mapping[str, int] = field(default_factory=dict)
+    channel: Channel | None = None
+
+
+def with_channel(beside: Beside, channel: Channel | None, moved: frozenset[str]) -> Beside:
+    """Return what is read beside the rounds with what the extensible manager's channel says.
+
+    Under that manager the owners of bundles stand in their states, and nowhere else.
+    """
+    if channel is None:
+        return beside
+    owned: dict[str, list[tuple[datetime, str]]] = {}
+    released: dict[str, list[datetime]] = {}
+    for each in channel.transitions:
+        if each.bundle not in moved or each.verdict.startswith("ignored"):
+            continue
+        if each.state == OWNED and each.target:
+            owned.setdefault(each.bundle, []).append((each.time, each.target))
+        elif each.before == OWNED:
+            released.setdefault(each.bundle, []).append(each.time)
+    owners = {**beside.owners, **owned}
+    return replace(beside, channel=channel, owners=owners, released={**beside.released, **released})
 
 
 def whole_night(
@@ -76,6 +98,7 @@ def whole_night(
         unexplained=beside.unexplained,
         misread=beside.misread,
         has_settings=bool(ran.conf),
+        channel=beside.channel,
     )
 
 

@@ -80,3 +80,9 @@ def many(count: int, one: str, more: str | None = None) -> str:
 def clock(time: datetime) -> str:
     """Return the time of day as text, in UTC: 06:37:22."""
     return f"{time.astimezone(UTC):%H:%M:%S}"
+
+
+def iso_time(time: datetime) -> str:
+    """Return a time as findings.json has it: ISO 8601 in UTC, to the millisecond."""
+    utc = time if time.tzinfo is UTC else time.astimezone(UTC)
+    return utc.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -20,7 +20,7 @@ from trimtab.explanation.lint import (
     Finding,
     Written,
     candidates,
-    found_in,
+    findings_of_releases,
     lint,
     lint_upgrade,
 )
@@ -173,7 +173,7 @@ def _looked_at(settings: _Settings, releases: Releases) -> LintResult:
     by_release = {each: lint(settings.confs(each)) for each in which.releases}
     sources = _sources(settings.confs(which.newest))
     return LintResult(
-        found_in(by_release), sources, which.newest, which.basis, others=_range(which)
+        findings_of_releases(by_release), sources, which.newest, which.basis, others=_range(which)
     )
 
 
@@ -223,7 +223,7 @@ def _settings(path: str) -> _Settings:
 def _of_text(source: str, content: bytes) -> _Settings:
     conf = read_conf(source, content)
     image = image_release(source, content.decode("utf-8-sig", "replace"))
-    return _Settings(((conf, None),), image.release, _told(image))
+    return _Settings(((conf, None),), image.release, _release_sentence(image))
 
 
 def _recorded(path: Path) -> _Settings:
@@ -252,12 +252,12 @@ def _recorded(path: Path) -> _Settings:
     return _Settings(
         tuple(pairs),
         release or software_told.release,
-        "" if release else _told(software_told),
+        "" if release else _release_sentence(software_told),
         ran.classes,
     )
 
 
-def _told(ran: Software) -> str:
+def _release_sentence(ran: Software) -> str:
     return f"{ran.place} says {ran.release}" if ran.release else ""
 
 

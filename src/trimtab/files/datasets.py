@@ -2,17 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
 from pyarrow.dataset import Dataset, dataset, partitioning
 
+from trimtab.files.fields import FieldError, expected_name
 from trimtab.files.partitions import CLUSTER, DAY, has_days
-from trimtab.files.tables import DIAGNOSED, INGESTED, JUDGED
+from trimtab.files.tables import DIAGNOSED, INGESTED, JUDGED, TRACED
 
-_SCHEMAS = INGESTED | DIAGNOSED | JUDGED
+_SCHEMAS = INGESTED | DIAGNOSED | TRACED | JUDGED
+
+
+def columns_of(name: str) -> pa.Schema:
+    """Return the columns of a table as readers see it: its own, and those that the folders tell.
+
+    Raises:
+        FieldError: there is no such table.
+    """
+    if name not in _SCHEMAS:
+        raise FieldError("table", name, expected_name(name, _SCHEMAS))
+    of_rows = _SCHEMAS[name]
+    return pa.schema([*of_rows, *_of_folders(of_rows)], metadata=of_rows.metadata)
+
+
+def stored(name: str, files: Path | Sequence[str]) -> Dataset:
+    """Return what a table's folder holds, or some files of it, to be read when asked for rows."""
+    return dataset(
+        files,
+        schema=columns_of(name),
+        format="parquet",
+        partitioning=partitioning(pa.schema(_of_folders(_SCHEMAS[name])), flavor="hive"),
+    )
+
+
+def _of_folders(of_rows: pa.Schema) -> list[pa.Field]:
+    # Said, not guessed: a cluster called 7 is text.
+    days = [pa.field(DAY, pa.date32())] if has_days(of_rows) else []
+    return [pa.field(CLUSTER, pa.string()), *days]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -34,17 +63,7 @@ class Tables(Mapping[str, Dataset]):
         """Return a table that is read when it is asked for rows."""
         if name not in _SCHEMAS or not (self.folder / name).is_dir():
             raise KeyError(name)
-        of_rows = _SCHEMAS[name]
-        # Said, not guessed: a cluster called 7 is text.
-        of_folders = [pa.field(CLUSTER, pa.string())]
-        if has_days(of_rows):
-            of_folders.append(pa.field(DAY, pa.date32()))
-        return dataset(
-            self.folder / name,
-            schema=pa.schema([*of_rows, *of_folders], metadata=of_rows.metadata),
-            format="parquet",
-            partitioning=partitioning(pa.schema(of_folders), flavor="hive"),
-        )
+        return stored(name, self.folder / name)
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of the tables that are there, in the order of the docs."""

@@ -26,7 +26,7 @@ NO_DAY = "__HIVE_DEFAULT_PARTITION__"
 #: tell the type and refuses it.
 _FIRST_DAY = "1970-01-01"
 #: Column whose day, in UTC, a row lies under.
-_TIME = "time"
+TIME = "time"
 #: Columns that a reader makes of the folders.
 CLUSTER, DAY = "cluster", "day"
 _CLUSTER, _DAY = f"{CLUSTER}=", f"{DAY}="
@@ -68,7 +68,7 @@ def part_name(name: str) -> str:
 
 def has_days(schema: pa.Schema) -> bool:
     """Return whether a table's rows lie under days: whether they have a time."""
-    return _TIME in schema.names
+    return TIME in schema.names
 
 
 def write_rows(
@@ -188,7 +188,7 @@ def parted(rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
     if not has_days(rows.schema):
         yield "", rows
         return
-    days = rows.column(_TIME).cast(pa.date32(), safe=False)
+    days = rows.column(TIME).cast(pa.date32(), safe=False)
     for day in sorted(pc.unique(days).to_pylist(), key=str):
         mine = pc.is_null(days) if day is None else pc.equal(days, pa.scalar(day, pa.date32()))
         at = np.flatnonzero(pc.fill_null(mine, False).to_numpy())

@@ -1,4 +1,4 @@
-"""The schema of every table: column, type, unit, meaning, as tables.toml has them.
+"""The schema of every table: column, type, unit, meaning, as tables.toml and fleet.toml have it.
 
 Ingest, diagnosis and report meet only here.  No logic beyond looking a schema up.
 """
@@ -19,6 +19,7 @@ _TYPES: Mapping[str, pa.DataType] = {
     "time": TIME,
     "numbers": NUMBERS,
     "labels": pa.map_(pa.string(), pa.string()),
+    "counts": pa.map_(pa.string(), pa.int64()),
     "strings": pa.list_(pa.string()),
     "doubles": pa.list_(pa.float64()),
     "broker states": pa.list_(
@@ -75,14 +76,18 @@ def _schema(meaning: str, columns: Mapping[str, Mapping[str, str]]) -> pa.Schema
     return pa.schema(fields, metadata={"meaning": meaning})
 
 
-_TABLES: Mapping[str, Mapping[str, Any]] = tomllib.loads(
-    files("trimtab.files").joinpath("tables.toml").read_text("utf-8")
-)
-#: Tables that ingest writes, those that diagnosis writes, those that regret adds, and those that
-#: a sweep writes.
-INGESTED, DIAGNOSED, JUDGED, SWEPT = (
+_TABLES: Mapping[str, Mapping[str, Any]] = {
+    writer: of_writer
+    for file in ("tables.toml", "fleet.toml")
+    for writer, of_writer in tomllib.loads(
+        files("trimtab.files").joinpath(file).read_text("utf-8")
+    ).items()
+}
+#: Tables that ingest writes, those that a replay and the tracing of states write in a diagnosis,
+#: those that regret adds, those that a sweep writes, and those of many nights.
+INGESTED, DIAGNOSED, TRACED, JUDGED, SWEPT, FLEET = (
     {name: _schema(**of_table) for name, of_table in _TABLES[writer].items()}
-    for writer in ("ingested", "diagnosed", "judged", "swept")
+    for writer in ("ingested", "diagnosed", "traced", "judged", "swept", "fleet")
 )
 #: Table → column → where ingest reads its values, as tables.toml says.
 KEYS: dict[str, dict[str, str]] = {

@@ -163,7 +163,7 @@ def _read(file: RecordedFile) -> _Undated:
 
 
 def _has_dates(file: RecordedFile) -> set[bool]:
-    """Return whether the first lines of a log that have a time have a date: some may, some not."""
+    """Return whether the first lines of a log that have a time have a date as well."""
     head = next(_blocks(file), b"")[:_HEAD]
     return {line.day is not None for _, line in _timed_lines([head])}
 

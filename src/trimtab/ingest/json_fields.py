@@ -65,6 +65,7 @@ _KINDS: Mapping[pa.DataType, Kind] = {
     pa.float64(): Kind(float, Entry.numbers, _arrays(pa.float64()), float),
     pa.int64(): Kind(_Count, Entry.counts, _arrays(pa.int64()), int),
     pa.int32(): Kind(Small, each(Entry.small), _arrays(pa.int32())),
+    pa.bool_(): Kind(bool, each(Entry.flag), _arrays(pa.bool_())),
     pa.string(): Kind(Text, each(Entry.text), _arrays(pa.string())),
     _TEXTS: Kind(list[str], each(Entry.texts), _arrays(_TEXTS)),
     TIME: Kind(Milliseconds, each(Entry.moment), moments),

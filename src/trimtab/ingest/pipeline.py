@@ -53,7 +53,7 @@ from trimtab.ingest.shares import are_unchanged, shared_out
 from trimtab.ingest.split_result import PARSED, SplitAccount
 from trimtab.ingest.splits import Split, cut
 from trimtab.ingest.zookeeper import SOURCE as ZOOKEEPER
-from trimtab.spark.runner import Runner, plain_faults, progress
+from trimtab.spark.runner import Runner, plain_faults, progress, results
 
 #: Rejected lines that an `Accounting` carries; all of them are in the table `rejects`.
 _SAMPLE_SIZE = 20
@@ -225,7 +225,7 @@ def _read(
     return _Result(splits, groups, accounts, row_counts, store_files)
 
 
-def _splits(recording: Recording) -> list[Split]:
+def splits_of(recording: Recording) -> list[Split]:
     """Return the splits of the recording's files, in the order in which their rows are to stand."""
     return [
         split
@@ -261,7 +261,7 @@ def _shared(
     spark: Runner, recording: Recording, folder: Rewriting, earlier_run: Earlier
 ) -> tuple[list[Split], list[dict[str, Any]], Earlier]:
     """Return what of ZooKeeper's files counts; of files that are known, what an earlier run had."""
-    splits = _splits(recording)
+    splits = splits_of(recording)
     fingerprints = {
         file: it.fingerprint
         for (source, file, _), it in earlier_run.known.items()
@@ -283,9 +283,7 @@ def _run(
     Raises:
         IngestError: the disk does not take what they write.
     """
-    # No data frame: to plan one and compile its code takes longer than to carry its few rows.
-    tasks = spark.parallelize(numbers, max(len(numbers), 1))
-    done: list[Written] = tasks.map(task).collect()
+    done = results(spark, task, numbers)
     for fault in (each.fault for each in done if each.fault):
         raise IngestError(f"{folder.now}: cannot be written: {fault}")
     return done

@@ -43,6 +43,7 @@ SOURCES = (
     "store-leader",
     "store-bundles",
     "store-ownership",
+    "store-states",
     "store-zookeeper",
     "metrics",
     "metrics-export",
@@ -69,6 +70,7 @@ _READ = tuple(
         (r"store/leader\.jsonl", "store-leader"),
         (r"store/bundles\.jsonl", "store-bundles"),
         (r"store/ownership\.jsonl", "store-ownership"),
+        (r"store/service-unit-state\.jsonl", "store-states"),
         # ZooKeeper names them by a transaction, in hexadecimal: log.100000001
         (r"store/zookeeper/(?:.+/)?(?:log|snapshot)\.[0-9a-f]+", "store-zookeeper"),
         (r"metrics/(?P<broker>[^/]+)/[^/]+\.prom", "metrics"),

@@ -15,7 +15,7 @@ from trimtab.ingest.fingerprint import Fingerprint, fingerprint
 from trimtab.ingest.splits import Split
 from trimtab.ingest.zookeeper import SOURCE, StoreFile
 from trimtab.ingest.zookeeper_files.writes import Survey, shares
-from trimtab.spark.runner import Runner
+from trimtab.spark.runner import Runner, results
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -56,7 +56,7 @@ def are_unchanged(
     def is_same(number: int) -> bool:
         return fingerprint(files[number]) == fingerprints[files[number].origin.file]
 
-    return all(spark.parallelize(range(len(files)), len(files)).map(is_same).collect())
+    return all(results(spark, is_same, range(len(files))))
 
 
 def _surveys(spark: Runner, files: Sequence[Split]) -> list[Survey]:
@@ -65,8 +65,7 @@ def _surveys(spark: Runner, files: Sequence[Split]) -> list[Survey]:
     def surveyed(number: int) -> Survey:
         return StoreFile(files[number]).survey()
 
-    surveys: list[Survey] = spark.parallelize(range(len(files)), len(files)).map(surveyed).collect()
-    return surveys
+    return results(spark, surveyed, range(len(files)))
 
 
 def _row(file: str, survey: Survey) -> dict[str, Any]:

@@ -15,10 +15,11 @@ import pyarrow as pa
 
 from trimtab.files.tables import TIME
 from trimtab.ingest.averages import KINDS, averages_at
+from trimtab.ingest.bundle_states import STATES, usual_state, written_states
 from trimtab.ingest.columns import ODD, may_hold_endless_number
 from trimtab.ingest.load_reports import Report, report_columns, usual_report
 from trimtab.ingest.sieve import Columns
-from trimtab.ingest.store import BROKER
+from trimtab.ingest.store import BROKER, BUNDLE
 from trimtab.ingest.zookeeper_files.writes import Write
 
 _SESSION_MASK = (1 << 64) - 1
@@ -45,6 +46,7 @@ class Waiting:
     averages: dict[str, list[tuple[TimedWrite, Any]]] = field(
         default_factory=lambda: {kind.table: [] for kind in KINDS}
     )
+    states: list[tuple[TimedWrite, Any]] = field(default_factory=list)
     #: Rows that all of them give.
     rows: int = 0
 
@@ -70,6 +72,9 @@ class Waiting:
             elif kind := averages_at(timed.path):
                 self.averages[kind.table].append((timed, kind.decoder.decode(value)))
                 self.rows += 1
+            elif timed.path.startswith(STATES) and BUNDLE.fullmatch(timed.path):
+                self.states.append((timed, usual_state(value)))
+                self.rows += 1
             else:
                 return False
         except ODD:
@@ -88,6 +93,12 @@ class Waiting:
             those = self.averages[kind.table]
             common = _written([it for it, _ in those], kind.whose, kind.head)
             tables[kind.table] = common | kind.fields.arrays([averages for _, averages in those])
+        timed = [it for it, _ in self.states]
+        coming = _written(timed, "bundle", STATES) | {
+            "version": pa.array([it.write.version for it in timed], pa.int32())
+        }
+        coming.pop("written")
+        tables["bundle_states"] = written_states([it for _, it in self.states], "store", coming)
         return tables | {"store_writes": _store_writes(self.writes)}
 
 

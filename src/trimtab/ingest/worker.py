@@ -17,6 +17,7 @@ from trimtab.ingest.actions import action
 from trimtab.ingest.averages import listed_averages, store_bundles
 from trimtab.ingest.blocks import log_lines
 from trimtab.ingest.broker_log import broker_log
+from trimtab.ingest.bundle_states import topic_state, topic_states
 from trimtab.ingest.confs import conf_line, helm_values, runtime_config
 from trimtab.ingest.days import of_days
 from trimtab.ingest.events import Hits, event_rows
@@ -51,6 +52,7 @@ LINE_PARSERS: dict[str, Parser] = {
     "store-leader": store_leader,
     "store-bundles": store_bundles,
     "store-ownership": store_ownership,
+    "store-states": topic_state,
     "metrics": prom_line,
     "actions": action,
 }
@@ -60,6 +62,7 @@ SIEVES: dict[str, Sieve] = {
     "load-reports": answered_reports,
     "store-brokers": stored_reports,
     "store-bundles": listed_averages,
+    "store-states": topic_states,
 }
 #: Source → the parser of a whole document; its rows say their line within it.
 DOCUMENT_PARSERS: dict[str, Parser] = {

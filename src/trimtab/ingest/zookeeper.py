@@ -11,7 +11,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from trimtab.ingest.averages import averages_at
+from trimtab.ingest.bundle_states import STATES, removed, state_of
 from trimtab.ingest.entries import Entry, MalformedError, Row, decode
+from trimtab.ingest.json_fields import fields_of
 from trimtab.ingest.load_reports import gone_row, report_rows
 from trimtab.ingest.sieve import Columns
 from trimtab.ingest.splits import DamagedError, Split, read_chunks
@@ -23,11 +25,15 @@ from trimtab.ingest.zookeeper_files.transactions import Operation, TransactionLo
 from trimtab.ingest.zookeeper_files.writes import Share, Survey, Write, opened, survey, writes
 
 SOURCE = "store-zookeeper"
-#: Below these a cluster keeps its load and who owns what.
-_WANTED = ("/loadbalance", "/namespace")
-_LEADER = "/loadbalance/leader"
+#: Says how far the move to another store is; since 5.0.
+MIGRATION = "/pulsar/migration-coordinator/migration"
+#: Below these a cluster keeps its load, who owns what, and whether it has moved elsewhere.
+_WANTED = ("/loadbalance", "/namespace", STATES.rstrip("/"), MIGRATION)
+#: Of the modular manager, and of the extensible one.
+_LEADERS = ("/loadbalance/leader", "/loadbalance/extension/leader")
 _OWNER = "/namespace/"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOVE = fields_of("store_moves", ("time",))
 #: Bytes of a value that are shown where it cannot be read.
 _SHOWN = 400
 
@@ -128,11 +134,16 @@ def _derived(write: Write, path: str, time: datetime) -> Iterator[Row]:
             yield gone_row(report)
         else:
             yield from report_rows(_value(write), report)
-    elif path == _LEADER:
+    elif path in _LEADERS:
         yield "leaders", versioned | {"broker": None if is_gone else leader_id(_value(write))}
     elif path.startswith(_OWNER) and BUNDLE.fullmatch(bundle := path.removeprefix(_OWNER)):
         broker = None if is_gone else owner_id(_value(write))
         yield "ownership", at_time | {"is_full": False, "bundle": bundle, "broker": broker}
+    elif path.startswith(STATES) and BUNDLE.fullmatch(bundle := path.removeprefix(STATES)):
+        record = at_time | {"origin": "store", "version": write.version, "bundle": bundle}
+        yield removed(record) if is_gone else state_of(_value(write), record)
+    elif path == MIGRATION:
+        yield "store_moves", at_time | (_MOVE.nothing if is_gone else _MOVE.read(_value(write)))
     elif not is_gone and (kind := averages_at(path)):
         yield kind.row(path, _value(write), at_time | {"written": time})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, TypeAlias
 
-from trimtab.report.input import Given, entries, part, text, whole
+from trimtab.report.input import Fields, entries, part, text, whole
 from trimtab.report.moves import Line
 from trimtab.report.words import clock
 
@@ -19,7 +19,7 @@ LISTED_MAX = 1000
 Shown: TypeAlias = dict[str, Any]
 
 
-def accounting_of(findings: Given) -> Shown | None:
+def accounting_of(findings: Fields) -> Shown | None:
     """Return how many lines there were and what became of them; None if the input has no books."""
     books = part(findings, "accounting")
     if not books:
@@ -50,11 +50,11 @@ def accounting_of(findings: Given) -> Shown | None:
     }
 
 
-def _lines(given: Given, name: str) -> Shown:
-    return {"name": name, **{key: whole(given, key) or 0 for key in ("lines", *PARTS)}}
+def _lines(fields: Fields, name: str) -> Shown:
+    return {"name": name, **{key: whole(fields, key) or 0 for key in ("lines", *PARTS)}}
 
 
-def _by_source(books: Given) -> list[Shown]:
+def _by_source(books: Fields) -> list[Shown]:
     sources: dict[str, Counter[str]] = {}
     for each in entries(books, "by_file"):
         numbers = {key: whole(each, key) or 0 for key in ("lines", *PARTS)}
@@ -62,9 +62,9 @@ def _by_source(books: Given) -> list[Shown]:
     return [_lines(numbers, name) for name, numbers in sources.items()]
 
 
-def clocks_of(findings: Given) -> Shown | None:
+def clocks_of(findings: Fields) -> Shown | None:
     """Return how clocks stood to one of them, in words; None if nothing tells."""
-    given = part(findings, "clocks")
+    fields = part(findings, "clocks")
     clocks = [
         {
             "broker": text(each, "broker"),
@@ -72,28 +72,28 @@ def clocks_of(findings: Given) -> Shown | None:
             "pairs": whole(each, "pairs") or 0,
             "is_corrected": bool(each["is_corrected"]),
         }
-        for each in entries(given, "brokers")
+        for each in entries(fields, "brokers")
     ]
     # Whoever is off comes first.
     clocks.sort(key=lambda it: not it["is_corrected"])
     if not clocks:
         return None
     return {
-        "reference": text(given, "reference"),
+        "reference": text(fields, "reference"),
         "clocks": clocks[:LISTED_MAX],
         "left_out": max(0, len(clocks) - LISTED_MAX),
     }
 
 
-def _ahead(given: Given) -> str:
-    ahead_s, bound_s = given.get("ahead_s"), given.get("bound_s")
+def _ahead(fields: Fields) -> str:
+    ahead_s, bound_s = fields.get("ahead_s"), fields.get("bound_s")
     if ahead_s is None or bound_s is None:
         return "not bounded on both sides"
     way = "ahead" if ahead_s >= 0 else "behind"
     return f"{abs(ahead_s):.3f} s {way}, ± {bound_s:.3f} s"
 
 
-def unanswered_of(findings: Given, *, with_day: bool) -> list[Shown]:
+def unanswered_of(findings: Fields, *, with_day: bool) -> list[Shown]:
     """Return the questions that could not be answered, and what would have been needed."""
     return [
         {

@@ -10,7 +10,7 @@ from typing import Any
 
 from trimtab.report.brokers import Brokers, shortened
 from trimtab.report.causes import Cause
-from trimtab.report.input import Given, entries, part, text, texts, whole
+from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.words import number, percent
 
 #: Changes shown: a person on call can weigh five.
@@ -43,7 +43,7 @@ class Usage:
         return f"{100 * usage / (max(self.before, self.after, self.possible or 0.0) or 1.0):.1f}"
 
 
-def advice_of(findings: Given, causes: Sequence[Cause], brokers: Brokers) -> list[dict[str, Any]]:
+def advice_of(findings: Fields, causes: Sequence[Cause], brokers: Brokers) -> list[dict[str, Any]]:
     """Return the changes that are shown, each with the usage around a round that it is against.
 
     The round is the one of its causes in which most moves did no good, and of these the first.
@@ -62,7 +62,7 @@ def advice_of(findings: Given, causes: Sequence[Cause], brokers: Brokers) -> lis
     ]
 
 
-def usages(findings: Given) -> dict[int, Usage]:
+def usages(findings: Fields) -> dict[int, Usage]:
     """Return what the busiest broker used around each round of which it is known, by its number.
 
     Where decisions were judged beside the best of as many moves, it is what was found there, else
@@ -74,7 +74,7 @@ def usages(findings: Given) -> dict[int, Usage]:
     return {each.round: each for each in (*reported, *judged) if each is not None}
 
 
-def _judged(decision: Given) -> Usage | None:
+def _judged(decision: Fields) -> Usage | None:
     shares = (number(part(decision, it).get("percent")) for it in ("before", "after", "possible"))
     before, after, possible = (None if each is None else each / 100.0 for each in shares)
     at = whole(decision, "round")
@@ -83,13 +83,13 @@ def _judged(decision: Given) -> Usage | None:
     return Usage(at, before, after, possible)
 
 
-def _reported(this: Given, following: Given) -> Usage | None:
+def _reported(this: Fields, following: Fields) -> Usage | None:
     at, before, after = whole(this, "round"), _busiest(this), _busiest(following)
     return None if at is None or before is None or after is None else Usage(at, before, after, None)
 
 
-def _busiest(given: Given) -> float | None:
-    reported = (number(each.get("usage")) for each in entries(given, "brokers"))
+def _busiest(fields: Fields) -> float | None:
+    reported = (number(each.get("usage")) for each in entries(fields, "brokers"))
     return max((each for each in reported if each is not None), default=None)
 
 

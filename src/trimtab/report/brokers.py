@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trimtab.report.input import Given, entries, name, names
+from trimtab.report.input import Fields, entries, name, names
 from trimtab.report.words import common_ending
 
 #: Brokers from which on a line each is a tangle: a heat map is drawn instead, without colours.
@@ -61,7 +61,7 @@ class Brokers:
         return self.by_id.get(broker) or Broker(broker, broker, None)
 
 
-def brokers_of(findings: Given, picture: Given) -> Brokers:
+def brokers_of(findings: Fields, picture: Fields) -> Brokers:
     """Collect every broker that the input names, and give each its mark."""
     known = tuple(dict.fromkeys(each for each in _names(findings, picture) if each))
     ending = common_ending(known)
@@ -79,7 +79,7 @@ def _cut(label: str) -> str:
     return label if len(label) <= LABEL_MAX else f"{label[:half]}…{label[-half:]}"
 
 
-def _names(findings: Given, picture: Given) -> Iterable[str]:
+def _names(findings: Fields, picture: Fields) -> Iterable[str]:
     yield from names(findings, "brokers")
     for unload in entries(findings, "unloads"):
         yield name(unload, "source")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.input import Given, anchors, entries, names, part, text, texts, whole
+from trimtab.report.input import Fields, anchors, entries, names, part, text, texts, whole
 from trimtab.report.moves import Line, Move, evidence_of, moves_by
 from trimtab.report.verdicts import Words, label_of, meaning_of
 from trimtab.report.words import Figure, clock, figures
@@ -83,27 +83,27 @@ def _severity(finding: Finding) -> int:
 
 
 def causes_of(
-    findings: Given, moves: Sequence[Move], brokers: Brokers, words: Words, *, with_day: bool
+    findings: Fields, moves: Sequence[Move], brokers: Brokers, words: Words, *, with_day: bool
 ) -> tuple[Cause, ...]:
     """Return every finding by its code, that of the headline first."""
     listed = entries(findings, "findings")
     by_finding = moves_by(moves, "findings")
     names = anchors((text(each, "id") for each in listed), "finding")
     by_anchor = {move.anchor: move for move in moves}
-    by_code: dict[str, list[tuple[Given, Finding]]] = {}
-    for given, name in zip(listed, names, strict=True):
+    by_code: dict[str, list[tuple[Fields, Finding]]] = {}
+    for fields, name in zip(listed, names, strict=True):
         anchor = f"finding-{name}" if name in by_anchor else name
-        listed_here = [by_anchor[each] for each in texts(given, "unloads") if each in by_anchor]
-        others = by_finding.get(text(given, "id"), [])
+        listed_here = [by_anchor[each] for each in texts(fields, "unloads") if each in by_anchor]
+        others = by_finding.get(text(fields, "id"), [])
         concerned = {move.anchor: move for move in (*listed_here, *others)}
-        finding = _finding(given, anchor, concerned.values(), brokers, with_day=with_day)
-        by_code.setdefault(text(given, "code"), []).append((given, finding))
+        finding = _finding(fields, anchor, concerned.values(), brokers, with_day=with_day)
+        by_code.setdefault(text(fields, "code"), []).append((fields, finding))
     causes = [_cause(code, pairs, words) for code, pairs in by_code.items()]
     first = text(part(findings, "headline"), "code")
     return tuple(sorted(causes, key=lambda it: (it.code != first, *it.rank(), it.code)))
 
 
-def _cause(code: str, pairs: Sequence[tuple[Given, Finding]], words: Words) -> Cause:
+def _cause(code: str, pairs: Sequence[tuple[Fields, Finding]], words: Words) -> Cause:
     advice = {finding.advice for _, finding in pairs}
     moves: Mapping[str, Move] = {
         move.anchor: move for _, finding in pairs for move in finding.moves
@@ -115,7 +115,7 @@ def _cause(code: str, pairs: Sequence[tuple[Given, Finding]], words: Words) -> C
         code=code,
         label=label_of(code, words),
         meaning=meaning_of(code, words),
-        page=next((text(given, "page") for given, _ in pairs if text(given, "page")), ""),
+        page=next((text(fields, "page") for fields, _ in pairs if text(fields, "page")), ""),
         findings=tuple(sorted((each for _, each in pairs), key=_finding_rank)),
         advice=shared,
         moves=len(moves),
@@ -131,22 +131,22 @@ def _finding_rank(finding: Finding) -> tuple[int, int, str]:
 
 
 def _finding(
-    given: Given, anchor: str, moves: Iterable[Move], brokers: Brokers, *, with_day: bool
+    fields: Fields, anchor: str, moves: Iterable[Move], brokers: Brokers, *, with_day: bool
 ) -> Finding:
     return Finding(
         anchor=anchor,
-        severity=text(given, "severity"),
-        when=clock(given.get("time"), with_day=with_day),
-        round=whole(given, "round"),
-        title=text(given, "title"),
-        text=text(given, "text"),
-        brokers=tuple(brokers.named(each) for each in names(given, "brokers")),
-        bundles=names(given, "bundles"),
-        figures=figures(given.get("numbers")),
-        better=text(given, "better"),
-        advice=text(given, "advice"),
-        evidence=evidence_of(given)[:EVIDENCE_SHOWN],
-        evidence_left_out=max(0, len(entries(given, "evidence")) - EVIDENCE_SHOWN),
+        severity=text(fields, "severity"),
+        when=clock(fields.get("time"), with_day=with_day),
+        round=whole(fields, "round"),
+        title=text(fields, "title"),
+        text=text(fields, "text"),
+        brokers=tuple(brokers.named(each) for each in names(fields, "brokers")),
+        bundles=names(fields, "bundles"),
+        figures=figures(fields.get("numbers")),
+        better=text(fields, "better"),
+        advice=text(fields, "advice"),
+        evidence=evidence_of(fields)[:EVIDENCE_SHOWN],
+        evidence_left_out=max(0, len(entries(fields, "evidence")) - EVIDENCE_SHOWN),
         moves=tuple(moves),
         rounds=tuple(
             Part(
@@ -155,6 +155,6 @@ def _finding(
                 text(each, "severity"),
                 text(each, "text"),
             )
-            for each in entries(given, "rounds")
+            for each in entries(fields, "rounds")
         ),
     )

@@ -16,7 +16,7 @@ from trimtab.report.brokers import BROKERS_OF_HEATMAP_MIN, Brokers
 from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format, has_arrows
 from trimtab.report.heatmap import heatmap_rows, heatmap_slots
-from trimtab.report.input import Given
+from trimtab.report.input import Fields
 from trimtab.report.lines import line_slots
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
@@ -30,7 +30,7 @@ PICTURES = ("cells", "dots", "dots useless")
 
 
 def chart_of(
-    picture: Given, rounds: Sequence[Round], moves: Sequence[Move], brokers: Brokers
+    picture: Fields, rounds: Sequence[Round], moves: Sequence[Move], brokers: Brokers
 ) -> dict[str, Any] | None:
     """Return the picture, drawn twice, and what is said beside it; None without any usage."""
     scene = scene_of(picture, rounds, moves, brokers)

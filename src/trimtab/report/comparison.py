@@ -15,7 +15,7 @@ from trimtab.report.contenders import (
     letters_of,
     measures_of,
 )
-from trimtab.report.input import Given, entries, text
+from trimtab.report.input import Fields, entries, text
 from trimtab.report.pareto import pareto_of
 from trimtab.report.render import rendered
 from trimtab.report.words import count
@@ -35,12 +35,12 @@ class Shown:
     narrow: Markup | None
 
 
-def render_comparison(comparison: Given) -> str:
+def render_comparison(comparison: Fields) -> str:
     """Return the page of a comparison, as in `comparison.json`."""
     return rendered("comparison.html.j2", _page_of(comparison))
 
 
-def _page_of(comparison: Given) -> dict[str, Any]:
+def _page_of(comparison: Fields) -> dict[str, Any]:
     """Gather everything that the template shows."""
     letters = letters_of(entries(comparison, "scenarios"))
     scenarios = [
@@ -70,14 +70,14 @@ def _page_of(comparison: Given) -> dict[str, Any]:
     }
 
 
-def _shown(anchor: str, scenario: Given, letters: dict[str, str]) -> Shown:
+def _shown(anchor: str, scenario: Fields, letters: dict[str, str]) -> Shown:
     contenders = contenders_of(scenario, letters)
     wide, narrow = pareto_of(contenders, anchor) or (None, None)
     name, question = text(scenario, "name"), text(scenario, "question")
     return Shown(anchor, name, question, text(scenario, "answer"), contenders, wide, narrow)
 
 
-def _where(comparison: Given, scenarios: Sequence[Shown], n_strategies: int) -> tuple[str, ...]:
+def _where(comparison: Fields, scenarios: Sequence[Shown], n_strategies: int) -> tuple[str, ...]:
     """Return what was run, in parts: the only line above the headline."""
     seeds = len(comparison.get("seeds") or ())
     releases = {d for s in scenarios for c in s.contenders for d in c.details[:1]}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from trimtab.report.brokers import SHAPES
-from trimtab.report.input import Given, entries, part, text, whole
+from trimtab.report.input import Fields, entries, part, text, whole
 from trimtab.report.words import number
 
 #: Measures that have a column of their own; the rest are folded.
@@ -42,13 +42,13 @@ class Contender:
     is_baseline: bool
     is_on_frontier: bool
     runs: int
-    failures: tuple[Given, ...]
+    failures: tuple[Fields, ...]
     #: What its scenario expects of it, and what was found.
-    expectations: tuple[Given, ...]
+    expectations: tuple[Fields, ...]
     #: Name of a measure → it, in words.
     cells: dict[str, dict[str, Any]]
     #: The numbers themselves, for the picture.
-    measures: Given
+    measures: Fields
 
     @property
     def shape(self) -> str:
@@ -56,7 +56,7 @@ class Contender:
         return SHAPES[self.colour - 1] if self.colour else "circle"
 
 
-def measures_of(comparison: Given) -> list[dict[str, str]]:
+def measures_of(comparison: Fields) -> list[dict[str, str]]:
     """Return what was measured; all measures are better when smaller."""
     keys = ("name", "title", "unit", "meaning")
     return [{key: text(each, key) for key in keys} for each in entries(comparison, "measures")]
@@ -67,7 +67,7 @@ def toned(good: str, fair: str, poor: str) -> dict[str, tuple[str, str]]:
     return {good: ("good", "✓"), fair: ("doubtful", "~"), poor: ("useless", "✕")}
 
 
-def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, ...]:
+def contenders_of(scenario: Fields, letters: dict[str, str]) -> tuple[Contender, ...]:
     """Return the strategies of a scenario, each with the letter that it has on the page."""
     shown = entries(scenario, "strategies")
     places = {identity: place for place, identity in enumerate(letters)}
@@ -93,13 +93,13 @@ def contenders_of(scenario: Given, letters: dict[str, str]) -> tuple[Contender, 
     )
 
 
-def letters_of(scenarios: Iterable[Given]) -> dict[str, str]:
+def letters_of(scenarios: Iterable[Fields]) -> dict[str, str]:
     """Return every strategy of the page a letter, the same on every scenario."""
     shown = [identity(each) for scenario in scenarios for each in entries(scenario, "strategies")]
     return {each: _letter(place) for place, each in enumerate(dict.fromkeys(shown))}
 
 
-def identity(strategy: Given) -> str:
+def identity(strategy: Fields) -> str:
     """Return what a strategy is known by from all others: its classes, release and settings."""
     keys = ("shedder", "placement", "release")
     return " ".join([*(text(strategy, key) for key in keys), str(part(strategy, "settings"))])
@@ -138,7 +138,7 @@ def _letter(place: int) -> str:
     return string.ascii_uppercase[letter] + (str(turn + 1) if turn else "")
 
 
-def _details(strategy: Given) -> tuple[str, ...]:
+def _details(strategy: Fields) -> tuple[str, ...]:
     settings = part(strategy, "settings")
     release = text(strategy, "release")
     return (
@@ -147,7 +147,7 @@ def _details(strategy: Given) -> tuple[str, ...]:
     )
 
 
-def _cell(measure: Given, *, is_baseline: bool) -> dict[str, Any]:
+def _cell(measure: Fields, *, is_baseline: bool) -> dict[str, Any]:
     """Return one measure of one strategy; of the baseline itself there is no difference."""
     median, against = part(measure, "median"), part(measure, "difference")
     difference = part(against, "median")
@@ -168,7 +168,7 @@ def _cell(measure: Given, *, is_baseline: bool) -> dict[str, Any]:
     }
 
 
-def _range(interval: Given, spelt: object) -> str:
+def _range(interval: Fields, spelt: object) -> str:
     low, high = interval.get("low"), interval.get("high")
     if low is None or high is None or low == high:
         return ""
@@ -187,7 +187,7 @@ def signed(value: object) -> str:
     return spelt if spelt == "0" else f"{'−' if known < 0 else '+'}{spelt}"
 
 
-def _tone(interval: Given) -> str:
+def _tone(interval: Fields) -> str:
     """Return whether the whole of an interval lies below or above nothing."""
     low, high = (_float(interval.get(end)) for end in ("low", "high"))
     if low is None or high is None:

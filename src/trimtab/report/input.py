@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from trimtab.files.visible import visible, visible_name
 
-Given: TypeAlias = Mapping[str, Any]
+Fields: TypeAlias = Mapping[str, Any]
 
 #: Characters of one text that are shown; findings.json has all of them.
 TEXT_MAX = 4_000
@@ -21,30 +21,30 @@ NAME_MAX = 240
 ANCHOR = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}")
 
 
-def entries(given: Given, key: str) -> list[Given]:
+def entries(fields: Fields, key: str) -> list[Fields]:
     """Return the objects of a list; an absent list is empty."""
-    value = given.get(key)
+    value = fields.get(key)
     if not isinstance(value, list | tuple):
         return []
     # The type first: to ask an abstract class takes as long as all else that is done here.
     return [each for each in value if type(each) is dict or isinstance(each, Mapping)]
 
 
-def part(given: Given, key: str) -> Given:
+def part(fields: Fields, key: str) -> Fields:
     """Return a nested object; an absent one is empty."""
-    value = given.get(key)
+    value = fields.get(key)
     return value if isinstance(value, Mapping) else {}
 
 
-def text(given: Given, key: str) -> str:
+def text(fields: Fields, key: str) -> str:
     """Return a value as text that can be seen, cut if very long; an absent one is empty."""
-    value = given.get(key)
+    value = fields.get(key)
     return "" if value is None else visible(str(value), TEXT_MAX, keep="\n\t")
 
 
-def texts(given: Given, key: str) -> tuple[str, ...]:
+def texts(fields: Fields, key: str) -> tuple[str, ...]:
     """Return a list of texts; an absent one is empty."""
-    value = given.get(key)
+    value = fields.get(key)
     if not isinstance(value, list | tuple):
         return ()
     return tuple(visible(str(each), TEXT_MAX, keep="\n\t") for each in value)
@@ -61,20 +61,20 @@ def _shown_name(name: str) -> str:
     return visible_name(name, NAME_MAX)
 
 
-def name(given: Given, key: str) -> str:
+def name(fields: Fields, key: str) -> str:
     """Return a name as it is shown; an absent one is empty."""
-    return shown_name(given.get(key))
+    return shown_name(fields.get(key))
 
 
-def names(given: Given, key: str) -> tuple[str, ...]:
+def names(fields: Fields, key: str) -> tuple[str, ...]:
     """Return a list of names as they are shown; an absent one is empty."""
-    value = given.get(key)
+    value = fields.get(key)
     return tuple(map(shown_name, value)) if isinstance(value, list | tuple) else ()
 
 
-def whole(given: Given, key: str) -> int | None:
+def whole(fields: Fields, key: str) -> int | None:
     """Return a whole number; None if there is none."""
-    value = given.get(key)
+    value = fields.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from trimtab.report.brokers import Brokers
-from trimtab.report.input import Given, anchors, entries, name, names, text, whole
+from trimtab.report.input import Fields, anchors, entries, name, names, text, whole
 from trimtab.report.moves import Line, Move, evidence_of
 from trimtab.report.verdicts import SIGNS, Tone
 from trimtab.report.words import clock, count, lasting, moment, number, percent
@@ -19,7 +19,7 @@ Kind: TypeAlias = Literal["bundle", "broker"]
 _T = TypeVar("_T")
 
 #: A round in which a broker stood over the bar: its place in the list, the round, the broker.
-_Over: TypeAlias = tuple[int, Given, Given]
+_Over: TypeAlias = tuple[int, Fields, Fields]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class _Night:
 
 
 def journeys_of(
-    findings: Given,
+    findings: Fields,
     moves: Sequence[Move],
     brokers: Brokers,
     anchored: tuple[Mapping[str, str], Mapping[int, str]] = ({}, {}),
@@ -153,7 +153,7 @@ def _grouped(items: Iterable[_T], keys_of: Callable[[_T], Iterable[str]]) -> dic
     return groups
 
 
-def _by_name(findings: Sequence[Given], key: str) -> defaultdict[str, list[Given]]:
+def _by_name(findings: Sequence[Fields], key: str) -> defaultdict[str, list[Fields]]:
     """Group findings by the bundles or brokers that they name."""
     return defaultdict(list, _grouped(findings, lambda finding: names(finding, key)))
 
@@ -166,7 +166,7 @@ def _ends(move: Move) -> list[str]:
 
 
 def _bundle(
-    subject: _Subject, moves: Sequence[Move], findings: Sequence[Given], night: _Night
+    subject: _Subject, moves: Sequence[Move], findings: Sequence[Fields], night: _Night
 ) -> Journey:
     ordered = sorted(moves, key=lambda move: move.time)
     # A finding may name a bundle that was never moved.
@@ -219,7 +219,7 @@ def _broker(
     subject: _Subject,
     moves: Sequence[Move],
     over: Sequence[_Over],
-    findings: Sequence[Given],
+    findings: Sequence[Fields],
     night: _Night,
 ) -> Journey:
     steps = [_moved(move, _from_here(move, subject.name), "") for move in moves]
@@ -243,7 +243,7 @@ def _from_here(move: Move, broker: str) -> str:
     return f"lost {move.bundle} to {_target(move)}"
 
 
-def _over_bar(rounds: Sequence[Given]) -> dict[str, list[_Over]]:
+def _over_bar(rounds: Sequence[Fields]) -> dict[str, list[_Over]]:
     """Return the rounds in which each broker stood over the bar, by their place in the list."""
     over: dict[str, list[_Over]] = {}
     for place, each in enumerate(rounds):
@@ -285,7 +285,7 @@ def _stretch(over: Sequence[_Over], night: _Night) -> Step:
     )
 
 
-def _bar(one: Given) -> float | None:
+def _bar(one: Fields) -> float | None:
     average, threshold = number(one.get("average")), number(one.get("threshold"))
     return None if average is None or threshold is None else average + threshold
 
@@ -313,7 +313,7 @@ def _moved(move: Move, what: str, stay: str) -> Step:
     )
 
 
-def _beside_moves(findings: Sequence[Given], moves: Sequence[Move], night: _Night) -> list[Step]:
+def _beside_moves(findings: Sequence[Fields], moves: Sequence[Move], night: _Night) -> list[Step]:
     """Return findings as steps, but for those that are the verdict of a move: its step has them."""
     in_steps = {(each, move.verdict) for move in moves for each in move.findings}
     return [

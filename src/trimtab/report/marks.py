@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trimtab.files.errors import TrimtabError
-from trimtab.report.input import Given, text, whole
+from trimtab.report.input import Fields, text, whole
 
 BEGINS = "<!-- measured -->"
 ENDS = "<!-- end of what was measured -->"
@@ -27,7 +27,7 @@ def replaced(page: str, part: str) -> str:
     return f"{before}{BEGINS}\n\n{part.strip()}\n\n{ENDS}{rest.partition(ENDS)[2]}"
 
 
-def opening(document: Given, date: str, headline: str) -> str:
+def opening(document: Fields, date: str, headline: str) -> str:
     """Return when and how it was measured, without the folder that somebody wrote into."""
     command = text(document, "command").partition(" -o ")[0]
     return (

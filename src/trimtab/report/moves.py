@@ -9,7 +9,7 @@ from posixpath import dirname
 from typing import Any, NamedTuple
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.input import Given, anchors, entries, name, part, text, texts, whole
+from trimtab.report.input import Fields, anchors, entries, name, part, text, texts, whole
 from trimtab.report.verdicts import SIGNS, Tone, Words, label_of, meaning_of, tone_of
 from trimtab.report.words import Figure, clock, figures, number, traffic
 
@@ -98,17 +98,17 @@ class Move:
     findings: tuple[str, ...]
 
 
-def evidence_of(given: Given) -> tuple[Line, ...]:
+def evidence_of(fields: Fields) -> tuple[Line, ...]:
     """Read the lines that prove something."""
     return tuple(
         Line(text(each, "file"), whole(each, "line"), text(each, "text"))
-        for each in entries(given, "evidence")
+        for each in entries(fields, "evidence")
     )
 
 
-def recomputed_of(given: Given) -> Recomputed:
+def recomputed_of(fields: Fields) -> Recomputed:
     """Read whether, and with which numbers, something was recomputed."""
-    recomputed = part(given, "recomputed")
+    recomputed = part(fields, "recomputed")
     equal = recomputed.get("equal")
     return Recomputed(
         equal if isinstance(equal, bool) else None,
@@ -118,7 +118,7 @@ def recomputed_of(given: Given) -> Recomputed:
 
 
 def moves_of(
-    unloads: Sequence[Given], brokers: Brokers, words: Words, *, with_day: bool
+    unloads: Sequence[Fields], brokers: Brokers, words: Words, *, with_day: bool
 ) -> tuple[Move, ...]:
     """Read every unload, in the order of the input."""
     evidence = [evidence_of(unload) for unload in unloads]
@@ -126,14 +126,14 @@ def moves_of(
     names = list(anchors((text(unload, "id") for unload in unloads), "move"))
     if len(unloads) > MOVES_IN_FULL_MAX:
         unloads = [_briefly(unload) for unload in unloads]
-        evidence = said_once(evidence, names)
+        evidence = proofs_once(evidence, names)
     return tuple(
         _move(unload, brokers, words, _Proof(anchor, place, lines), with_day=with_day)
         for unload, anchor, place, lines in zip(unloads, names, places, evidence, strict=True)
     )
 
 
-def _briefly(unload: Given) -> Given:
+def _briefly(unload: Fields) -> Fields:
     """Leave out the numbers of a move that was right and came out equal: findings.json has them."""
     recomputed = part(unload, "recomputed")
     tone = tone_of(text(unload, "verdict"), unload.get("useless"))
@@ -143,7 +143,7 @@ def _briefly(unload: Given) -> Given:
     return {**unload, "better": None, "recomputed": equal}
 
 
-def said_once(
+def proofs_once(
     evidence: Sequence[tuple[Line, ...]], anchors_of: Sequence[str]
 ) -> list[tuple[Line, ...]]:
     """Let a line that proves several moves be shown at the first of them alone.
@@ -172,7 +172,7 @@ class _Proof(NamedTuple):
     evidence: tuple[Line, ...]
 
 
-def _move(unload: Given, brokers: Brokers, words: Words, proof: _Proof, *, with_day: bool) -> Move:
+def _move(unload: Fields, brokers: Brokers, words: Words, proof: _Proof, *, with_day: bool) -> Move:
     verdict = text(unload, "verdict")
     tone = tone_of(verdict, unload.get("useless"))
     target, better = name(unload, "target"), part(unload, "better")
@@ -201,7 +201,7 @@ def _move(unload: Given, brokers: Brokers, words: Words, proof: _Proof, *, with_
     )
 
 
-def _better(better: Given, brokers: Brokers) -> Better:
+def _better(better: Fields, brokers: Brokers) -> Better:
     target = name(better, "target")
     return Better(brokers.named(target) if target else None, text(better, "why"))
 

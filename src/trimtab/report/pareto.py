@@ -15,7 +15,7 @@ from markupsafe import Markup
 from trimtab.report.contenders import Contender
 from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
-from trimtab.report.input import Given, part
+from trimtab.report.input import Fields, part
 from trimtab.report.words import number
 
 #: Unloads from which on the axis is by roots, as a few hundred would hide what is below ten.
@@ -93,7 +93,7 @@ def _slots(shown: Sequence[Contender], form: Format, axes: Axes) -> dict[str, An
 
 def _ends(contender: Contender, measure: str) -> tuple[float | None, float | None, float | None]:
     """Return estimate and interval of a measure; infinite is what never came."""
-    median: Given = part(part(contender.measures, measure), "median")
+    median: Fields = part(part(contender.measures, measure), "median")
     estimate, low, high = (_float(median.get(key)) for key in ("estimate", "low", "high"))
     return estimate, low, high
 

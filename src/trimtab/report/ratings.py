@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from trimtab.report.contenders import between, figure, toned
-from trimtab.report.input import Given, entries, part, text, texts, whole
+from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.marks import markdown_table, opening
 from trimtab.report.render import rendered
 from trimtab.report.words import count, number
@@ -14,7 +14,7 @@ from trimtab.report.words import count, number
 TONES = toned("good", "fair", "poor")
 
 
-def render_ratings(rating: Given) -> str:
+def render_ratings(rating: Fields) -> str:
     """Return the page of a rating, as in `ratings.json`."""
     dimensions, strategies = _columns(rating), _rows(rating)
     page = {
@@ -35,7 +35,7 @@ def render_ratings(rating: Given) -> str:
     return rendered("ratings.html.j2", page, "reproductions.css")
 
 
-def ratings_text(rating: Given, date: str) -> str:
+def ratings_text(rating: Fields, date: str) -> str:
     """Return a rating, as in `ratings.json` and measured on a date, as Markdown."""
     dimensions, strategies = _columns(rating), _rows(rating)
     parts = [
@@ -61,14 +61,14 @@ def ratings_text(rating: Given, date: str) -> str:
     return "\n".join(parts)
 
 
-def _cell_text(cell: Given) -> str:
+def _cell_text(cell: Fields) -> str:
     unsure = "?" if cell["is_unsure"] else ""
     published = f"<br>published: {cell['published']}" if cell["published"] else ""
     word = f"{cell['sign']} **{cell['word']}{unsure}**"
     return f"{word} {cell['number']}<br>{cell['range']}{published}"
 
 
-def _published(rating: Given) -> str:
+def _published(rating: Fields) -> str:
     """Return how often the measured word is the published one."""
     cells = [cell for each in entries(rating, "strategies") for cell in entries(each, "cells")]
     published = sum(bool(part(cell, "published")) for cell in cells)
@@ -79,7 +79,7 @@ def _published(rating: Given) -> str:
     )
 
 
-def _columns(rating: Given) -> list[dict[str, Any]]:
+def _columns(rating: Fields) -> list[dict[str, Any]]:
     """Return what is measured in each dimension, in words, and up to where it is good and fair."""
     columns = []
     for each in entries(rating, "dimensions"):
@@ -98,7 +98,7 @@ def _columns(rating: Given) -> list[dict[str, Any]]:
     return columns
 
 
-def _rows(rating: Given) -> list[dict[str, Any]]:
+def _rows(rating: Fields) -> list[dict[str, Any]]:
     """Return the strategies, each with a cell for every dimension."""
     rows = []
     for each in entries(rating, "strategies"):
@@ -109,27 +109,27 @@ def _rows(rating: Given) -> list[dict[str, Any]]:
     return rows
 
 
-def _cell(given: Given) -> dict[str, Any]:
+def _cell(fields: Fields) -> dict[str, Any]:
     """Return one strategy in one dimension: a word, its number, and which rows it rests on."""
-    word, published, rows = text(given, "word"), part(given, "published"), part(given, "rows")
+    word, published, rows = text(fields, "word"), part(fields, "published"), part(fields, "rows")
     tone, sign = TONES.get(word, ("unknown", "?"))
-    never, failed = whole(given, "never") or 0, whole(given, "failed") or 0
+    never, failed = whole(fields, "never") or 0, whole(fields, "failed") or 0
     published_word = text(published, "word")
     return {
         "word": word,
         "tone": tone,
         "sign": sign,
-        "number": figure(given.get("estimate")),
-        "range": between(given.get("low"), given.get("high")),
+        "number": figure(fields.get("estimate")),
+        "range": between(fields.get("low"), fields.get("high")),
         # Another word is within the interval.
-        "is_unsure": given.get("is_sure") is False,
+        "is_unsure": fields.get("is_sure") is False,
         "published": published_word,
         "says": text(published, "says"),
         "is_other": bool(published_word) and published_word != word,
         "rows": (
             f"{text(rows, 'number')} of {', '.join(texts(rows, 'scenarios'))}: "
-            f"{count(whole(given, 'runs') or 0, 'row')}"
+            f"{count(whole(fields, 'runs') or 0, 'row')}"
             f"{f', {never} never' if never else ''}{f', {failed} failed' if failed else ''}"
         ),
-        "because": text(given, "because"),
+        "because": text(fields, "because"),
     }

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
-from trimtab.report.input import Given, entries, part, text, whole
+from trimtab.report.input import Fields, entries, part, text, whole
 from trimtab.report.words import clock, count, number
 
 #: Decisions drawn: of more, those that missed most.
@@ -31,7 +31,7 @@ _WORDS = {
 }
 
 
-def section_of(findings: Given) -> dict[str, Any] | None:
+def section_of(findings: Fields) -> dict[str, Any] | None:
     """Gather what `regret_section.html.j2` shows, which the report includes.
 
     Args:
@@ -63,7 +63,7 @@ def section_of(findings: Given) -> dict[str, Any] | None:
     }
 
 
-def _line(regret: Given, done: Sequence[Given], n_decisions: int) -> str:
+def _line(regret: Fields, done: Sequence[Fields], n_decisions: int) -> str:
     """Return the answer in one sentence; empty if no decision is decidable."""
     if not done:
         return ""
@@ -79,13 +79,13 @@ def _line(regret: Given, done: Sequence[Given], n_decisions: int) -> str:
     )
 
 
-def _needed_percent(regret: Given) -> float:
+def _needed_percent(regret: Fields) -> float:
     """Return which part of the moves was needed, percent."""
     used, needed = (whole(regret, f"moves_{each}") or 0 for each in ("used", "needed"))
     return round(100.0 * needed / used, 1) if used else 0.0
 
 
-def _best(done: Sequence[Given]) -> str:
+def _best(done: Sequence[Fields]) -> str:
     """Return how many decisions could not have been better."""
     verdicts = [text(each, "verdict") for each in done]
     best, unsure = (verdicts.count(each) for each in ("as-low-as-possible", "not-sure"))
@@ -96,7 +96,7 @@ def _best(done: Sequence[Given]) -> str:
     )
 
 
-def _worst(row: Given) -> str:
+def _worst(row: Fields) -> str:
     before, after, possible = (_percent(row, name) for name in ("before", "after", "possible"))
     missed = part(row, "missed")
     low, high = (number(missed.get(end)) or 0.0 for end in ("low", "high"))
@@ -107,7 +107,7 @@ def _worst(row: Given) -> str:
     )
 
 
-def _row(row: Given) -> dict[str, Any]:
+def _row(row: Fields) -> dict[str, Any]:
     """Return a decision as the table shows it."""
     tone, words = _WORDS.get(text(row, "verdict"), ("unknown", text(row, "verdict")))
     shown = {
@@ -131,13 +131,13 @@ def _row(row: Given) -> dict[str, Any]:
     }
 
 
-def _drawn(done: Sequence[Given]) -> list[Given]:
+def _drawn(done: Sequence[Fields]) -> list[Fields]:
     """Return the decisions that are drawn, in order of time."""
     kept = sorted(range(len(done)), key=lambda i: (-_missed(done[i]), i))[:DRAWN_MAX]
     return [done[i] for i in sorted(kept)]
 
 
-def _picture(drawn: Sequence[Given], form: Format, y_max: float) -> Markup:
+def _picture(drawn: Sequence[Fields], form: Format, y_max: float) -> Markup:
     beside = _FRONTIER_WIDTH["wide"] + _APART if form.name == "wide" else 0
     labels = {place: str(whole(each, "round")) for place, each in enumerate(drawn)}
     slots = {
@@ -162,7 +162,7 @@ def _picture(drawn: Sequence[Given], form: Format, y_max: float) -> Markup:
     return Markup(within_page(chart_svg("regret", slots), f"regret-{form.name}"))
 
 
-def _frontier(row: Given, form: Format, y_max: float) -> Markup:
+def _frontier(row: Fields, form: Format, y_max: float) -> Markup:
     peaks, bounds = (_floats(row.get(name)) for name in ("frontier", "bounds"))
     last = len(peaks) - 1
     slots = {
@@ -184,16 +184,16 @@ def _frontier(row: Given, form: Format, y_max: float) -> Markup:
     return Markup(within_page(chart_svg("frontier", slots), f"frontier-{form.name}"))
 
 
-def _gravity(row: Given) -> tuple[bool, float]:
+def _gravity(row: Fields) -> tuple[bool, float]:
     """Return what orders decisions by how bad they are: beyond doubt first."""
     return text(row, "verdict") == "missed", _missed(row)
 
 
-def _missed(row: Given) -> float:
+def _missed(row: Fields) -> float:
     return number(part(row, "missed").get("percent")) or 0.0
 
 
-def _percent(row: Given, name: str) -> float:
+def _percent(row: Fields, name: str) -> float:
     return number(part(row, name).get("percent")) or 0.0
 
 

@@ -26,7 +26,7 @@ from trimtab.report.charts import chart_of
 from trimtab.report.compression import packed, packed_articles, packed_moves
 from trimtab.report.drawing import start_engine
 from trimtab.report.finding_page import finding_page
-from trimtab.report.input import Given, entries, part, text, texts, whole
+from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.journeys import Journeys, journeys_of
 from trimtab.report.moves import Move, moves_of, tallies_of
 from trimtab.report.regret_section import section_of as regret_of
@@ -130,7 +130,7 @@ def make_ready() -> None:
     environment().get_template(_TEMPLATE)
 
 
-def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
+def page_of(findings: Fields, picture: Fields, words: Words) -> dict[str, Any]:
     """Gather everything that the template shows."""
     brokers = brokers_of(findings, picture)
     with_day = spans_days(findings.get("from"), findings.get("to"))
@@ -172,6 +172,7 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
         "usage_max": usage_max(rounds),
         "causes": causes,
         "fidelity": fidelity(rounds, moves),
+        "reasons": entries(findings, "reasons"),
         "unanswered": unanswered_of(findings, with_day=with_day),
         "accounting": accounting_of(findings),
         "clocks": clocks_of(findings),
@@ -179,7 +180,7 @@ def page_of(findings: Given, picture: Given, words: Words) -> dict[str, Any]:
     }
 
 
-def rows_of(chart: Given | None, journeys: Journeys) -> list[list[str]]:
+def rows_of(chart: Fields | None, journeys: Journeys) -> list[list[str]]:
     """Return what the script needs to name a row: (label, anchor of the broker's journey)."""
     rows = chart["rows"] if chart else ()
     return [[each.label, journeys.broker_anchors.get(each.id, "")] for each in rows]
@@ -199,13 +200,13 @@ def milliseconds(stamp: str) -> str:
     return "" if time is None else str(round(time.timestamp() * 1000))
 
 
-def basis(findings: Given) -> tuple[str, str] | None:
+def basis(findings: Fields) -> tuple[str, str] | None:
     """Say as which release was recomputed, and how that is known; None if it is not."""
     release = text(findings, "release")
     return (f"Pulsar {release}", text(findings, "release_basis")) if release else None
 
 
-def with_smoothed(picture: Given, findings: Given) -> Given:
+def with_smoothed(picture: Fields, findings: Fields) -> Fields:
     """Complete a picture that lacks the smoothed points by those of the rounds."""
     if entries(picture, "smoothed"):
         return picture
@@ -218,7 +219,7 @@ def with_smoothed(picture: Given, findings: Given) -> Given:
     return {**picture, "smoothed": points}
 
 
-def where(findings: Given, brokers: Brokers) -> tuple[str, ...]:
+def where(findings: Fields, brokers: Brokers) -> tuple[str, ...]:
     """Return where and when, in parts: the only line above the headline."""
     strategies = part(findings, "strategies")
     pair = [text(strategies, role) for role in ("shedding", "placement")]
@@ -235,11 +236,11 @@ def where(findings: Given, brokers: Brokers) -> tuple[str, ...]:
     return tuple(each for each in parts if each)
 
 
-def headline(findings: Given, moves: Sequence[Move], rounds: Sequence[Round]) -> tuple[str, str]:
+def headline(findings: Fields, moves: Sequence[Move], rounds: Sequence[Round]) -> tuple[str, str]:
     """Return the answer and its sting; of an input that has none, what can be counted."""
-    given = part(findings, "headline")
-    if text(given, "text"):
-        return text(given, "text"), text(given, "sting")
+    fields = part(findings, "headline")
+    if text(fields, "text"):
+        return text(fields, "text"), text(fields, "sting")
     if not moves:
         return "The balancer moved nothing.", ""
     verb = "was" if len(moves) == 1 else "were"
@@ -260,12 +261,12 @@ def usage_max(rounds: Sequence[Round]) -> float:
     return max([*heights, *bars, 0.1]) * 1.04
 
 
-def finding_anchors(findings: Given, causes: Sequence[Cause]) -> dict[str, tuple[str, str]]:
+def finding_anchors(findings: Fields, causes: Sequence[Cause]) -> dict[str, tuple[str, str]]:
     """Say for the id of each finding where it stands, and under which title."""
     placed = {each.anchor: each.title for cause in causes for each in cause.findings}
     anchors: dict[str, tuple[str, str]] = {}
-    for given in entries(findings, "findings"):
-        name = text(given, "id")
+    for fields in entries(findings, "findings"):
+        name = text(fields, "id")
         for anchor in (name, f"finding-{name}"):
             if anchor in placed:
                 anchors[name] = (anchor, placed[anchor])

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from trimtab.report.drawing import chart_svg, within_page
 from trimtab.report.frame import NARROW, WIDE, Format
-from trimtab.report.input import Given, entries, part
+from trimtab.report.input import Fields, entries, part
 from trimtab.report.render import asset
 from trimtab.report.words import number
 
@@ -25,10 +25,10 @@ _HEIGHT_PX = {"wide": 240, "narrow": 190}
 _NAME_STEP = 8.0
 _COLOURS = 11
 #: Strokes and gaps of neighbouring lines, pixels: colour is not their only difference.
-_DASHES = ((1, 0), (7, 3), (2, 2), (10, 3, 2, 3))
+_DASHES = ((1, 0), (7, 3), (2, 2), (10, 3, 2, 3), (14, 4))
 
 
-def pictures_of(experiment: Given, name: str) -> tuple[Markup, Markup] | None:
+def pictures_of(experiment: Fields, name: str) -> tuple[Markup, Markup] | None:
     """Draw an experiment's run, wide and narrow; None if no run came to its end.
 
     Args:
@@ -44,7 +44,7 @@ def pictures_of(experiment: Given, name: str) -> tuple[Markup, Markup] | None:
     return wide, narrow
 
 
-def picture_alone(experiment: Given) -> str | None:
+def picture_alone(experiment: Fields) -> str | None:
     """Draw an experiment's run as a file of its own; None if no run came to its end."""
     picture = part(experiment, "picture")
     if not picture:
@@ -60,7 +60,7 @@ def picture_alone(experiment: Given) -> str | None:
     return re.sub(r"(<svg[^>]*>)", rf"\1{ground}", shown, count=1) + "\n"
 
 
-def names_of(experiment: Given) -> list[tuple[str, int, str]]:
+def names_of(experiment: Fields) -> list[tuple[str, int, str]]:
     """Name the lines of the picture, each with the number of its colour and its strokes."""
     shown = [str(each["name"]) for each in entries(part(experiment, "picture"), "series")]
     return [
@@ -69,11 +69,11 @@ def names_of(experiment: Given) -> list[tuple[str, int, str]]:
     ]
 
 
-def _svg(picture: Given, form: Format) -> str:
+def _svg(picture: Fields, form: Format) -> str:
     return chart_svg("reproduction", _slots(picture, form))
 
 
-def _slots(picture: Given, form: Format) -> dict[str, Any]:
+def _slots(picture: Fields, form: Format) -> dict[str, Any]:
     minutes = [minute for each in picture["minutes"] if (minute := number(each)) is not None]
     series, unloads = entries(picture, "series"), entries(picture, "unloads")
     published = sorted(entries(picture, "published"), key=lambda each: float(each["minute"]))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from trimtab.report.contenders import between, figure, toned
-from trimtab.report.input import Given, entries, part, text, whole
+from trimtab.report.input import Fields, entries, part, text, whole
 from trimtab.report.marks import markdown_table, opening
 from trimtab.report.render import rendered
 from trimtab.report.reproduction_picture import names_of, pictures_of
@@ -22,7 +22,7 @@ AGREEMENTS = toned("reached", "within range", "missed")
 _PICTURES = "reproductions"
 
 
-def render_reproductions(reproductions: Given) -> str:
+def render_reproductions(reproductions: Fields) -> str:
     """Return the page of reproductions, as in `reproductions.json`."""
     experiments = _experiments(reproductions)
     seeds = whole(reproductions, "seeds") or 0
@@ -40,7 +40,7 @@ def render_reproductions(reproductions: Given) -> str:
     return rendered("reproductions.html.j2", page, "reproductions.css")
 
 
-def reproductions_text(reproductions: Given, date: str) -> str:
+def reproductions_text(reproductions: Fields, date: str) -> str:
     """Return reproductions, as in `reproductions.json` and measured on a date, as Markdown."""
     experiments = _experiments(reproductions)
     parts = [
@@ -53,14 +53,14 @@ def reproductions_text(reproductions: Given, date: str) -> str:
             ),
         ),
         *(
-            "\n".join(_section(each, text(given, "name")))
-            for each, given in zip(experiments, reproductions["experiments"], strict=True)
+            "\n".join(_section(each, text(fields, "name")))
+            for each, fields in zip(experiments, reproductions["experiments"], strict=True)
         ),
     ]
     return "\n".join(parts)
 
 
-def _section(experiment: Given, name: str) -> Iterator[str]:
+def _section(experiment: Fields, name: str) -> Iterator[str]:
     yield f"## {experiment['title']}\n"
     yield f"{experiment['sign']} **It {experiment['sentence']}.**\n"
     yield f"{experiment['source']}."
@@ -76,7 +76,7 @@ def _section(experiment: Given, name: str) -> Iterator[str]:
         yield f"{picture}\n\n{experiment['caption']}\n"
 
 
-def _rows(experiment: Given) -> Iterator[tuple[str, ...]]:
+def _rows(experiment: Fields) -> Iterator[tuple[str, ...]]:
     numbers = experiment["numbers"]
     yield ("published", *(f"**{each['value']}**" for each in numbers), "")
     yield ("counts as reached", *(each["accepted"] for each in numbers), "")
@@ -91,7 +91,7 @@ def _anchor(title: str) -> str:
     return "".join(kept).replace(" ", "-")
 
 
-def _headline(reproductions: Given) -> str:
+def _headline(reproductions: Fields) -> str:
     """Return how many experiments come out."""
     outcomes = Counter(
         text(part(each, "verdict"), "outcome") for each in entries(reproductions, "experiments")
@@ -104,13 +104,13 @@ def _headline(reproductions: Given) -> str:
     )
 
 
-def _experiments(reproductions: Given) -> list[dict[str, Any]]:
+def _experiments(reproductions: Fields) -> list[dict[str, Any]]:
     """Return the experiments as they are shown."""
     listed = entries(reproductions, "experiments")
     return [_experiment(f"e{place}", each) for place, each in enumerate(listed, start=1)]
 
 
-def _experiment(anchor: str, experiment: Given) -> dict[str, Any]:
+def _experiment(anchor: str, experiment: Fields) -> dict[str, Any]:
     verdict, picture = part(experiment, "verdict"), part(experiment, "picture")
     tone, sign = TONES.get(text(verdict, "outcome"), ("unknown", "?"))
     wide, narrow = pictures_of(experiment, anchor) or (None, None)
@@ -136,13 +136,13 @@ def _experiment(anchor: str, experiment: Given) -> dict[str, Any]:
     }
 
 
-def _number(given: Given) -> dict[str, str]:
+def _number(fields: Fields) -> dict[str, str]:
     """Return what was published, and what counts as reached."""
-    more = " or more" if given.get("or_more") is True else ""
+    more = " or more" if fields.get("or_more") is True else ""
     return {
-        **{name: text(given, name) for name in ("title", "unit", "says", "because")},
-        "value": _span(given.get("value")) + more,
-        "accepted": _span(given.get("accepted")),
+        **{name: text(fields, name) for name in ("title", "unit", "says", "because")},
+        "value": _span(fields.get("value")) + more,
+        "accepted": _span(fields.get("accepted")),
     }
 
 
@@ -152,29 +152,29 @@ def _span(ends: object) -> str:
     return between(*ends).replace(" to never", " or more")
 
 
-def _arm(given: Given) -> dict[str, Any]:
+def _arm(fields: Fields) -> dict[str, Any]:
     """Return one row of an experiment's table."""
-    tone, sign = ("good", "✓") if given.get("comes_out") is True else ("useless", "✕")
-    runs = whole(given, "runs") or 0
-    settings = part(given, "settings")
+    tone, sign = ("good", "✓") if fields.get("comes_out") is True else ("useless", "✕")
+    runs = whole(fields, "runs") or 0
+    settings = part(fields, "settings")
     return {
-        "name": text(given, "name"),
-        "details": [text(given, "scenario"), *(f"{key} = {settings[key]}" for key in settings)],
+        "name": text(fields, "name"),
+        "details": [text(fields, "scenario"), *(f"{key} = {settings[key]}" for key in settings)],
         "tone": tone,
         "sign": sign,
-        "at_once": f"{whole(given, 'at_once') or 0} of {runs}",
-        "failures": entries(given, "failures"),
-        "cells": [_cell(each, runs) for each in entries(given, "numbers")],
+        "at_once": f"{whole(fields, 'at_once') or 0} of {runs}",
+        "failures": entries(fields, "failures"),
+        "cells": [_cell(each, runs) for each in entries(fields, "numbers")],
     }
 
 
-def _cell(given: Given, runs: int) -> dict[str, str]:
+def _cell(fields: Fields, runs: int) -> dict[str, str]:
     """Return one number of one arm."""
-    tone, sign = AGREEMENTS.get(text(given, "agreement"), ("unknown", "?"))
+    tone, sign = AGREEMENTS.get(text(fields, "agreement"), ("unknown", "?"))
     return {
-        "median": figure(given.get("median")),
-        "range": between(given.get("p10"), given.get("p90")),
+        "median": figure(fields.get("median")),
+        "range": between(fields.get("p10"), fields.get("p90")),
         "tone": tone,
         "sign": sign,
-        "within": f"{whole(given, 'within') or 0} of {runs} within",
+        "within": f"{whole(fields, 'within') or 0} of {runs} within",
     }

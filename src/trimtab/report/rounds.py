@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 from trimtab.report.brokers import Broker, Brokers
-from trimtab.report.input import Given, anchors, entries, name, text, texts, whole
+from trimtab.report.input import Fields, anchors, entries, name, text, texts, whole
 from trimtab.report.moves import Move, Recomputed, moves_by, recomputed_of
 from trimtab.report.verdicts import Tone
 from trimtab.report.words import clock, number, percent
@@ -79,7 +79,7 @@ class Round:
 
 
 def rounds_of(
-    findings: Given, moves: Sequence[Move], brokers: Brokers, *, with_day: bool
+    findings: Fields, moves: Sequence[Move], brokers: Brokers, *, with_day: bool
 ) -> tuple[Round, ...]:
     """Read every round, each with its moves, in the order of the input."""
     listed = entries(findings, "round_list")
@@ -105,37 +105,37 @@ class _Listing(NamedTuple):
     with_day: bool
 
 
-def _round(given: Given, anchor: str, moves: Sequence[Move], listing: _Listing) -> Round:
+def _round(fields: Fields, anchor: str, moves: Sequence[Move], listing: _Listing) -> Round:
     brokers = listing.brokers
-    average, threshold = number(given.get("average")), number(given.get("threshold"))
-    leader = name(given, "leader")
-    standings = [_standing(each, brokers) for each in entries(given, "brokers")]
+    average, threshold = number(fields.get("average")), number(fields.get("threshold"))
+    leader = name(fields, "leader")
+    standings = [_standing(each, brokers) for each in entries(fields, "brokers")]
     kept = _kept(standings, moves, listing.brokers_max)
     return Round(
         anchor=anchor,
-        number=whole(given, "round"),
-        time=text(given, "time"),
-        when=clock(given.get("time"), with_day=listing.with_day),
+        number=whole(fields, "round"),
+        time=text(fields, "time"),
+        when=clock(fields.get("time"), with_day=listing.with_day),
         leader=brokers.named(leader) if leader else None,
-        strategy=text(given, "strategy"),
+        strategy=text(fields, "strategy"),
         average=average,
         bar=None if average is None or threshold is None else average + threshold,
         standings=kept,
-        left_out=len(standings) - len(kept) + (whole(given, "brokers_left_out") or 0),
-        story=texts(given, "story"),
+        left_out=len(standings) - len(kept) + (whole(fields, "brokers_left_out") or 0),
+        story=texts(fields, "story"),
         moves=tuple(moves),
-        unloads=max(whole(given, "unloads") or 0, len(moves)),
-        recomputed=recomputed_of(given),
+        unloads=max(whole(fields, "unloads") or 0, len(moves)),
+        recomputed=recomputed_of(fields),
         tone=_tone(moves),
     )
 
 
-def _standing(given: Given, brokers: Brokers) -> Standing:
+def _standing(fields: Fields, brokers: Brokers) -> Standing:
     return Standing(
-        broker=brokers.named(name(given, "broker")),
-        usage=number(given.get("usage")),
-        smoothed=number(given.get("smoothed")),
-        is_over_bar=given.get("over_bar") is True,
+        broker=brokers.named(name(fields, "broker")),
+        usage=number(fields.get("usage")),
+        smoothed=number(fields.get("smoothed")),
+        is_over_bar=fields.get("over_bar") is True,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from trimtab.report.brokers import Brokers, shortened
-from trimtab.report.input import Given, entries, text
+from trimtab.report.input import Fields, entries, text
 from trimtab.report.moves import Move
 from trimtab.report.rounds import Round
 from trimtab.report.series import Series, Span, series_of, span_of
@@ -47,7 +47,7 @@ class Scene:
 
 
 def scene_of(
-    picture: Given, rounds: Sequence[Round], moves: Sequence[Move], brokers: Brokers
+    picture: Fields, rounds: Sequence[Round], moves: Sequence[Move], brokers: Brokers
 ) -> Scene | None:
     """Gather what is drawn; None if there is no usage to draw."""
     raw = _known(series_of(entries(picture, "usage")))
@@ -76,7 +76,7 @@ def _known(series: Iterable[Series]) -> tuple[Series, ...]:
     return tuple(each for each in series if any(usage is not None for usage in each.usages))
 
 
-def _band(picture: Given) -> tuple[tuple[datetime, float, float], ...]:
+def _band(picture: Fields) -> tuple[tuple[datetime, float, float], ...]:
     points = (
         (moment(each.get("time")), number(each.get("low")), number(each.get("high")))
         for each in entries(picture, "band")
@@ -94,7 +94,7 @@ def _within(span: Span, time: datetime | None) -> bool:
     return time is not None and span.start <= time <= span.end
 
 
-def _placed(picture: Given, moves: Sequence[Move]) -> tuple[tuple[datetime, Move], ...]:
+def _placed(picture: Fields, moves: Sequence[Move]) -> tuple[tuple[datetime, Move], ...]:
     """Return the time at which each move is drawn: the picture's, or else its own."""
     drawn_at = {text(each, "id"): moment(each.get("time")) for each in entries(picture, "unloads")}
     times = ((drawn_at.get(move.anchor) or moment(move.time), move) for move in moves)
@@ -102,7 +102,7 @@ def _placed(picture: Given, moves: Sequence[Move]) -> tuple[tuple[datetime, Move
     return tuple(sorted(known, key=lambda each: each[0]))
 
 
-def _actions(picture: Given, span: Span, brokers: Brokers) -> tuple[Action, ...]:
+def _actions(picture: Fields, span: Span, brokers: Brokers) -> tuple[Action, ...]:
     done = [
         (time, shortened(text(each, "text"), brokers))
         for each in entries(picture, "actions")

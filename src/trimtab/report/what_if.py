@@ -14,7 +14,7 @@ from trimtab.report.contenders import (
     letters_of,
     measures_of,
 )
-from trimtab.report.input import Given, entries, part, text, texts, whole
+from trimtab.report.input import Fields, entries, part, text, texts, whole
 from trimtab.report.pareto import Axes, pareto_of
 from trimtab.report.render import rendered
 from trimtab.report.what_if_section import changes_of, rules_of
@@ -28,12 +28,12 @@ _AXES = Axes(
 )
 
 
-def render_what_if(document: Given) -> str:
+def render_what_if(document: Fields) -> str:
     """Return the page of an answer, as in `comparison.json` of a recording."""
     return rendered("what_if.html.j2", _page_of(document), "what_if.css")
 
 
-def _page_of(document: Given) -> dict[str, Any]:
+def _page_of(document: Fields) -> dict[str, Any]:
     letters = letters_of([document])
     contenders, shown = contenders_of(document, letters), entries(document, "strategies")
     is_trusted = bool(part(document, "fidelity").get("is_trusted"))
@@ -64,14 +64,14 @@ def _page_of(document: Given) -> dict[str, Any]:
     }
 
 
-def _alike(strategy: Given) -> list[str]:
+def _alike(strategy: Fields) -> list[str]:
     """List the settings that made no difference."""
     return [
         f"{key} = {value}" for each in entries(strategy, "alike") for key, value in each.items()
     ]
 
 
-def _where(document: Given) -> tuple[str, ...]:
+def _where(document: Fields) -> tuple[str, ...]:
     return (
         text(document, "recording"),
         f"Pulsar {text(document, 'release')}",
@@ -82,7 +82,7 @@ def _where(document: Given) -> tuple[str, ...]:
     )
 
 
-def _costs(cpu: Given) -> list[dict[str, str]]:
+def _costs(cpu: Fields) -> list[dict[str, str]]:
     """Return what each kind of traffic costs of the CPU."""
     return [
         {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from trimtab.report.contenders import figure, signed
-from trimtab.report.input import Given, entries, part, text, whole
+from trimtab.report.input import Fields, entries, part, text, whole
 from trimtab.report.words import number
 
 
-def section_of(findings: Given) -> dict[str, Any] | None:
+def section_of(findings: Fields) -> dict[str, Any] | None:
     """Gather what `what_if_section.html.j2` shows, which the report includes.
 
     Args:
@@ -32,7 +32,7 @@ def section_of(findings: Given) -> dict[str, Any] | None:
     }
 
 
-def rules_of(fidelity: Given) -> list[dict[str, str]]:
+def rules_of(fidelity: Fields) -> list[dict[str, str]]:
     """Return the rules by which the replay is judged, each with what was found and its mark."""
     return [
         {**{name: text(each, name) for name in ("name", "found", "rule")}, **_mark(each)}
@@ -40,7 +40,7 @@ def rules_of(fidelity: Given) -> list[dict[str, str]]:
     ]
 
 
-def changes_of(document: Given) -> list[dict[str, Any]]:
+def changes_of(document: Fields) -> list[dict[str, Any]]:
     """Return the settings that would have been better, each with its effects."""
     return [
         {
@@ -52,14 +52,14 @@ def changes_of(document: Given) -> list[dict[str, Any]]:
     ]
 
 
-def _mark(check: Given) -> dict[str, str]:
+def _mark(check: Fields) -> dict[str, str]:
     """Return a tone and a sign; `unknown` where there was nothing to compare."""
     met = check.get("is_met")
     tone, sign = ("unknown", "–") if met is None else ("good", "✓") if met else ("useless", "✗")
     return {"tone": tone, "sign": sign}
 
 
-def _effect(effect: Given) -> dict[str, str]:
+def _effect(effect: Fields) -> dict[str, str]:
     """Return what a change does to one measure; no range where the difference is not known."""
     difference = part(effect, "difference")
     low, high = (number(difference.get(end)) for end in ("low", "high"))

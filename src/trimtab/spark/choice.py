@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trimtab.spark.runner import Here, Runner
+from trimtab.spark.remote import is_remote
+from trimtab.spark.runner import Cluster, Here, Runner
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql.connect.session import SparkSession
 
 _LOG = logging.getLogger("trimtab")
 
@@ -61,12 +63,12 @@ def shared_runner(
 
     Args:
         files: what is to be read.
-        cores: as `trimtab.spark.session.shared_spark` has it.
+        cores: as `shared_spark` has it.
         master: likewise; None leaves the choice.
         meanwhile: what a thread does while Spark sets itself up; left out otherwise.
 
     Raises:
-        JavaError, SparkError: as `trimtab.spark.session.shared_spark`.
+        JavaError, SparkError: as `shared_spark`.
     """
     is_open = master is None and _running() is None
     n_bytes = work_bytes(files)
@@ -82,11 +84,40 @@ def shared_runner(
 @contextmanager
 def shared_spark(
     *, cores: int, master: str | None, meanwhile: Callable[[], object] = _nothing
-) -> Iterator[SparkContext]:
-    """Give a block the Spark of `trimtab.spark.session.shared_spark`, which is loaded now."""
+) -> Iterator[Cluster]:
+    """Give a block the process's Spark: whichever runs, or else a new one that stays.
+
+    PySpark is imported only now.
+
+    Args:
+        cores: as `trimtab.spark.session.shared_spark` has it.
+        master: likewise, or the URL of a Spark Connect server.
+        meanwhile: likewise; left out where a server runs Spark.
+
+    Raises:
+        JavaError, SparkError: as `trimtab.spark.session.shared_spark` or
+            `trimtab.spark.connect.opened`.
+    """
+    if master is not None and is_remote(master):
+        from trimtab.spark import connect
+
+        yield connect.opened(master)
+        return
+    if master is None and _context() is None and (notebook := _session()) is not None:
+        from trimtab.spark import connect
+
+        yield connect.of_session(notebook)
+        return
     from trimtab.spark import session
 
     with session.shared_spark(cores=cores, master=master, meanwhile=meanwhile) as spark:
+        yield spark
+
+
+@contextmanager
+def opened_spark(*, cores: int, master: str | None) -> Iterator[Cluster]:
+    """Give a block what `shared_spark` does; what is started for it ends with it."""
+    with ended_spark(), shared_spark(cores=cores, master=master) as spark:
         yield spark
 
 
@@ -104,6 +135,10 @@ def ended_spark() -> Iterator[None]:
     try:
         yield
     finally:
+        if "trimtab.spark.connect" in sys.modules:
+            from trimtab.spark.connect import end_ours
+
+            end_ours()
         if is_ours and "trimtab.spark.session" in sys.modules:
             from trimtab.spark.session import end_spark
 
@@ -115,10 +150,23 @@ def has_spark() -> bool:
     return importlib.util.find_spec("pyspark") is not None
 
 
-def _running() -> SparkContext | None:
-    """Return the Spark of this process, if one runs."""
+def _running() -> SparkContext | SparkSession | None:
+    """Return the Spark of this process, or else its session of a Spark Connect server."""
+    return _context() or _session()
+
+
+def _context() -> SparkContext | None:
     if "pyspark" not in sys.modules:
         return None
     from pyspark import SparkContext
 
     return SparkContext._active_spark_context
+
+
+def _session() -> SparkSession | None:
+    # Whoever has one has imported it.
+    if "pyspark.sql.connect.session" not in sys.modules:
+        return None
+    from pyspark.sql.connect.session import SparkSession
+
+    return SparkSession.getActiveSession() or SparkSession._get_default_session()

@@ -13,14 +13,15 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from trimtab.files.errors import TrimtabError
+from trimtab.spark.remote import Remote
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -43,51 +44,58 @@ class SparkError(TrimtabError):
     """A Spark job failed; the message is the last line of what went wrong."""
 
 
+class WorkerGoneError(SparkError):
+    """A process that ran tasks ended, each time that it was tried: one of them is too much."""
+
+
+#: What Spark says when the process that ran Python is gone.
+_WORKER_GONE = ("Python worker exited unexpectedly", "Python worker failed to connect back")
+
+
+def is_worker_gone(fault: Exception) -> bool:
+    """Return whether Spark says that a process which ran tasks ended."""
+    return any(words in str(fault) for words in _WORKER_GONE)
+
+
 @dataclass(slots=True)
 class Here:
-    """This process as one that runs tasks, one after the other: as much of Spark as tasks use."""
+    """This process as one that runs tasks, one after the other."""
 
     n_done: int = 0
     n_tasks: int = 0
 
-    def parallelize(self, items: Iterable[Item], n_slices: int | None = None) -> HereItems[Item]:
-        """Return items for tasks; into how many slices they are cut does not matter here."""
-        return HereItems(self, tuple(items))
-
-    def _run(self, task: Callable[[Item], Result], items: tuple[Item, ...]) -> Iterator[Result]:
+    def results(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Return the results of a task for each item, in their order."""
         self.n_tasks += len(items)
+        done = []
         for item in items:
-            yield task(item)
+            done.append(task(item))
             self.n_done += 1
+        return done
+
+    def counted(self) -> tuple[int, int]:
+        """Return the count of tasks: completed, and all."""
+        return self.n_done, self.n_tasks
 
 
-@dataclass(frozen=True, slots=True)
-class HereItems(Generic[Item]):
-    """Items that lie in this process."""
-
-    _here: Here
-    _items: tuple[Item, ...]
-
-    def map(self, task: Callable[[Item], Result]) -> HereResults[Item, Result]:
-        """Return the results to come of a task for each item."""
-        return HereResults(self._here, self._items, task)
-
-
-@dataclass(frozen=True, slots=True)
-class HereResults(Generic[Item, Result]):
-    """Results that are yet to be made."""
-
-    _here: Here
-    _items: tuple[Item, ...]
-    _task: Callable[[Item], Result] = field(repr=False)
-
-    def collect(self) -> list[Result]:
-        """Return the results, made now, in the order of the items."""
-        return list(self._here._run(self._task, self._items))
-
-
+#: Spark, by its own protocol or by that of Connect, which has no RDDs.
+Cluster: TypeAlias = "SparkContext | Remote"
 #: Whoever runs tasks.
-Runner: TypeAlias = "SparkContext | Here"
+Runner: TypeAlias = "SparkContext | Remote | Here"
+
+
+def results(runner: Runner, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """Return the results of a task for each item, in their order: the one place that sends work.
+
+    In Spark each item is a task of its own, and what is run travels to its workers with all that
+    it refers to.
+    """
+    if not items:
+        return []
+    if isinstance(runner, Here | Remote):
+        return runner.results(task, items)
+    done: list[Result] = runner.parallelize(items, len(items)).map(task).collect()
+    return done
 
 
 @contextmanager
@@ -97,6 +105,7 @@ def plain_faults() -> Iterator[None]:
     The whole story, Python's and Java's stack traces, stands in its log.
 
     Raises:
+        WorkerGoneError: a task ended the process that ran it.
         SparkError: a job in the block failed.
     """
     try:
@@ -109,11 +118,14 @@ def plain_faults() -> Iterator[None]:
 
         if isinstance(fault, ConnectionError | Py4JNetworkError):
             message = "Spark's Java ended in the middle of the work; see its log"
+        elif isinstance(fault, PySparkException) and "StatusCode.UNAVAILABLE" in str(fault):
+            details = re.findall(r'details = "(.*)"', str(fault))
+            message = ": ".join(["the Spark Connect server answers no more", *details[:1]])
         elif isinstance(fault, PySparkException | Py4JError):
             message = last_line(str(fault))
         else:
             raise
-        raise SparkError(message) from None
+        raise (WorkerGoneError if is_worker_gone(fault) else SparkError)(message) from None
 
 
 @contextmanager
@@ -140,12 +152,15 @@ def progress(
     from rich.progress import Progress
 
     group = f"trimtab-{next(_groups)}"
+    context = None if isinstance(runner, Here | Remote) else runner
+    if context is not None:
+        join_group(context, group, label)
     if counted is None:
-        counted = partial(_counted_here, runner) if isinstance(runner, Here) else None
-    if not isinstance(runner, Here):
-        runner.setJobGroup(group, label, interruptOnCancel=True)
-        counted = counted or partial(finished_tasks, runner, group)
-    assert counted is not None
+        counted = (
+            runner.counted
+            if isinstance(runner, Here | Remote)
+            else partial(finished_tasks, runner, group)
+        )
     done = threading.Event()
     bar = Progress(console=Console(stderr=True), transient=True)
     watcher = threading.Thread(target=_watch, args=(counted, bar, label, done))
@@ -155,22 +170,45 @@ def progress(
     finally:
         done.set()
         watcher.join()
-        if not isinstance(runner, Here):
+        if context is not None:
             # A group that outlived its block would claim the next command's jobs.
-            runner.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]  # null ends it
+            context.setLocalProperty(_GROUP, None)  # type: ignore[arg-type]  # null ends it
 
 
 def second_thread(runner: Runner) -> ThreadPoolExecutor:
     """Return one more thread for tasks, which `progress` counts with those of this thread."""
-    if isinstance(runner, Here):
+    if isinstance(runner, Here | Remote):
         return ThreadPoolExecutor(1)
     group = runner.getLocalProperty(_GROUP)
     join = partial(runner.setLocalProperty, _GROUP, group)  # type: ignore[arg-type]  # or of none
     return ThreadPoolExecutor(1, initializer=join)
 
 
-def finished_tasks(spark: SparkContext, group: str) -> tuple[int, int]:
+def join_group(spark: Cluster, group: str, label: str) -> None:
+    """Have the jobs that this thread asks for from now on belong to a group."""
+    if isinstance(spark, Remote):
+        spark.join(group)
+    else:
+        spark.setJobGroup(group, label, interruptOnCancel=True)
+
+
+def cancel_group(spark: Cluster, group: str) -> None:
+    """End the jobs of a group."""
+    if isinstance(spark, Remote):
+        spark.cancel(group)
+    else:
+        spark.cancelJobGroup(group)
+
+
+def cores_of(spark: Cluster) -> int:
+    """Return how many tasks run at a time; on a cluster it may grow."""
+    return max(1, spark.cores if isinstance(spark, Remote) else spark.defaultParallelism)
+
+
+def finished_tasks(spark: Cluster, group: str) -> tuple[int, int]:
     """Return the count of a job group's tasks: completed, and all that are known so far."""
+    if isinstance(spark, Remote):
+        return spark.counted(group)
     tracker = spark.statusTracker()
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = [
@@ -181,10 +219,6 @@ def finished_tasks(spark: SparkContext, group: str) -> tuple[int, int]:
         if stage is not None
     ]
     return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
-
-
-def _counted_here(here: Here) -> tuple[int, int]:
-    return here.n_done, here.n_tasks
 
 
 def _watch(

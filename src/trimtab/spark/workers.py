@@ -20,10 +20,12 @@ from pyspark import SparkContext
 
 from trimtab.files.errors import TrimtabError
 from trimtab.spark.program import packed
+from trimtab.spark.remote import is_remote
+from trimtab.spark.runner import Cluster, results
 
 #: Libraries that a task imports, in the very release that the driver has: another may give
 #: other bytes, or other last digits.
-LIBRARIES = ("isal", "msgspec", "numpy", "pandas", "pyarrow", "scipy")
+LIBRARIES = ("highspy", "isal", "msgspec", "numpy", "pandas", "pyarrow")
 #: s that a master has to take a connection.
 _ANSWERS_WITHIN_S = 5.0
 #: s without any worker after which there is nothing to wait for.
@@ -45,11 +47,14 @@ def is_cluster(master: str) -> bool:
 
 
 def check_master(master: str) -> None:
-    """Stop if nobody listens where a standalone master should.
+    """Stop if it is none, or nobody listens where a standalone master should.
 
     Raises:
         WorkersError: it says what came of it.
     """
+    if is_remote(master):
+        url = master.partition(";")[0]
+        raise WorkersError(f"{url}: found a Spark Connect server, expected a Spark master here")
     if not master.startswith("spark://"):
         return
     faults = []
@@ -92,12 +97,13 @@ def send(context: SparkContext) -> None:
         return
     copy = tempfile.TemporaryDirectory(prefix="trimtab-")
     context.addPyFile(str(packed(Path(copy.name))))
-    check_libraries(str(context.master), _libraries(context))
+    n = 2 * max(1, context.defaultParallelism)
+    check_libraries(str(context.master), libraries(context, n))
     _copies[application] = copy
 
 
-def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:
-    """Return the releases of the workers' libraries, by machine."""
+def libraries(cluster: Cluster, n: int) -> dict[str, dict[str, str]]:
+    """Return the releases of the workers' libraries, by machine, as so many tasks see them."""
 
     # A function within one travels whole: a worker may not be able to import anything.
     def look(_: object) -> tuple[str, dict[str, str]]:
@@ -105,16 +111,15 @@ def _libraries(context: SparkContext) -> dict[str, dict[str, str]]:
         import socket as network  # noqa: PLC0415  # runs in the worker
 
         versions = {}
-        for library in libraries:
+        for library in names:
             try:
                 versions[library] = there.version(library)
             except there.PackageNotFoundError:
                 versions[library] = ""
         return network.gethostname(), versions
 
-    libraries = LIBRARIES
-    n = 2 * max(1, context.defaultParallelism)
-    return dict(context.parallelize(range(n), n).map(look).collect())
+    names = LIBRARIES
+    return dict(results(cluster, look, range(n)))
 
 
 def check_libraries(master: str, machines: Mapping[str, Mapping[str, str]]) -> None:

@@ -14,6 +14,7 @@ from trimtab.diagnose.failed_orders import carried_out
 from trimtab.diagnose.night import Finding, Move, Night
 from trimtab.diagnose.other_events import round_at
 from trimtab.diagnose.reports import Answers, BrokerReports, of_reports
+from trimtab.pulsar.channel import MANAGER
 from trimtab.pulsar.model import Flags, Floats, Ints
 
 #: Answers in a row, and the s between the first and the last of them.
@@ -35,7 +36,8 @@ def frozen_record(night: Night) -> list[Finding]:
     """Find brokers whose record in the store stood still while what they said of themselves moved.
 
     A record is written anew when the load has changed by a threshold, and after a time in any
-    case.  It is frozen where three answers in a row, over REST or in metrics and over two
+    case; under the extensible manager it holds no load and is written at the start alone.
+    It is frozen where three answers in a row, over REST or in metrics and over two
     minutes or more, show that it was due and not written.  High where moves from the broker or
     to it relied on it.
 
@@ -45,7 +47,9 @@ def frozen_record(night: Night) -> list[Finding]:
     return [
         _finding(night, broker, record, answers, frozen)
         for broker, answers in sorted(night.answers.items())
-        if (record := night.reports.get(broker)) is not None and record.times
+        if (record := night.reports.get(broker)) is not None
+        and record.times
+        and MANAGER not in record.managers
         for frozen in _frozen(night, broker, record, answers)
     ]
 

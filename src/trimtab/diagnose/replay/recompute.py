@@ -13,7 +13,7 @@ from trimtab.diagnose.replay.script import script
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.store_source import Span
 from trimtab.files.packing import packed, unpacked
-from trimtab.spark.runner import Runner
+from trimtab.spark.runner import Runner, results
 
 
 def recompute(
@@ -35,7 +35,5 @@ def recompute(
         tables = result_tables(replay(script(folder_and_cluster, tenure_list[number], logged)))
         return {name: packed(table) for name, table in tables.items()}
 
-    # No data frame: Java would take millions of brokers' states apart and lay them out again.
-    tasks = spark.parallelize(range(len(tenure_list)), len(tenure_list))
-    played = tasks.map(play).collect()
+    played = results(spark, play, range(len(tenure_list)))
     return in_order([{name: unpacked(table) for name, table in each.items()} for each in played])

@@ -14,7 +14,7 @@ from trimtab.explanation.blame.events import owned_bundles, steps_beside_moves
 from trimtab.explanation.blame.subject import BlameError, full_name
 from trimtab.ingest.recording import open_recording
 from trimtab.report.brokers import brokers_of
-from trimtab.report.input import Given, entries, shown_name, text
+from trimtab.report.input import Fields, entries, shown_name, text
 from trimtab.report.journeys import Journey, Kind, journeys_of
 from trimtab.report.moves import moves_of
 from trimtab.report.words import interval, spans_days
@@ -79,7 +79,7 @@ def blame(path: Path, options: BlameOptions) -> tuple[Journey, str]:
     return journey, " · ".join(each for each in where if each)
 
 
-def story(findings: Given, options: BlameOptions, tables: Path) -> Journey:
+def story(findings: Fields, options: BlameOptions, tables: Path) -> Journey:
     """Return what happened to the bundle or broker that is meant.
 
     Args:
@@ -111,7 +111,7 @@ def _still(kind: Kind, name: str) -> Journey:
     return Journey("", kind, name, "The leader did not move it.", (), 0, 0)
 
 
-def _names(findings: Given, kind: Kind) -> set[str]:
+def _names(findings: Fields, kind: Kind) -> set[str]:
     """Return every name of the night, as it is written there."""
     unloads = entries(findings, "unloads")
     if kind == "bundle":
@@ -123,7 +123,7 @@ def _names(findings: Given, kind: Kind) -> set[str]:
     return {str(each) for each in (*every, *others) if each not in (None, "")}
 
 
-def _list(fields: Given, key: str) -> list[Any]:
+def _list(fields: Fields, key: str) -> list[Any]:
     values = fields.get(key)
     return list(values) if isinstance(values, list) else []
 

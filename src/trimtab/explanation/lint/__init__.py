@@ -26,7 +26,7 @@ from trimtab.explanation.lint.candidates import (
     OLDEST,
     Candidates,
     candidates,
-    found_in,
+    findings_of_releases,
     known_releases,
 )
 from trimtab.explanation.lint.conf import Conf, Written
@@ -81,7 +81,7 @@ __all__ = [
     "Written",
     "candidates",
     "chosen",
-    "found_in",
+    "findings_of_releases",
     "holds_in",
     "lint",
     "lint_upgrade",

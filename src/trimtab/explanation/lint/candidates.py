@@ -48,7 +48,7 @@ def candidates(confs: Sequence[Conf], known: tuple[str, ...]) -> Candidates:
     return Candidates(ones, "; ".join(reasons) or "nothing says which")
 
 
-def found_in(by_release: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
+def findings_of_releases(by_release: Mapping[str, Sequence[Finding]]) -> tuple[Finding, ...]:
     """Return what is found in any of some releases; what only some have says which.
 
     Args:

@@ -67,9 +67,13 @@ def jumped(known: Knowledge, filtered: Filtered) -> Knowledge:
 
     What was learned of their speed is kept.
     """
+    return forgotten(known, filtered.broker[filtered.is_jump])
+
+
+def forgotten(known: Knowledge, jumps: Ints) -> Knowledge:
+    """Return what is known without the blocks of brokers whose levels have jumped untouched."""
     b = known.brokers
-    calm = known.time_s - b.touched_s[filtered.broker] > _TOUCHED_S
-    who = filtered.broker[filtered.is_jump & calm]
+    who = jumps[known.time_s - b.touched_s[jumps] > _TOUCHED_S]
     if who.size == 0:
         return known
     blocks, sums = b.blocks.copy(), b.open.copy()

@@ -36,7 +36,7 @@ def learned(known: Knowledge, look: Look, windows: Windows) -> Knowledge:
     sample = _sample(known, look)
     rows = usable(known, sample)
     filtered = compared(known, sample, rows, windows)
-    known = levelled(verified(_heard(known, sample), filtered), sample, rows, filtered)
+    known = levelled(verified(_with_report(known, sample), filtered), sample, rows, filtered)
     known = jumped(collected(known, sample, rows, filtered, windows), filtered)
     known = drifted(known)
     return fitted(known)
@@ -139,7 +139,7 @@ def _gone(known: Knowledge, look: Look, windows: Windows, owner: Ints) -> Flags:
     return np.asarray(owned & ~listed & (written_s[owner] > late_s))
 
 
-def _heard(known: Knowledge, sample: Sample) -> Knowledge:
+def _with_report(known: Knowledge, sample: Sample) -> Knowledge:
     """Return what is known with the times of reports and what others took."""
     brokers, who = known.brokers, sample.broker
     written_s, others = brokers.written_s.copy(), brokers.others.copy()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
+from trimtab.lab.costs.arithmetic import half_width
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import features
 from trimtab.lab.costs.fit import deviation_variance
@@ -37,8 +37,8 @@ class Predictions:
         return self.after - self.before
 
     def interval(self, share: float) -> tuple[Floats, Floats]:
-        """Return between what the usage afterwards lies in a share of all cases."""
-        half = float(ndtri(0.5 + share / 2)) * self.deviation
+        """Return the bounds between which the usage afterwards lies in a share of all cases."""
+        half = half_width(share) * self.deviation
         return self.after - half, self.after + half
 
 

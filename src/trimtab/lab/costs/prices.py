@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
 
+from trimtab.lab.costs.arithmetic import half_width
 from trimtab.lab.costs.curve import curved
 from trimtab.lab.costs.features import FEATURES
 from trimtab.lab.costs.fit import deviation_variance
@@ -65,7 +65,7 @@ def priced(known: Knowledge) -> Prices:
     Properties:
         Before anything is seen nothing is told.
     """
-    brokers, half = known.brokers, float(ndtri(0.5 + SHARE / 2))
+    brokers, half = known.brokers, half_width(SHARE)
     there = np.flatnonzero(~np.isnan(brokers.level))
     by_cores = float(np.median(brokers.by_cores[there])) if there.size else 1.0
     load = _load(known)
@@ -92,7 +92,7 @@ def priced(known: Knowledge) -> Prices:
         rest=rest,
         speed=speed,
         deviation=float(np.sqrt(deviation_variance(known))),
-        untold=_untold(known, units, traffic),
+        untold=_unknowns(known, units, traffic),
     )
 
 
@@ -155,7 +155,7 @@ def _own(known: Knowledge, half: float) -> tuple[dict[str, Price], dict[str, Pri
     return rest, speed
 
 
-def _untold(known: Knowledge, units: dict[str, Price], traffic: Price) -> tuple[str, ...]:
+def _unknowns(known: Knowledge, units: dict[str, Price], traffic: Price) -> tuple[str, ...]:
     """Return what cannot be told, and what would tell it."""
     sentences = []
     if not traffic.is_told:

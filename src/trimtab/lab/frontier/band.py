@@ -20,8 +20,8 @@ _PARTNERS = 6
 # stay below what its source was.
 _LEAST = 0.25
 _BELOW_SOURCE = 2.0
-# Positions of the band that are tried, between these shares of its width off the middle.
-_POSITIONS = 9
+#: Positions of the band that are tried, between these shares of its width off the middle.
+POSITIONS = 9
 _SHIFT = 0.6
 # What a point that is left outside counts, in moves.
 _POINT = 0.3
@@ -48,13 +48,19 @@ class Banded:
     after: float
 
 
-def banded(question: Question, middle: tuple[float, float], widths: tuple[float, float]) -> Banded:
+def banded(
+    question: Question,
+    middle: tuple[float, float],
+    widths: tuple[float, float],
+    positions: int = POSITIONS,
+) -> Banded:
     """Return the moves into a band, wherever it takes fewest.
 
     Args:
         question: a cluster.
         middle: between what the middle of the band lies, percent.
         widths: of the inner and of the outer band, points.
+        positions: of the band that are tried.
 
     Properties:
         None are needed where everybody is in the outer band already.
@@ -64,7 +70,7 @@ def banded(question: Question, middle: tuple[float, float], widths: tuple[float,
     inner, outer = widths
     low, high = middle[0] - _SHIFT * outer, middle[1] + _SHIFT * outer
     best: tuple[tuple[float, ...], Banded] | None = None
-    for centre in np.linspace(low, high, _POSITIONS).tolist():
+    for centre in np.linspace(low, high, positions).tolist():
         edges = Edges(
             centre - inner / 2, centre + inner / 2, centre - outer / 2, centre + outer / 2
         )
@@ -77,29 +83,39 @@ def banded(question: Question, middle: tuple[float, float], widths: tuple[float,
     return best[1]
 
 
+def fullest(usage: Floats) -> Floats:
+    """Return the fullest of the last axis; it is short, and NumPy is slow along short ones."""
+    level = usage[..., 0]
+    for column in range(1, usage.shape[-1]):
+        level = np.maximum(level, usage[..., column])
+    return np.array(level)
+
+
 class _Search:
     """One position of the band."""
 
     def __init__(self, question: Question, holdings: Holdings, edges: Edges) -> None:
         self.question, self.holdings, self.edges = question, holdings, edges
         self.usage = question.usage.copy()
+        #: (n_brokers,) the fullest column of each.
+        self.level = fullest(self.usage)
         self.is_moved = np.zeros(question.owner.size, np.bool_)
         self.moves = list[tuple[int, int]]()
 
     def banded(self) -> Banded:
         """Return the moves that are left after those have been dropped that are not needed."""
         counted = self.question.is_counted
-        before = float(self._outside(self.usage.max(axis=1))[counted].sum())
+        before = float(self._outside(self.level)[counted].sum())
         open_ = counted.copy()
         while open_.any():
-            outside = np.where(open_, self._outside(self.usage.max(axis=1)), 0.0)
+            outside = np.where(open_, self._outside(self.level), 0.0)
             worst = int(np.argmax(outside))
             if outside[worst] <= ROUNDING:
                 break
             if not self._relieve(worst):
                 open_[worst] = False
         self._prune()
-        outside = self._outside(self.usage.max(axis=1))[counted]
+        outside = self._outside(self.level)[counted]
         bundle, to = np.array(self.moves, np.int64).reshape(-1, 2).T
         n_outside = int((outside > _LEAST).sum())
         return Banded(Moves(bundle, to), self.edges, n_outside, before, float(outside.sum()))
@@ -116,7 +132,7 @@ class _Search:
 
     def _relieve(self, worst: int) -> bool:
         """Make the best move of a broker's bundles, or of others' to it; False if there is none."""
-        usage = self.usage.max(axis=1)
+        usage = self.level
         is_high = usage[worst] > self.edges.high
         order = np.argsort(usage if is_high else -usage, kind="stable")
         order = order[self.question.is_counted[order] & (order != worst)][:_PARTNERS]
@@ -143,8 +159,8 @@ class _Search:
         """Return by how much less is off if each bundle goes where it is best, and where."""
         q, owner = self.question, self.question.owner[bundles]
         cost = q.cost[bundles]
-        left = (self.usage[owner] - q.speed[owner] * cost).max(axis=1)
-        then = (self.usage[takers] + q.speed[takers] * cost[:, None]).max(axis=2)
+        left = fullest(self.usage[owner] - q.speed[owner] * cost)
+        then = fullest(self.usage[takers] + q.speed[takers] * cost[:, None])
         gain = (self._off(usage[owner]) - self._off(left))[:, None]
         gain = gain + self._off(usage[takers]) - self._off(then)
         fits = then <= q.ceiling[takers] + ROUNDING
@@ -158,6 +174,8 @@ class _Search:
         q, source = self.question, int(self.question.owner[bundle])
         self.usage[source] -= q.speed[source] * q.cost[bundle]
         self.usage[to] += q.speed[to] * q.cost[bundle]
+        ends = [source, to]
+        self.level[ends] = fullest(self.usage[ends])
         self.is_moved[bundle] = True
         self.moves.append((bundle, to))
 
@@ -169,9 +187,9 @@ class _Search:
             without = self.usage[ends] + np.array((1.0, -1.0))[:, None] * (
                 q.speed[ends] * q.cost[bundle]
             )
-            now = self._outside(self.usage[ends].max(axis=1)).sum()
-            if self._outside(without.max(axis=1)).sum() <= now + ROUNDING:
-                self.usage[ends] = without
+            now = self._outside(self.level[ends]).sum()
+            if self._outside(fullest(without)).sum() <= now + ROUNDING:
+                self.usage[ends], self.level[ends] = without, fullest(without)
             else:
                 kept.append((bundle, to))
         self.moves = kept

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
 
+from trimtab.lab.frontier.integer_program import Effort, Program, Rows, Solution, solved
 from trimtab.lab.frontier.question import ROUNDING, Holdings, Moves, Question, limits
-from trimtab.pulsar.model import Floats, Ints
+from trimtab.pulsar.model import Ints
 
 #: Choices of a bundle and a broker up to which the program is solved.
 CHOICES_MAX = 1500
-#: Nodes after which the search gives up and its bound is taken: not seconds, so that the
-#: answer does not depend on the machine.
-NODES_MAX = 1_000
-# Share of the peak, or of the moves, that may be left open.
-_GAP = 5e-4
+#: Nodes after which the search gives up and its bound is taken, and the share of the peak,
+#: or of the moves, that may be left open.
+EFFORT = Effort(1_000, 5e-4)
 
 
 class Exact(NamedTuple):
@@ -58,11 +55,13 @@ def lowest_peak(
     """
     n = possible.bundle.size
     rows = _usages(question, possible, None)
-    count = LinearConstraint(np.append(np.ones(n), 0.0)[None], -np.inf, moves_max)
-    limits = Bounds(np.append(np.zeros(n), between[0]), np.append(np.ones(n), between[1]))
-    objective = np.append(np.zeros(n), 1.0)
-    solution = _solved(objective, [*rows, count, _once(question, possible, n + 1)], limits)
-    return _exact(possible, solution, between[0])
+    program = Program(
+        objective=np.append(np.zeros(n), 1.0),
+        low=np.append(np.zeros(n), between[0]),
+        high=np.append(np.ones(n), between[1]),
+        constraints=[*rows, _count(n, -np.inf, moves_max), _once(question, possible)],
+    )
+    return _exact(possible, solved(program, EFFORT), between[0])
 
 
 def fewest_moves(question: Question, possible: Choices, peak: float, least: float) -> Exact:
@@ -76,36 +75,25 @@ def fewest_moves(question: Question, possible: Choices, peak: float, least: floa
     """
     n = possible.bundle.size
     rows = _usages(question, possible, peak)
-    count = LinearConstraint(np.append(np.ones(n), 0.0)[None], least, np.inf)
-    limits = Bounds(np.zeros(n + 1), np.append(np.ones(n), 0.0))
-    objective = np.append(np.ones(n), 0.0)
-    solution = _solved(objective, [*rows, count, _once(question, possible, n + 1)], limits)
-    return _exact(possible, solution, least)
-
-
-def _solved(objective: Floats, constraints: list[LinearConstraint], limits: Bounds) -> Any:  # noqa: ANN401  # SciPy's own
-    integrality = np.ones(objective.size, np.int64)
-    integrality[-1] = 0
-    return milp(
-        objective,
-        integrality=integrality,
-        bounds=limits,
-        constraints=constraints,
-        options={"node_limit": NODES_MAX, "mip_rel_gap": _GAP},
+    program = Program(
+        objective=np.append(np.ones(n), 0.0),
+        low=np.zeros(n + 1),
+        high=np.append(np.ones(n), 0.0),
+        constraints=[*rows, _count(n, least, np.inf), _once(question, possible)],
     )
+    return _exact(possible, solved(program, EFFORT), least)
 
 
-def _exact(possible: Choices, solution: Any, least: float) -> Exact:  # noqa: ANN401  # SciPy's own
-    if solution.status == 2:
-        return Exact(None, np.inf)
-    bound = least if solution.mip_dual_bound is None else max(least, solution.mip_dual_bound)
-    if solution.x is None:
-        return Exact(None, float(bound))
-    chosen = solution.x[:-1] > 0.5
-    return Exact(Moves(possible.bundle[chosen], possible.to[chosen]), float(bound))
+def _exact(possible: Choices, solution: Solution, least: float) -> Exact:
+    """Return the moves of a solution, and what it proved."""
+    bound = max(least, solution.bound)
+    if solution.values is None:
+        return Exact(None, bound)
+    chosen = solution.values[:-1] > 0.5
+    return Exact(Moves(possible.bundle[chosen], possible.to[chosen]), bound)
 
 
-def _usages(question: Question, possible: Choices, bar: float | None) -> list[LinearConstraint]:
+def _usages(question: Question, possible: Choices, bar: float | None) -> list[Rows]:
     """Return that usages stay below the peak, which is the last variable, or below a bar.
 
     And below ceilings, by what moves add.
@@ -115,29 +103,44 @@ def _usages(question: Question, possible: Choices, bar: float | None) -> list[Li
     place = np.full(len(q.usage), -1)
     place[brokers] = np.arange(brokers.size)
     each, owner = np.arange(n), q.owner[bundle]
-    at_rows = np.concatenate((place[to], place[owner], np.arange(brokers.size)))
-    at_columns = np.concatenate((each, each, np.full(brokers.size, n)))
+    row = np.concatenate((place[to], place[owner]))
+    column = np.concatenate((each, each))
+    ends = np.arange(brokers.size), np.full(brokers.size, n)
     peak = np.full(brokers.size, 0.0 if bar is not None else -1.0)
     ceiling = q.ceiling[brokers]
     filled = np.isfinite(ceiling)
-    rows = list[LinearConstraint]()
-    for column in range(q.usage.shape[1]):
-        cost, now = q.cost[bundle, column], q.usage[brokers, column]
-        points = q.speed[to, column] * cost, -q.speed[owner, column] * cost
-        shape = (brokers.size, n + 1)
-        below = coo_array((np.concatenate((*points, peak)), (at_rows, at_columns)), shape=shape)
-        rows.append(LinearConstraint(below.tocsr(), -np.inf, (bar or 0.0) - now))
+    at, kept = np.cumsum(filled) - 1, filled[row]
+    rows = list[Rows]()
+    for resource in range(q.usage.shape[1]):
+        cost, now = q.cost[bundle, resource], q.usage[brokers, resource]
+        points = np.concatenate((q.speed[to, resource] * cost, -q.speed[owner, resource] * cost))
+        rows.append(
+            Rows(
+                np.append(row, ends[0]),
+                np.append(column, ends[1]),
+                np.append(points, peak),
+                np.full(brokers.size, -np.inf),
+                (bar or 0.0) - now,
+            )
+        )
         if filled.any():
-            alone = np.concatenate((*points, np.zeros(brokers.size)))
-            added = coo_array((alone, (at_rows, at_columns)), shape=shape).tocsr()[filled]
             # Who stands above its ceiling takes nothing.
             room = np.maximum(ceiling - now, 0.0)[filled]
-            rows.append(LinearConstraint(added, -np.inf, room))
+            below = np.full(room.size, -np.inf)
+            rows.append(Rows(at[row[kept]], column[kept], points[kept], below, room))
     return rows
 
 
-def _once(question: Question, possible: Choices, width: int) -> LinearConstraint:
+def _count(n_choices: int, low: float, high: float) -> Rows:
+    """Return between what the number of moves lies."""
+    each = np.arange(n_choices)
+    return Rows(
+        np.zeros_like(each), each, np.ones(n_choices), np.array([low]), np.array([float(high)])
+    )
+
+
+def _once(question: Question, possible: Choices) -> Rows:
     """Return that no bundle goes to two brokers."""
-    ones, columns = np.ones(possible.bundle.size), np.arange(possible.bundle.size)
-    once = coo_array((ones, (possible.bundle, columns)), shape=(question.owner.size, width))
-    return LinearConstraint(once.tocsr(), -np.inf, 1.0)
+    n, n_bundles = possible.bundle.size, question.owner.size
+    never = np.full(n_bundles, -np.inf)
+    return Rows(possible.bundle, np.arange(n), np.ones(n), never, np.ones(n_bundles))

@@ -39,10 +39,10 @@ class _Search:
     def moves(self, is_close: bool) -> Moves | None:
         """Return moves below the bar, None if none are found."""
         for _ in range(_RETRIES):
-            given = self._given()
-            if given is None:
+            bundles = self._given()
+            if bundles is None:
                 return None
-            stuck = self._placed(given, is_close)
+            stuck = self._placed(bundles, is_close)
             if isinstance(stuck, Moves):
                 return stuck
             self.kept.add(stuck)
@@ -54,27 +54,27 @@ class _Search:
         above = np.flatnonzero(q.is_counted & (q.usage.max(axis=1) > self.peak))
         if above.size > self.most:
             return None
-        given = list[int]()
+        bundles = list[int]()
         for broker in above.tolist():
             own = self.holdings.of(broker)
             own = own[[bundle not in self.kept for bundle in own.tolist()]]
             chosen = _chosen(q.usage[broker], taken(q, own, broker), self.peak)
-            if chosen is None or len(given) + chosen.size > self.most:
+            if chosen is None or len(bundles) + chosen.size > self.most:
                 return None
-            given += own[chosen].tolist()
-        return given
+            bundles += own[chosen].tolist()
+        return bundles
 
-    def _placed(self, given: list[int], is_close: bool) -> Moves | int:
+    def _placed(self, bundles: list[int], is_close: bool) -> Moves | int:
         """Return where all that is given up goes, or a bundle that nobody has room for."""
         q = self.question
         usage, moves = q.usage.copy(), dict[int, int]()
-        for bundle in given:
+        for bundle in bundles:
             usage[q.owner[bundle]] -= taken(q, bundle, int(q.owner[bundle]))
-        left = self.most - len(given)
-        for bundle in sorted(given, key=self._size, reverse=True):
+        left = self.most - len(bundles)
+        for bundle in sorted(bundles, key=self._size, reverse=True):
             to = self._best(usage, bundle, is_close)
             if to < 0 and left > 0:
-                to = self._room(usage, bundle, moves, set(given))
+                to = self._room(usage, bundle, moves, set(bundles))
                 left -= 1
             if to < 0:
                 return bundle
@@ -97,7 +97,7 @@ class _Search:
             return int(np.where(fits, after, -np.inf).argmax())
         return int(np.where(fits, after, np.inf).argmin())
 
-    def _room(self, usage: Floats, bundle: int, moves: dict[int, int], given: set[int]) -> int:
+    def _room(self, usage: Floats, bundle: int, moves: dict[int, int], bundles: set[int]) -> int:
         """Move one bundle more to make room for another; return where, -1 if there is none."""
         q = self.question
         after = (usage + q.speed * q.cost[bundle]).max(axis=1)
@@ -106,7 +106,7 @@ class _Search:
         hosts = np.argsort(after, kind="stable")[:_HOSTS]
         for host in hosts[np.isfinite(after[hosts])].tolist():
             own = self.holdings.of(host)
-            own = own[[each not in moves and each not in given for each in own.tolist()]]
+            own = own[[each not in moves and each not in bundles for each in own.tolist()]]
             points = taken(q, own, host)
             then = usage[host] + taken(q, bundle, host) - points
             enough = np.flatnonzero((then <= self.limit[host]).all(axis=1))

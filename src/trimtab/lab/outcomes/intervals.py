@@ -6,6 +6,7 @@ count, as what is larger than all others; NaN are left out, and how many are lef
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -147,6 +148,38 @@ def paired(
     )
 
 
+def share_bounds(count: int, n: int, tail: float) -> tuple[float, float]:
+    """Return the least and the largest share of all that may be so, if it is of `count` of `n`.
+
+    The bounds of Clopper and Pearson: at the lower one, so many or more come about by chance
+    with probability `tail`; at the upper one, so many or fewer.
+
+    Args:
+        count: of those that were tried.
+        n: independent trials, at least one.
+        tail: probability beyond each bound, below a half.
+
+    Properties:
+        low <= count / n <= high; the bounds of those that were not so mirror them.
+    """
+    return _least_share(count, n, tail), 1 - _least_share(n - count, n, tail)
+
+
+def _least_share(count: int, n: int, tail: float) -> float:
+    """Return the share of all at which `count` or more of `n` are so with probability `tail`."""
+    if not count:
+        return 0.0
+    numbers = np.arange(count, n + 1)
+    ways = np.array([math.log(math.comb(n, int(number))) for number in numbers])
+    low, high = 0.0, 1.0
+    # The probability grows with the share; half the distance is lost with each step.
+    for _ in range(60):
+        share = (low + high) / 2
+        log_odds = ways + numbers * math.log(share) + (n - numbers) * math.log1p(-share)
+        low, high = (share, high) if np.exp(log_odds).sum() < tail else (low, share)
+    return high
+
+
 def median(values: Floats) -> Floats:
     """Return the median along the last axis, infinite values among them."""
     return percentile(np.sort(values, axis=-1), 0.5)
@@ -177,4 +210,5 @@ def percentile(ordered: Floats, share: float) -> Floats:
 
 def _numbers(values: Sequence[float] | Floats) -> Floats:
     array = np.asarray(values, np.float64)
-    return np.sort(array[~np.isnan(array)])
+    # Sorting leaves zeros of either sign as they stood, and -0.0 plus 0.0 is 0.0.
+    return np.sort(array[~np.isnan(array)]) + 0.0

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
 
+from trimtab.lab.frontier.integer_program import Effort, Program, Rows, solved
 from trimtab.pulsar.model import Floats, Ints
 
 #: Bundles times brokers up to which the minimum is searched for exactly: seconds at most.
 EXACT_SIZE_MAX = 2000
-#: Nodes after which the search gives up and its bound is taken: not seconds, so that the
-#: answer does not depend on the machine.
-NODES_MAX = 20_000
+#: Nodes after which the search gives up and its bound is taken.
+EFFORT = Effort(20_000, 0.0)
 #: Points: a rounding error is no surplus.
 _TOLERANCE = 1e-6
 _HALVINGS = 80
@@ -167,32 +165,32 @@ def _minimum(placement: Placement, bar_points: float) -> Minimum:
     n = len(bundle)
     source, column = placement.owner[bundle], np.arange(n)
     share = placement.work[bundle]
-    # Rows: usage after the moves less the lower end, a broker each; then moves of a bundle.
-    entries = np.concatenate(
-        [
-            share / placement.capacity[target],
-            -share / placement.capacity[source],
-            -np.ones(n_brokers),
-        ]
-    )
-    rows = np.concatenate([target, source, np.arange(n_brokers)])
-    columns = np.concatenate([column, column, np.full(n_brokers, n)])
-    within = coo_array((entries, (rows, columns)), shape=(n_brokers, n + 1)).tocsr()
-    once = coo_array((np.ones(n), (bundle, column)), shape=(len(placement.work), n + 1)).tocsr()
     usage = usages(placement)
-    solution = milp(
-        np.append(np.ones(n), 0.0),
-        integrality=np.append(np.ones(n), 0),
-        bounds=Bounds(np.append(np.zeros(n), -np.inf), np.append(np.ones(n), np.inf)),
-        constraints=[
-            LinearConstraint(within, -usage, bar_points - usage),
-            LinearConstraint(once, -np.inf, 1.0),
-        ],
-        options={"node_limit": NODES_MAX, "mip_rel_gap": 0.0},
+    # Usage after the moves less the lower end, a broker each; then moves of a bundle.
+    within = Rows(
+        np.concatenate([target, source, np.arange(n_brokers)]),
+        np.concatenate([column, column, np.full(n_brokers, n)]),
+        np.concatenate(
+            [
+                share / placement.capacity[target],
+                -share / placement.capacity[source],
+                -np.ones(n_brokers),
+            ]
+        ),
+        -usage,
+        bar_points - usage,
     )
-    if solution.status == 2:
-        return Minimum(np.inf, is_exact=True)
-    if solution.status == 0:
-        return Minimum(float(round(solution.fun)), is_exact=True)
-    proved = np.ceil((solution.mip_dual_bound or 0.0) - _TOLERANCE)
+    n_bundles = len(placement.work)
+    once = Rows(bundle, column, np.ones(n), np.full(n_bundles, -np.inf), np.ones(n_bundles))
+    program = Program(
+        objective=np.append(np.ones(n), 0.0),
+        low=np.append(np.zeros(n), -np.inf),
+        high=np.append(np.ones(n), np.inf),
+        constraints=[within, once],
+    )
+    solution = solved(program, EFFORT)
+    if solution.is_proved:
+        moves = np.inf if solution.values is None else float(round(solution.values[:-1].sum()))
+        return Minimum(moves, is_exact=True)
+    proved = np.ceil(solution.bound - _TOLERANCE)
     return Minimum(max(float(proved), counted_moves(placement, bar_points)), is_exact=False)

@@ -171,8 +171,13 @@ def carried_by(served: Served, nic: Floats, write_quorum: float) -> Carried:
 
 def recorded_traffic(served: Served, costs: Costs) -> RecordedTraffic:
     """Return traffic as it was recorded, at some costs."""
-    work = served.work(costs) * in_simulation(costs)
-    return RecordedTraffic(served.rate_in, served.rate_out, work, served.size)
+    return traffic_of(served, served.work(costs), costs)
+
+
+def traffic_of(served: Served, work: Floats, costs: Costs) -> RecordedTraffic:
+    """Return the same where the work of each bundle is known, (n_ticks, n_bundles)."""
+    simulated = work * in_simulation(costs)
+    return RecordedTraffic(served.rate_in, served.rate_out, simulated, served.size)
 
 
 def priced(machines: Machines, costs: Costs) -> Machines:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from trimtab.lab.reconstruct.cluster import Rebuilt, bent, carried_by, priced, recorded_traffic
+from trimtab.lab.reconstruct.cluster import Rebuilt, bent, carried_by, priced, traffic_of
 from trimtab.lab.reconstruct.costs import Costs, drawn
 from trimtab.lab.reconstruct.usage import WINDOWS_MIN, Carried, left_over, means, wire
-from trimtab.lab.simulate.surroundings import RecordedOthers, RecordedSurroundings
+from trimtab.lab.simulate.surroundings import RecordedOthers
 from trimtab.pulsar.model import Floats, Ints
 
 # Windows of one broker that count as one: what one misses, the next one misses too.
@@ -64,7 +64,8 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
     """
     used, parameters = rebuilt.used, rebuilt.parameters
     wires = costs.overhead * _carried(rebuilt).network()
-    modelled = np.concatenate((rebuilt.served.cpu(costs)[None], wires))
+    served, work = rebuilt.served, rebuilt.served.work(costs)
+    modelled = np.concatenate((served.cpu_of(work, costs)[None], wires))
     others = left_over(used.usage, modelled, used.spans, float(costs.rest.mean()))
     machines = rebuilt.world.machines
     bare = dataclasses.replace(machines, nic=machines.nic * used.costs.overhead)
@@ -72,17 +73,17 @@ def recosted(rebuilt: Rebuilt, costs: Costs) -> Rebuilt:
         rebuilt,
         world=dataclasses.replace(rebuilt.world, machines=priced(bare, costs)),
         parameters=dataclasses.replace(parameters, physics=bent(parameters.physics, costs)),
-        surroundings=RecordedSurroundings(
-            recorded_traffic(rebuilt.served, costs),
-            RecordedOthers(others),
-            rebuilt.surroundings.begins,
+        surroundings=dataclasses.replace(
+            rebuilt.surroundings,
+            traffic=traffic_of(served, work, costs),
+            others=RecordedOthers(others),
         ),
     )
 
 
 def missed(rebuilt: Rebuilt) -> tuple[Missed, ...]:
     """Return what the costs miss of the CPU, broker by broker."""
-    told, ours = _told(rebuilt), _by_costs(rebuilt)
+    told, ours = _measured(rebuilt), _by_costs(rebuilt)
     if len(told) < WINDOWS_MIN:
         return ()
     of, left = _brokers(rebuilt), told[:, 0] - ours[:, 0]
@@ -103,13 +104,13 @@ def usage_error(rebuilt: Rebuilt) -> float:
     That is what is not known of a broker that carries something else than it did.  NaN if
     there are too few windows.
     """
-    told, ours = _told(rebuilt), _by_costs(rebuilt)
+    told, ours = _measured(rebuilt), _by_costs(rebuilt)
     if len(told) < WINDOWS_MIN:
         return float("nan")
     return float(np.sqrt(((ours.max(axis=1) - told.max(axis=1)) ** 2).mean()))
 
 
-def _told(rebuilt: Rebuilt) -> Floats:
+def _measured(rebuilt: Rebuilt) -> Floats:
     """Return percent of CPU, NIC in and NIC out of each window, (n_windows, 3), as told."""
     return means(rebuilt.used.usage, rebuilt.used.warm)
 

@@ -84,7 +84,11 @@ class Served:
 
     def cpu(self, costs: Costs) -> Floats:
         """Return the points of CPU that brokers' bundles take, (n_ticks, n_brokers)."""
-        carried = by_broker(self.work(costs), self.owner, self.n_brokers)
+        return self.cpu_of(self.work(costs), costs)
+
+    def cpu_of(self, work: Floats, costs: Costs) -> Floats:
+        """Return the same where the work of each bundle is known."""
+        carried = by_broker(work, self.owner, self.n_brokers)
         return curved(costs.quick * carried, costs.log_exponent).cpu
 
 

@@ -18,7 +18,7 @@ from trimtab.pulsar.model import ClusterLoad, Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class Continuation:
     """What came of it."""
 
     run: Run
@@ -84,7 +84,7 @@ def _loads(
     )
 
 
-def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
+def continuation(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Continuation:
     """Hold a simulation to what happened until some time, and let a balancer lead since then.
 
     Traffic, events and clocks stay what they were; the balancer need not be the one that
@@ -104,7 +104,7 @@ def led(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> Led:
         pass
     owner = simulation.cluster.owner.copy()
     run = at_end(going_on(simulation))
-    return Led(run, _owners(rebuilt, run, owner, from_s))
+    return Continuation(run, _owners(rebuilt, run, owner, from_s))
 
 
 def _owners(rebuilt: Rebuilt, run: Run, owner: Ints, from_s: float) -> Ints:

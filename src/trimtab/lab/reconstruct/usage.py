@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from scipy.optimize import nnls
 
 from trimtab.lab.costs import Knowledge
+from trimtab.lab.costs.arithmetic import factors
 from trimtab.lab.reconstruct.clocks import Grid, Life
 from trimtab.lab.reconstruct.costs import Costs, Served, likeliest
 from trimtab.lab.reconstruct.host_windows import HostWindows
@@ -133,7 +133,7 @@ def wire(bare: Floats, told: Floats) -> tuple[float, float]:
     if len(bare) < WINDOWS_MIN:
         return 1.0, 0.0
     counted = bare.reshape(-1)
-    (each, idle), _ = nnls(np.column_stack((counted, np.ones(counted.size))), told.reshape(-1))
+    each, idle = factors(np.column_stack((counted, np.ones(counted.size))), told.reshape(-1))
     return (float(each), float(idle)) if each > 0 else (1.0, 0.0)
 
 

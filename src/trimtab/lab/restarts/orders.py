@@ -102,15 +102,11 @@ def foretold(
         The same arguments give the same result.
     """
     names = sorted(now.usage_percent)
-    events: list[Event] = []
-    for number, broker in enumerate(order.brokers):
-        leaves_s, subject = _BEFORE_S + number * timing.every_s, (names.index(broker),)
-        events.append(Event(leaves_s, Kind.LEAVE, subject))
-        events.append(Event(leaves_s + timing.down_s, Kind.JOIN, subject))
-    events.sort(key=lambda event: event.time_s)
+    positions = [names.index(broker) for broker in order.brokers]
+    events = rolling(positions, _BEFORE_S, timing)
     end_s = _BEFORE_S + len(order.brokers) * timing.every_s
     runs = [
-        simulated(standing_world(now, tuple(events), end_s, seed), balancer, Parameters())
+        simulated(standing_world(now, events, end_s, seed), balancer, Parameters())
         for seed in seeds
     ]
     bounds = [_BEFORE_S + number * timing.every_s for number in range(len(order.brokers) + 1)]
@@ -122,6 +118,16 @@ def foretold(
     highest = [max(usage for usage, _ in of_run) for of_run in peaks]
     moves = [float(np.count_nonzero(run.moves.time_s >= _BEFORE_S)) for run in runs]
     return RestartForecast(order.rule, restarts, summary(highest), summary(moves))
+
+
+def rolling(brokers: Sequence[int], from_s: float, timing: Timing) -> tuple[Event, ...]:
+    """Return the events of a rolling restart, in order of time: one leaves after the other."""
+    events: list[Event] = []
+    for number, broker in enumerate(brokers):
+        leaves_s = from_s + number * timing.every_s
+        events.append(Event(leaves_s, Kind.LEAVE, (broker,)))
+        events.append(Event(leaves_s + timing.down_s, Kind.JOIN, (broker,)))
+    return tuple(sorted(events, key=lambda event: event.time_s))
 
 
 def _restart(broker: str, peaks: Sequence[tuple[float, int]], names: Sequence[str]) -> Restart:

@@ -35,7 +35,7 @@ def scenario_text(name: str) -> str:
     return resources.files(__name__).joinpath(name + _SUFFIX).read_text(encoding="utf-8")
 
 
-def found_scenario(name: str) -> Scenario:
+def scenario_of(name: str) -> Scenario:
     """Return the scenario of a name or a file.
 
     Args:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from trimtab.lab.steering import StrategyError, is_own
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,13 @@ class Balancer:
 _ANY_PLACER = "LeastLongTermMessageRate"
 
 
+def is_extensible(balancer: Balancer) -> bool:
+    """Return whether the extensible load manager leads: its shedder is no other's."""
+    return any(name == balancer.shedder for name, _ in EXTENSIBLE_SHEDDERS)
+
+
 def pulsars(balancer: Balancer) -> Balancer:
-    """Return the part of a balancer that Pulsar's classes have.
+    """Return the part of a balancer that classes of Pulsar's modular load manager have.
 
     Raises:
         StrategyError: a strategy of trimtab's own is to place what another sheds.
@@ -36,6 +42,8 @@ def pulsars(balancer: Balancer) -> Balancer:
     sheds, places = balancer.shedder, balancer.placer
     if is_own(places) and places != sheds:
         raise StrategyError(places, f"a placer of Pulsar's, where {sheds} sheds")
+    if is_extensible(balancer):
+        return replace(balancer, shedder=None, placer=_ANY_PLACER)
     return replace(
         balancer,
         shedder=None if sheds is None or is_own(sheds) else sheds,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy.optimize import brentq
 
 from trimtab.lab.simulate.draw_bundles import Drawn
 from trimtab.lab.simulate.parameters import Physics
@@ -105,8 +104,9 @@ def _rates(bundles: Bundles, wanted: float, physics: Physics) -> Floats:
 
     low, high = _LOG_FACTORS
     # Idle topics cost something too: where that alone is more than asked, nothing is sent.
-    logarithm = low if excess(low) >= 0 else brentq(excess, low, high, xtol=1e-12)
-    return np.asarray(bundles.rate * np.exp(logarithm), dtype=np.float64)
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (low, middle) if excess(middle) >= 0 else (middle, high)
+    return np.asarray(bundles.rate * np.exp(low), dtype=np.float64)
 
 
 def _giant(bundles: Bundles, which: Flags, percent: float, physics: Physics) -> Bundles:

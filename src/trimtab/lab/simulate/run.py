@@ -9,6 +9,7 @@ import numpy as np
 
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.broker_events import elect, end_session, happen
+from trimtab.lab.simulate.extensible.manager import ExtensibleManager
 from trimtab.lab.simulate.move import hand_over, look_up, lookup_gap_s
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
@@ -69,7 +70,9 @@ def begin(simulation: Simulation, elected_s: float, leader: int = -1) -> None:
     """
     world = simulation.world
     if simulation.steering is None:
-        simulation.steering = steering(simulation)
+        simulation.steering = (
+            ExtensibleManager(simulation) if simulation.is_extensible else steering(simulation)
+        )
     for event in simulation.world.events:
         simulation.timetable.enter(event.time_s, event)
     for bundle in np.flatnonzero(simulation.cluster.server == simulation.cluster.nobody).tolist():
@@ -100,7 +103,7 @@ def _round(simulation: Simulation, time_s: float) -> RoundRecord:
     own = simulation.steering
     record = shed(simulation, time_s) if own is None else own.round(time_s)
     simulation.records.rounds.append(record)
-    next_s = time_s + record.duration_s + simulation.round_s
+    next_s = time_s + simulation.until_next_s(record.duration_s)
     simulation.timetable.enter(next_s, Round(simulation.term))
     return record
 

@@ -100,7 +100,7 @@ def _unload(
     bundle = simulation.bundle_at[unload.bundle]
     source = simulation.broker_at[unload.source]
     if not simulation.chooses_before_unload:
-        return _unload_for_lookup(simulation, bundle, now)
+        return unloaded_for_lookup(simulation, bundle, now)
     chosen = simulation.placing.choose(load, bundle)
     if chosen is None:
         records.count("no broker available")
@@ -143,7 +143,7 @@ def unloaded(
     return time_s + took_s
 
 
-def _unload_for_lookup(simulation: Simulation, bundle: int, now: Moment) -> float:
+def unloaded_for_lookup(simulation: Simulation, bundle: int, now: Moment) -> float:
     """Unload a bundle and let the next lookup decide, as releases before 3.0.7 do."""
     time_s = now.time_s
     owner = int(simulation.cluster.owner[bundle])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from trimtab.lab.simulate.balancer import Balancer, pulsars
+from trimtab.lab.simulate.balancer import Balancer, is_extensible, pulsars
 from trimtab.lab.simulate.cluster import Cluster
 from trimtab.lab.simulate.flow import Flows, Forecast
 from trimtab.lab.simulate.leader import Leader
@@ -16,7 +16,7 @@ from trimtab.lab.simulate.records import Records
 from trimtab.lab.simulate.reports import Measured, Reports, gate
 from trimtab.lab.simulate.splits import with_children
 from trimtab.lab.simulate.standing import Standing
-from trimtab.lab.simulate.steers import Steers
+from trimtab.lab.simulate.steers import Listens, Steers
 from trimtab.lab.simulate.strategies import Strategies
 from trimtab.lab.simulate.surroundings import Lengths, Meet, drawn_surroundings
 from trimtab.lab.simulate.timetable import Timetable
@@ -60,7 +60,11 @@ class Simulation:
         #: A strategy of trimtab's own that decides in the place of Pulsar's.
         self.named = None if balancer.shedder is None else own(balancer.shedder)
         self.steering: Steers | None = None
-        self.steers_placement = self.named is not None and balancer.placer == balancer.shedder
+        self.listener: Listens | None = None
+        #: The extensible load manager leads, which sheds and places by itself.
+        self.is_extensible = is_extensible(balancer)
+        is_own_placer = self.named is not None and balancer.placer == balancer.shedder
+        self.steers_placement = is_own_placer or self.is_extensible
         self.strategies = Strategies(pulsars(balancer))
         self.cluster = Cluster(self.world.machines, self.world.bundles)
         met = meet(world, parameters, splits)
@@ -119,6 +123,12 @@ class Simulation:
         """Return the s from the end of one round to the next."""
         return self.settings.shedding_interval_s if self.named is None else self.named.every_s
 
+    def until_next_s(self, lasted_s: float) -> float:
+        """Return the s from the beginning of a round that lasted so long to the next."""
+        if self.is_extensible:
+            return max(self.round_s, lasted_s)
+        return lasted_s + self.round_s
+
     def background_of(self, ticks: int) -> Floats:
         """Return the percent of CPU that other processes took in the last ticks, (n_brokers,)."""
         return np.asarray(self._background[-ticks:].mean(axis=0))
@@ -136,7 +146,9 @@ class Simulation:
         ticks = np.round(reported.written_s / tick_s).astype(np.int64) - 1
         self.reports.resume(who, reported.usage, counted, ticks)
         leader.resume(listed)
-        leader.unloaded_s = np.maximum(leader.unloaded_s, standing.unloaded_s)
+        # Halves of bundles that will be split stand behind those of which anything was said.
+        said = leader.unloaded_s[: standing.unloaded_s.size]
+        said[:] = np.maximum(said, standing.unloaded_s)
 
     def pass_until(self, time_s: float) -> None:
         """Let time pass until the tick in which something is due."""
@@ -184,6 +196,8 @@ class Simulation:
         )
         writes = self.reports.stretch(measured, cluster.reports, end)
         self.leader.take(writes, was_behind, counted)
+        if self.listener is not None:
+            self.listener.passed(measured, first, end)
         self.records.count("reports", writes.tick.size)
         self.tick, self._truth = end, None
 

@@ -84,6 +84,18 @@ class RecordedTraffic:
         size: Floats = self.message_bytes[step]
         return size
 
+    def divided(self, splits: Splits) -> RecordedTraffic:
+        """Return the traffic in which each bundle has its part of what the one it came from has."""
+        step = np.arange(len(self.work))[:, None]
+        share = np.where((step >= splits.born) & (step < splits.gone), splits.share, 0.0)
+        origin = splits.origin
+        return RecordedTraffic(
+            rate_in=self.rate_in[:, origin] * share,
+            rate_out=self.rate_out[:, origin] * share,
+            work=self.work[:, origin] * share,
+            message_bytes=self.message_bytes[:, origin],
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedOthers:
@@ -189,14 +201,9 @@ class RecordedSurroundings:
     standing: Standing | None = None
 
     def __call__(self, world: World, parameters: Parameters, splits: Splits | None) -> Surroundings:
-        """Return the surroundings.
-
-        Raises:
-            ValueError: a bundle is to be split, of which a recording tells by the halves.
-        """
+        """Return the surroundings; of a bundle that is to be split each half has half of it."""
         del parameters
-        if splits is not None:
-            raise ValueError("recorded traffic is of the bundles that there were: split none")
+        traffic = self.traffic if splits is None else self.traffic.divided(splits)
         drawn = DrawnPhases(world.seed, len(world.machines.names))
         phases = RecordedPhases(drawn, tuple(self.begins))
-        return Surroundings(self.traffic, self.others, phases, self.standing)
+        return Surroundings(traffic, self.others, phases, self.standing)

@@ -9,8 +9,14 @@ import numpy as np
 from trimtab.lab.costs import Knowledge, learned
 from trimtab.lab.costs.predict import predicted
 from trimtab.lab.frontier import Moves
+from trimtab.lab.steering.foresight.calm import calm
 from trimtab.lab.steering.foresight.excursions import with_excursions
-from trimtab.lab.steering.foresight.filters import with_network, with_rates
+from trimtab.lab.steering.foresight.filters import (
+    with_network,
+    with_others,
+    with_rates,
+    with_silence,
+)
 from trimtab.lab.steering.foresight.memory import Memory, Picture, beginning
 from trimtab.lab.steering.foresight.picture import believed, picture
 from trimtab.lab.steering.foresight.plans import plan
@@ -35,11 +41,8 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
     5. What it began it finishes: until the spread is small, smaller surpluses are repaired, too.
     """
     memory = beginning(view, settings.windows) if memory is None else memory
-    memory = with_members(memory, view)
-    memory = replace(memory, known=learned(memory.known, view.look, view.windows))
-    memory = with_network(with_rates(memory, view, memory.known), view)
-    memory = with_excursions(replace(memory, newest=_newest(view, memory.newest)), view)
-    known = believed(memory, settings)
+    memory = _after(memory, view, settings)
+    known = believed(memory, view.windows, settings)
     memory = replace(memory, picture=picture(memory, known, settings))
     judged = verdict(memory, view, known, settings)
     memory = replace(memory, mood=judged.mood)
@@ -56,6 +59,20 @@ def foresee(view: View, memory: Memory | None, settings: Settings) -> tuple[Answ
             after = _with(after, each.bundle, each.target)
         memory = replace(memory, mood=mood, picture=after)
     return Answer(commands, predictions, found.reason, found.advice, levels), memory
+
+
+def _after(memory: Memory, view: View, settings: Settings) -> Memory:
+    """Return the memory with all that a view tells of."""
+    waits = np.empty(0, np.int64)
+    if settings.calm:
+        view, waiting = calm(view, memory.waiting, memory.known.brokers.touched_s)
+        memory, waits = replace(memory, waiting=waiting), waiting.look.broker
+    memory = with_members(memory, view)
+    memory = replace(memory, known=learned(memory.known, view.look, view.windows))
+    memory = with_rates(with_others(memory, view), view, memory.known)
+    memory = replace(memory, newest=_newest(view, memory.newest))
+    known = with_silence(memory, view.windows, waits)
+    return with_excursions(with_network(replace(memory, known=known), view), view)
 
 
 def place(asked: Asked, memory: Memory | None, settings: Settings) -> tuple[int, Memory | None]:

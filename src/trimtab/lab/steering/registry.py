@@ -54,13 +54,16 @@ STRATEGIES: Mapping[str, Entry[Any, Any]] = {
         foresee.place,
         foresee.Settings,
         # Thirteen polls are as long as four windows of a minute, and say as much.
-        {Sight.POLLED: {"windows": 13, "evidence": 12.0}},
+        {
+            Sight.POLLED: {"windows": 13, "evidence": 12.0},
+            Sight.STORE: {"calm": True, "unseen_s": 200.0},
+        },
     ),
     "BusiestShare": Entry(busiest_share.busiest_share, busiest_share.place, busiest_share.Settings),
 }
 
 #: s between steps, by sight.
-EVERY_S: Mapping[Sight, float] = {Sight.STORE: 60.0, Sight.REPORTS: 20.0, Sight.POLLED: 20.0}
+EVERY_S: Mapping[Sight, float] = {Sight.STORE: 20.0, Sight.REPORTS: 20.0, Sight.POLLED: 20.0}
 
 
 @dataclass(frozen=True, slots=True)

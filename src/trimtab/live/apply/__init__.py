@@ -3,16 +3,23 @@
 from trimtab.live.apply.files import PlanError
 from trimtab.live.apply.journal import JournalError
 from trimtab.live.apply.post import LockError
-from trimtab.live.apply.run import Reached, Watching, Where, carried_out, reached, rehearsed
+from trimtab.live.apply.run import (
+    ConnectedCluster,
+    Watching,
+    Where,
+    carried_out,
+    connected_cluster,
+    rehearsed,
+)
 
 __all__ = [
+    "ConnectedCluster",
     "JournalError",
     "LockError",
     "PlanError",
-    "Reached",
     "Watching",
     "Where",
     "carried_out",
-    "reached",
+    "connected_cluster",
     "rehearsed",
 ]

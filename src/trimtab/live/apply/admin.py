@@ -33,6 +33,7 @@ UNLOADING = Limits(connect_s=3.0, read_s=62.0, whole_s=65.0)
 #: These say that nothing was done; any other failure may come from somebody on the way.
 _REFUSALS = {400, 401, 403, 404, 405, 409, 412}
 _NAMES_MAX = 1 << 20
+_DYNAMIC = f"{BROKERS}/configuration"
 #: Of a namespace or a tenant that is gone, whatever else an address that is not there says.
 _NO_NAMESPACE = "does not exist"
 
@@ -181,7 +182,48 @@ class Admin:
         addresses = [self.address, *self.addresses.values()]
         return first_answer(self._calls, addresses, path, _REFUSALS)
 
+    def overrides(self) -> Mapping[str, str]:
+        """Return the dynamic settings, which hold in place of those in the brokers' files.
+
+        Raises:
+            CallError: nobody answers.
+        """
+        answer = self.anyone(f"{_DYNAMIC}/values")
+        if not isinstance(answer, dict):
+            raise CallError(self.address + _DYNAMIC, "no settings")
+        return {str(key): str(value) for key, value in answer.items()}
+
+    def ill(self, broker: str) -> str:
+        """Return why a broker is not healthy: it publishes and reads back a message of its own."""
+        try:
+            self._calls.get(f"{self.addresses[broker]}{BROKERS}/health")
+        except CallError as error:
+            return f"its check of itself says {error.reason}"
+        return ""
+
     # ----------------------------------------------------------------------- acts
+
+    def override(self, key: str, value: str) -> None:
+        """Set a dynamic setting; an empty value removes it.
+
+        Quirks:
+            Releases without Pulsar's pull request 22673 go on with a value that was removed.
+
+        Raises:
+            CallError: nobody does it.
+        """
+        path = f"{_DYNAMIC}/{key}/{quote(value)}" if value else f"{_DYNAMIC}/{key}"
+        failures = []
+        for address in dict.fromkeys([self.address, *self.addresses.values()]):
+            try:
+                self._calls.change("POST" if value else "DELETE", address + path)
+            except CallError as error:
+                if error.status in _REFUSALS:
+                    raise
+                failures.append(error)
+            else:
+                return
+        raise failures[0]
 
     def unload(self, bundle: str, destination: str, through: str | None) -> tuple[str, str]:
         """Return the status and the text of unloading a bundle, by one call that is never repeated.

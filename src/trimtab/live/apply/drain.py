@@ -8,16 +8,15 @@ from dataclasses import dataclass, field
 
 from trimtab.files.errors import TrimtabError
 from trimtab.live.apply.live import each_of, owners_of
-from trimtab.live.apply.run import Reached
+from trimtab.live.apply.policies import grouped, isolation
+from trimtab.live.apply.run import ConnectedCluster
 from trimtab.live.apply.usage import usage_percent
-from trimtab.live.control.drain import BrokerState, Frame, bringing_back
+from trimtab.live.control.drain import BrokerState, Frame, bringing_back, emptying_limits, levelling
 from trimtab.live.control.headroom import outlooks, refusal, remedies
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Plan
 from trimtab.live.gather.access import GatherError
-from trimtab.pulsar.bundles import is_system_bundle
-
-_UNBOUNDED = 1e9
+from trimtab.pulsar.bundles import is_system_bundle, namespace
 
 
 class HeadroomError(TrimtabError):
@@ -38,22 +37,11 @@ class Drain:
 
 
 def drain_limits(bar_percent: float, every_s: float) -> Limits:
-    """Return the limits of emptying a broker: as fast as asked, one bundle at a time.
-
-    Every bundle has to go, so none rests for its grace, and the plan goes out from who owns
-    what, which stays true for longer than loads do.
-    """
-    return Limits(
-        moves_per_round=_UNBOUNDED,
-        moves_per_hour=_UNBOUNDED,
-        grace_s=1.0,
-        settle_s=every_s,
-        bar_percent=bar_percent if bar_percent < 100 else _UNBOUNDED,
-        plan_age_max_s=86_400.0,
-    )
+    """Return the limits of emptying a broker whose takers have long been up."""
+    return emptying_limits(bar_percent, every_s, Limits().broker_age_min_s)
 
 
-def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
+def return_plan(cluster: ConnectedCluster, drain: Drain, emptied: Plan) -> Plan:
     """Return a plan to bring back what a plan has taken.
 
     Raises:
@@ -78,13 +66,34 @@ def return_plan(cluster: Reached, drain: Drain, emptied: Plan) -> Plan:
     return plan
 
 
+def level_return(cluster: ConnectedCluster, drain: Drain) -> Plan:
+    """Return a plan to fill a broker that is empty until it is level with the others.
+
+    What its policies keep away, or in an anti-affinity group, stays where it is.
+
+    Raises:
+        GatherError: a broker does not answer.
+    """
+    made_s, admin = time.time(), cluster.admin
+    states = each_of(admin.brokers(), lambda name: state_of(cluster, name))
+    bundles = sorted({bundle for state in states.values() for bundle in state.bundles})
+    policies, groups = isolation(admin, bundles, [drain.broker]), grouped(admin, bundles)
+    is_allowed = policies.allowed[policies.kind, 0].tolist() if bundles else []
+    may_go = {
+        bundle
+        for bundle, is_so in zip(bundles, is_allowed, strict=True)
+        if is_so and not policies.note and namespace(bundle) not in groups
+    }
+    return levelling(drain.broker, states, may_go, frame_of(cluster, drain, made_s))
+
+
 def headroom_error(what: str, why: str, ways: Sequence[str]) -> HeadroomError:
     """Return the error of a plan that is not begun, with what would let it be."""
     possible = f"; possible with {', or with '.join(ways)}" if ways else ""
     return HeadroomError(f"{what}: {why}{possible}")
 
 
-def left_on(cluster: Reached, broker: str) -> frozenset[str]:
+def left_on(cluster: ConnectedCluster, broker: str) -> frozenset[str]:
     """Return the bundles that a broker still owns, but for its own.
 
     Raises:
@@ -94,7 +103,7 @@ def left_on(cluster: Reached, broker: str) -> frozenset[str]:
     return frozenset(each for each in owned if not is_system_bundle(each, release))
 
 
-def state_of(cluster: Reached, broker: str) -> BrokerState:
+def state_of(cluster: ConnectedCluster, broker: str) -> BrokerState:
     """Return a broker with what it owns, but for its own two bundles.
 
     Raises:
@@ -107,7 +116,7 @@ def state_of(cluster: Reached, broker: str) -> BrokerState:
     )
 
 
-def takers_of(cluster: Reached, drain: Drain) -> Sequence[str]:
+def takers_of(cluster: ConnectedCluster, drain: Drain) -> Sequence[str]:
     """Return who takes the bundles.
 
     Raises:
@@ -117,11 +126,14 @@ def takers_of(cluster: Reached, drain: Drain) -> Sequence[str]:
     for name in (drain.broker, *drain.takers):
         _require_there(name, there)
     if drain.broker in drain.takers:
-        raise GatherError(f"--to: found {drain.broker}, which is to be emptied")
+        raise GatherError(f"--to: found {drain.broker}, which is to be emptied, expected another")
     others = [each for each in there if each != drain.broker]
-    takers = drain.takers or [each for each in others if each not in cluster.unheld.draining]
+    takers = drain.takers or [each for each in others if each not in cluster.lock_state.draining]
     if not takers:
-        raise GatherError(f"nobody can take the bundles of {drain.broker}: no other broker")
+        raise GatherError(
+            f"nobody can take the bundles of {drain.broker}: found no other broker that is not "
+            "being emptied itself"
+        )
     return list(dict.fromkeys(takers))
 
 
@@ -131,7 +143,7 @@ def _require_there(name: str, registered: tuple[str, ...]) -> None:
         raise GatherError(f"found no broker {name}, expected one of {there}")
 
 
-def frame_of(cluster: Reached, drain: Drain, made_s: float) -> Frame:
+def frame_of(cluster: ConnectedCluster, drain: Drain, made_s: float) -> Frame:
     """Return what a plan says besides its moves."""
     because = drain.shedding_may_run_because
     return Frame(cluster.admin.cluster, made_s, drain.limits, because)

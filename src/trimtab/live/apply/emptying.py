@@ -12,13 +12,13 @@ from trimtab.lab.planning.snapshot import is_learned
 from trimtab.live.apply.drain import Drain, frame_of, headroom_error, state_of, takers_of
 from trimtab.live.apply.live import each_of
 from trimtab.live.apply.present import known_now, present
-from trimtab.live.apply.run import Reached
+from trimtab.live.apply.run import ConnectedCluster
 from trimtab.live.control.drain import BrokerState, emptying
 from trimtab.live.control.headroom import outlooks, refusal, remedies, spares_needed
 from trimtab.live.control.plan import Plan
 
 
-def drain_plan(cluster: Reached, drain: Drain, known: Knowledge | None = None) -> Plan:
+def drain_plan(cluster: ConnectedCluster, drain: Drain, known: Knowledge | None = None) -> Plan:
     """Return a plan to empty a broker.
 
     Args:
@@ -50,7 +50,7 @@ def drain_plan(cluster: Reached, drain: Drain, known: Knowledge | None = None) -
 
 
 def _costed(
-    states: Mapping[str, BrokerState], cluster: Reached, known: Knowledge
+    states: Mapping[str, BrokerState], cluster: ConnectedCluster, known: Knowledge
 ) -> dict[str, BrokerState]:
     """Return brokers with what their bundles take of them."""
     now = present(cluster)

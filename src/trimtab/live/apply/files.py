@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import FieldError
 from trimtab.files.whole_files import write_whole
 from trimtab.live.control.plan import Plan, plan_text, read_plan
+
+T = TypeVar("T")
 
 ONLY_OURS = 0o600
 
@@ -23,8 +27,17 @@ def plan_of(path: Path) -> Plan:
     Raises:
         PlanError: it cannot be read, or is none.
     """
+    return read_ours(path, read_plan)
+
+
+def read_ours(path: Path, read: Callable[[str], T]) -> T:
+    """Return what the text of a file says, as `read` has it.
+
+    Raises:
+        PlanError: it cannot be read, or `read` raises a FieldError.
+    """
     try:
-        return read_plan(path.read_text(encoding="utf-8"))
+        return read(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise PlanError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from trimtab.files.errors import TrimtabError
 from trimtab.files.fields import FieldError
 from trimtab.live.apply.files import ONLY_OURS, keep_names
 from trimtab.live.control.entries import Begun, Entry, entry_line, read_entry
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+#: What a journal holds.
+E = TypeVar("E", bound="DataclassInstance")
 
 
 class JournalError(TrimtabError):
@@ -20,15 +27,15 @@ class JournalError(TrimtabError):
 
 
 @dataclass(frozen=True, slots=True)
-class FileJournal:
+class FileJournal(Generic[E]):
     """An open journal; nobody else can open it meanwhile."""
 
     path: Path
     #: What it held when it was opened, in order.
-    entries: tuple[Entry, ...]
+    entries: tuple[E, ...]
     descriptor: int
 
-    def write(self, entry: Entry) -> None:
+    def write(self, entry: E) -> None:
         """Keep an entry: it is on the disk when this returns.
 
         Raises:
@@ -44,9 +51,14 @@ class FileJournal:
             raise JournalError(f"{self.path}: cannot be written: the disk is full")
 
 
+def opened_journal(path: Path, plan: str) -> AbstractContextManager[FileJournal[Entry]]:
+    """Open the journal of a plan of moves, or begin one, as `opened` does."""
+    return opened(path, plan, read_entry)
+
+
 @contextmanager
-def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
-    """Open the journal of a plan, or begin one.
+def opened(path: Path, plan: str, read: Callable[[str], E]) -> Iterator[FileJournal[E]]:
+    """Open the journal of whatever has a digest, or begin one.
 
     A last line without its end was being written when a run was killed: what it speaks of
     was not done, and it is cut off.
@@ -64,16 +76,21 @@ def opened_journal(path: Path, plan: str) -> Iterator[FileJournal]:
         except BlockingIOError:
             raise JournalError(f"{path}: another run is carrying this plan out") from None
         keep_names(path.parent)
-        yield FileJournal(path, _kept(path, plan, descriptor), descriptor)
+        yield FileJournal(path, _kept(path, plan, read, descriptor), descriptor)
     finally:
         os.close(descriptor)
 
 
 def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:
-    """Return the journal of a plan, not opened for writing; none if it is not there.
+    """Return the journal of a plan of moves, as `entries_of` does."""
+    return entries_of(path, plan, read_entry)
+
+
+def entries_of(path: Path, plan: str, read: Callable[[str], E]) -> tuple[E, ...]:
+    """Return what a journal holds, not opened for writing; nothing if it is not there.
 
     Raises:
-        JournalError: as `opened_journal`, but that somebody else has it open does not matter.
+        JournalError: as `opened`, but that somebody else has it open does not matter.
     """
     try:
         content = path.read_bytes()
@@ -81,32 +98,34 @@ def journal_entries(path: Path, plan: str) -> tuple[Entry, ...]:
         return ()
     except OSError as error:
         raise JournalError(f"{path}: cannot be read: {error.strerror}") from None
-    return _entries(path, plan, _whole_lines(content))
+    return _entries(path, plan, read, _whole_lines(content))
 
 
 def _whole_lines(content: bytes) -> bytes:
     return content[: content.rfind(b"\n") + 1]
 
 
-def _kept(path: Path, plan: str, descriptor: int) -> tuple[Entry, ...]:
+def _kept(path: Path, plan: str, read: Callable[[str], E], descriptor: int) -> tuple[E, ...]:
     """Return the entries that are whole, and cut off what is not."""
     content = path.read_bytes()
     whole = _whole_lines(content)
-    entries = _entries(path, plan, whole)
+    entries = _entries(path, plan, read, whole)
     if len(whole) != len(content):
         os.ftruncate(descriptor, len(whole))
         os.fsync(descriptor)
     return entries
 
 
-def _entries(path: Path, plan: str, whole: bytes) -> tuple[Entry, ...]:
-    entries: list[Entry] = []
+def _entries(path: Path, plan: str, read: Callable[[str], E], whole: bytes) -> tuple[E, ...]:
+    entries: list[E] = []
     for number, line in enumerate(whole.decode(errors="replace").splitlines(), start=1):
         try:
-            entries.append(read_entry(line))
+            entries.append(read(line))
         except FieldError as fault:
             raise JournalError(f"{path} line {number}: {fault}") from None
     others = [each.plan for each in entries if isinstance(each, Begun) and each.plan != plan]
     if others:
-        raise JournalError(f"{path}: it is the journal of plan {others[0]}, not of {plan}")
+        raise JournalError(
+            f"{path}: the journal of plan {others[0]}, not of {plan}: name another by --journal"
+        )
     return tuple(entries)

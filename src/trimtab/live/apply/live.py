@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 from trimtab.live.apply.admin import Admin
 from trimtab.live.apply.clock import Clock
 from trimtab.live.apply.lock import FileLock
-from trimtab.live.apply.post import LockError, Unheld
+from trimtab.live.apply.post import LockError, LockState
 from trimtab.live.apply.store_lock import StoreLock
 from trimtab.live.apply.usage import silence_s_max, usage_percent
 from trimtab.live.control.entries import REFUSED, Asked
@@ -33,7 +33,7 @@ class LiveCluster:
     """The cluster behind an admin API."""
 
     admin: Admin
-    post: LockHolder | Unheld
+    post: LockHolder | LockState
     #: Set by whoever wants the run to end in good order.
     is_over: threading.Event
     pause_s: float = 1.0
@@ -51,7 +51,13 @@ class LiveCluster:
         """Return the time, s since 1970, by a clock that is never set while a run lasts."""
         return self.clock.time_s
 
-    def seen(self, plan: Plan) -> View:
+    @property
+    def holder(self) -> LockHolder:
+        """Return the lock, which is held: only then may anything be done."""
+        assert not isinstance(self.post, LockState)
+        return self.post
+
+    def view(self, plan: Plan) -> View:
         """Return what a plan is about; what cannot be read is left out, and nothing is raised."""
         began_s = self.time_s
         if loss := self.post.loss:
@@ -62,7 +68,7 @@ class LiveCluster:
         except CallError:
             registered = frozenset()
         # The leader before the brokers: by its settings their resources are weighed.
-        is_shedding = self._is_shedding()
+        is_shedding = self.is_shedding()
         named = {name for move in plan.moves for name in (move.source, move.destination)}
         self._draining = self.post.draining
         brokers = each_of(sorted(named & registered), self._broker)
@@ -100,7 +106,7 @@ class LiveCluster:
 
     # ------------------------------------------------------------------------ reading
 
-    def _is_shedding(self) -> bool | None:
+    def is_shedding(self) -> bool | None:
         """Return whether the leader sheds, whose settings count."""
         try:
             self._leader = self.admin.leader()

@@ -14,7 +14,16 @@ from typing import Any
 
 from trimtab.files.whole_files import write_whole
 from trimtab.live.apply.files import ONLY_OURS, keep_names
-from trimtab.live.apply.post import LockError, Unheld, Unloaded, noted, recent, unloads_in
+from trimtab.live.apply.post import (
+    LockError,
+    LockState,
+    Pause,
+    Unloaded,
+    noted,
+    pause_in,
+    recent,
+    unloads_in,
+)
 from trimtab.live.control.entries import Asked
 from trimtab.live.control.view import TAKEN
 
@@ -57,6 +66,25 @@ class FileLock:
         """Return the brokers that are being emptied."""
         return frozenset(map(str, _read(self._beside("draining"))))
 
+    @property
+    def pause(self) -> Pause | None:
+        """Return what a run has switched off and not put back; None if nothing."""
+        path = self._beside("paused")
+        try:
+            return pause_in(_read(path))
+        except (TypeError, ValueError):
+            raise LockError(f"{path}: found no note of a pause, expected one") from None
+
+    def note_pause(self, pause: Pause | None) -> None:
+        """Note that shedding is about to be switched off, or with None that it is put back.
+
+        Raises:
+            LockError: the lock is lost, or nothing can be written.
+        """
+        if not self.is_ours:
+            raise LockError(f"{self.path}: {TAKEN}")
+        _write(self._beside("paused"), pause or [])
+
     def note(self, asked: Asked) -> None:
         """Note an unload, on the disk for good when this returns.
 
@@ -97,7 +125,9 @@ def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise LockError(f"{path}: another run acts on cluster {cluster}") from None
+            raise LockError(
+                f"{path}: another run holds the lock of {cluster}: wait for it to end"
+            ) from None
         token = _token(path) + 1
         # One write of a few bytes, so that no reader sees half a number.
         os.pwrite(descriptor, f"{token:020d}\n".encode(), 0)
@@ -107,10 +137,10 @@ def file_lock(folder: Path, cluster: str) -> Iterator[FileLock]:
         os.close(descriptor)
 
 
-def seen_in(folder: Path, cluster: str) -> Unheld:
+def lock_state_in(folder: Path, cluster: str) -> LockState:
     """Return what is kept of a cluster, without holding its lock."""
     lock = FileLock(_path(folder, cluster), token=0, descriptor=-1)
-    return Unheld(lock.is_stopped, lock.unloads, lock.draining)
+    return LockState(lock.is_stopped, lock.unloads, lock.draining, pause=lock.pause)
 
 
 def stop_file(folder: Path, cluster: str) -> Path:

@@ -13,7 +13,7 @@ from trimtab.lab.planning.columns import Column
 from trimtab.lab.planning.snapshot import columns, is_learned
 from trimtab.live.apply.policies import grouped, isolation
 from trimtab.live.apply.present import Present, known_now, present
-from trimtab.live.apply.run import Reached
+from trimtab.live.apply.run import ConnectedCluster
 from trimtab.live.control.drain import Frame
 from trimtab.live.control.level import level_plan
 from trimtab.live.control.limits import Limits
@@ -22,7 +22,7 @@ from trimtab.live.gather.access import GatherError
 from trimtab.pulsar.bundles import namespace
 
 _UNKNOWN = (
-    "nothing can be planned: no broker tells what any of its bundles carries, so what a move would "
+    "nothing can be planned: no broker reports traffic of any of its bundles, so what a move would "
     "bring is not known; under the extensible load manager none ever does, else wait for traffic"
 )
 #: Points that are no gain at all.
@@ -41,7 +41,7 @@ class Levelled:
 
 
 def levelled(
-    cluster: Reached,
+    cluster: ConnectedCluster,
     wish: Wish,
     shedding: str,
     known: Knowledge | None = None,
@@ -80,7 +80,9 @@ def levelled(
     notes = [*_notes(now, limits), *([policies.note] if policies.note else [])]
     plan = planned(kinds, snapshot.owner, restraints, wish)
     while kept := grouped(cluster.admin, map(snapshot.bundles.__getitem__, plan.moves.bundle)):
-        notes.append(f"left where they are, for their anti-affinity: {', '.join(sorted(kept))}")
+        notes.append(
+            f"not moved, as their anti-affinity groups could break: {', '.join(sorted(kept))}"
+        )
         is_kept = np.array([namespace(name) in kept for name in snapshot.bundles], np.bool_)
         restraints = replace(restraints, is_movable=restraints.is_movable & ~is_kept)
         plan = planned(kinds, snapshot.owner, restraints, wish)
@@ -95,8 +97,11 @@ def _notes(now: Present, limits: Limits) -> Iterator[str]:
     young = now.time_s - now.started_s < limits.broker_age_min_s
     for which, words in (
         (now.is_draining, "takes nothing, it is being emptied"),
-        (now.is_stale, "is left alone: its usage is older than a broker may be silent"),
-        (young, f"started less than {limits.broker_age_min_s:.0f} s ago: its usage is not its own"),
+        (now.is_stale, "gives and takes nothing: its last load report is too old"),
+        (
+            young,
+            f"started less than {limits.broker_age_min_s:.0f} s ago: its usage is not yet usual",
+        ),
     ):
         if which.any():
             yield f"{', '.join(names[which])}: {words}"

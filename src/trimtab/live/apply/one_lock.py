@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from trimtab.live.apply.store_lock import Store, opened_store
 from trimtab.live.gather.access import GatherError
+from trimtab.live.gather.watched_store import NOTHING_ELSE
 
 #: For a ZooKeeper that the brokers' settings name: it may be out of reach from here.
 CONNECT_S = 5.0
@@ -30,7 +32,9 @@ def own_store(settings: Mapping[str, str]) -> str | None:
 
 
 @contextmanager
-def found_store(settings: Mapping[str, str]) -> Iterator[tuple[Store | None, str]]:
+def cluster_store(
+    settings: Mapping[str, str], options: Mapping[str, Any] = NOTHING_ELSE
+) -> Iterator[tuple[Store | None, str]]:
     """Yield the ZooKeeper of a cluster and an empty text, or None and why there is none."""
     url = own_store(settings)
     if url is None:
@@ -38,7 +42,7 @@ def found_store(settings: Mapping[str, str]) -> Iterator[tuple[Store | None, str
         return
     with ExitStack() as opened:
         try:
-            store = opened.enter_context(opened_store(url, CONNECT_S))
+            store = opened.enter_context(opened_store(url, CONNECT_S, options))
         except GatherError as error:
             yield None, str(error)
             return

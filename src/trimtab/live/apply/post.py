@@ -27,6 +27,19 @@ class Unloaded(NamedTuple):
     up_s: float = 0.0
 
 
+class Pause(NamedTuple):
+    """Pulsar's own shedding, switched off by a run that is to put it back."""
+
+    #: When it was, s since 1970.
+    time_s: float
+    #: What loadBalancerSheddingEnabled was in effect, at the leader.
+    value: str
+    #: What a dynamic setting had made it; empty if there was none.
+    override: str
+    #: File of the plan whose run it is.
+    plan: str
+
+
 #: Longer than any grace that makes sense, and not so long that it grows without end.
 KEPT_S = 86_400.0
 KEPT_MAX = 2_000
@@ -37,7 +50,7 @@ class LockError(TrimtabError):
 
 
 @dataclass(frozen=True, slots=True)
-class Unheld:
+class LockState:
     """What can be seen by whoever does not act."""
 
     is_stopped: bool
@@ -46,6 +59,8 @@ class Unheld:
     is_ours: bool = False
     #: There is no lock to lose.
     loss: str = ""
+    #: What a run has switched off and not put back; None if nothing.
+    pause: Pause | None = None
 
     def note(self, order: Asked) -> NoReturn:
         """Refuse: nothing may be unloaded without the lock."""
@@ -67,6 +82,18 @@ def unloads_in(values: Iterable[Any]) -> tuple[Unloaded, ...]:
         Unloaded(float(at), str(bundle), *((str(rest[0]), float(rest[1])) if rest else ()))
         for at, bundle, *rest in values
     )
+
+
+def pause_in(value: Any) -> Pause | None:  # noqa: ANN401  # as it was read from JSON
+    """Return the pause of a note; None of an empty one.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    if not value:
+        return None
+    time_s, *texts = value
+    return Pause(float(time_s), *map(str, texts))
 
 
 def noted(asked: Asked) -> Unloaded:

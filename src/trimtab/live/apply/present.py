@@ -15,7 +15,7 @@ from trimtab.lab.costs.knowledge import with_brokers
 from trimtab.lab.planning.snapshot import Snapshot
 from trimtab.live.apply.drain import left_on
 from trimtab.live.apply.live import each_of
-from trimtab.live.apply.run import Reached
+from trimtab.live.apply.run import ConnectedCluster
 from trimtab.live.apply.usage import (
     PlainUsage,
     of_metrics,
@@ -47,7 +47,7 @@ class Present:
     is_stale: Flags
 
 
-def present(cluster: Reached) -> Present:
+def present(cluster: ConnectedCluster) -> Present:
     """Return a cluster as it is now, but for the brokers' own bundles.
 
     Raises:
@@ -84,7 +84,7 @@ def present(cluster: Reached) -> Present:
         cores=np.array([each.cores for each in told]),
         started_s=np.array([each.started_s for each in told]),
         counts=counts,
-        is_draining=np.array([name in cluster.unheld.draining for name in names], np.bool_),
+        is_draining=np.array([name in cluster.lock_state.draining for name in names], np.bool_),
         is_stale=is_stale,
     )
 
@@ -128,7 +128,7 @@ def _look(known: Knowledge, now: Present) -> Look:
     )
 
 
-def _usage(cluster: Reached, name: str) -> PlainUsage:
+def _usage(cluster: ConnectedCluster, name: str) -> PlainUsage:
     try:
         return of_whole_report(cluster.admin.report(name))
     except CallError as error:

@@ -12,7 +12,7 @@ from trimtab.lab.restarts.orders import Order, RestartForecast, Timing, foretold
 from trimtab.lab.restarts.snapshot import BundleLoad, ClusterNow
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.live.apply.live import each_of
-from trimtab.live.apply.run import Reached
+from trimtab.live.apply.run import ConnectedCluster
 from trimtab.live.apply.usage import bundle_loads, of_report
 from trimtab.live.gather.access import GatherError
 from trimtab.pulsar.bundles import is_system_bundle
@@ -29,6 +29,9 @@ ASSUMED = (
 )
 
 
+_NOTHING: Mapping[str, str] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class RestartPlan:
     """Orders of a cluster's restart, the best one first."""
@@ -42,15 +45,23 @@ class RestartPlan:
     orders: tuple[RestartForecast, ...]
 
 
-def restart_plan(cluster: Reached, timing: Timing, n_seeds: int) -> RestartPlan:
+def restart_plan(
+    cluster: ConnectedCluster, timing: Timing, n_seeds: int, changed: Mapping[str, str] = _NOTHING
+) -> RestartPlan:
     """Return the forecast of a rolling restart in each order that is worth a try.
+
+    Args:
+        cluster: that answers.
+        timing: how brokers are restarted.
+        n_seeds: runs of each order.
+        changed: settings that will be others than now.
 
     Raises:
         GatherError: a broker does not answer, or what steers the cluster cannot be simulated.
     """
     made_s = time.time()
     names, leader = cluster.admin.brokers(), cluster.admin.leader()
-    settings = cluster.admin.settings(leader if leader in names else None)
+    settings = {**cluster.admin.settings(leader if leader in names else None), **changed}
     reports = each_of(names, cluster.admin.report)
     if len(names) < 2:
         raise GatherError(f"found {len(names)} brokers, expected two at least")

@@ -11,9 +11,9 @@ from pathlib import Path
 from trimtab.live.apply.admin import Admin
 from trimtab.live.apply.journal import FileJournal, JournalError, journal_entries, opened_journal
 from trimtab.live.apply.live import LiveCluster, LockHolder
-from trimtab.live.apply.lock import file_lock, seen_in, stop_file
-from trimtab.live.apply.one_lock import found_store
-from trimtab.live.apply.post import LockError, Unheld, Unloaded, time_by_now
+from trimtab.live.apply.lock import file_lock, lock_state_in, stop_file
+from trimtab.live.apply.one_lock import cluster_store
+from trimtab.live.apply.post import LockError, LockState, Unloaded, time_by_now
 from trimtab.live.apply.store_lock import Store, opened_store, store_lock
 from trimtab.live.control.account import Account, account, in_the_end
 from trimtab.live.control.drive import driven
@@ -47,18 +47,18 @@ class Where:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ConnectedCluster:
     """A cluster that answers."""
 
     where: Where
     admin: Admin
     store: Store | None
     #: What can be seen without the lock.
-    unheld: Unheld
+    lock_state: LockState
     #: Why nothing may be moved: its lock cannot be reached; empty if it can.
     lockless: str = ""
 
-    def held(self) -> AbstractContextManager[LockHolder]:
+    def lock(self) -> AbstractContextManager[LockHolder]:
         """Return what holds the lock of the cluster: only then may anything be moved.
 
         Raises:
@@ -69,7 +69,7 @@ class Reached:
         store = self.store
         return store_lock(store) if store else file_lock(self.where.folder, self.admin.cluster)
 
-    def live(self, post: LockHolder | Unheld, is_over: threading.Event) -> LiveCluster:
+    def live(self, post: LockHolder | LockState, is_over: threading.Event) -> LiveCluster:
         """Return what `control` drives."""
         owners = self.store.owners if self.store and not self._is_extensible else None
         return LiveCluster(self.admin, post, is_over, self.where.pause_s, owners)
@@ -78,8 +78,8 @@ class Reached:
     def stop(self) -> str:
         """Return what stops every run on this cluster while it is there."""
         if self.store is not None:
-            return f"node /trimtab/stop in {self.store.where}"
-        return f"file {stop_file(self.where.folder, self.admin.cluster)}"
+            return f"create the node /trimtab/stop in {self.store.where}"
+        return f"create the file {stop_file(self.where.folder, self.admin.cluster)}"
 
     @property
     def _is_extensible(self) -> bool:
@@ -91,7 +91,7 @@ class Reached:
 
 
 @contextmanager
-def reached(where: Where) -> Iterator[Reached]:
+def connected_cluster(where: Where) -> Iterator[ConnectedCluster]:
     """Connect to a cluster, and to where its lock is.
 
     Raises:
@@ -100,25 +100,28 @@ def reached(where: Where) -> Iterator[Reached]:
     with ExitStack() as closing:
         store, why = None, ""
         if where.metadata:
-            store = closing.enter_context(opened_store(where.metadata))
+            store = closing.enter_context(opened_store(where.metadata, options=where.access.store))
         admin = Admin(where.address, where.access)
         admin.begin()
         if store is None and not where.is_lock_here:
-            store, why = closing.enter_context(found_store(admin.settings()))
+            store, why = closing.enter_context(cluster_store(admin.settings(), where.access.store))
         if where.metadata and store is not None and not store.brokers() & {*admin.brokers()}:
             raise GatherError(
                 f"--metadata: found none of the brokers of {admin.cluster} at {store.where}, "
                 "expected the ZooKeeper of this cluster"
             )
-        unheld = store.seen() if store else seen_in(where.folder, admin.cluster)
-        yield Reached(where, admin, store, unheld, _lockless(admin.cluster, why) if why else "")
+        lock_state = store.state() if store else lock_state_in(where.folder, admin.cluster)
+        yield ConnectedCluster(
+            where, admin, store, lock_state, _lockless(admin.cluster, why) if why else ""
+        )
 
 
 def _lockless(cluster: str, why: str) -> str:
     """Return that nothing may be moved, since the lock cannot be reached, and what to do."""
     return (
-        f"the lock of cluster {cluster} cannot be reached: {why}; name its ZooKeeper by "
-        "--metadata, or say --lock-here, which keeps out nobody but runs that see the same folder"
+        f"the lock of cluster {cluster} cannot be reached, so somebody else may be moving bundles: "
+        f"{why}; name its ZooKeeper by --metadata, or act with --lock-here, which only keeps out "
+        "runs that use the same folder"
     )
 
 
@@ -137,7 +140,7 @@ class Rehearsal:
         return all(each.may_go for each in self.standings)
 
 
-def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
+def rehearsed(plan: Plan, cluster: ConnectedCluster, journal: Path) -> Rehearsal:
     """Return what the guards of each move say now; nothing is changed, not even a file.
 
     Raises:
@@ -146,9 +149,9 @@ def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
     """
     _require_same(plan, cluster)
     entries = journal_entries(journal, plan.digest)
-    live = cluster.live(cluster.unheld, threading.Event())
-    memory = _remembered(entries, cluster.unheld.unloads, live.time_s)
-    view = live.seen(plan)
+    live = cluster.live(cluster.lock_state, threading.Event())
+    memory = _remembered(entries, cluster.lock_state.unloads, live.time_s)
+    view = live.view(plan)
     return Rehearsal(view, standings(plan, view, memory), account(plan, entries))
 
 
@@ -156,7 +159,7 @@ def rehearsed(plan: Plan, cluster: Reached, journal: Path) -> Rehearsal:
 class ReportingJournal:
     """A journal that also tells whoever looks on."""
 
-    kept: FileJournal
+    kept: FileJournal[Entry]
     tell: Callable[[Entry], None]
     entries: list[Entry] = field(default_factory=list)
 
@@ -186,7 +189,7 @@ class Watching:
 
 def carried_out(
     plan: Plan,
-    cluster: Reached,
+    cluster: ConnectedCluster,
     journal: Path,
     watching: Watching,
     marked: Callable[[LockHolder], None] = lambda post: None,
@@ -207,7 +210,7 @@ def carried_out(
         LockError: somebody else acts on the cluster.
     """
     _require_same(plan, cluster)
-    with opened_journal(journal, plan.digest) as kept, cluster.held() as post:
+    with opened_journal(journal, plan.digest) as kept, cluster.lock() as post:
         before = account(plan, kept.entries)
         if before.is_done:
             return before
@@ -216,7 +219,11 @@ def carried_out(
 
 
 def carried_out_by(
-    post: LockHolder, plan: Plan, cluster: Reached, kept: FileJournal, watching: Watching
+    post: LockHolder,
+    plan: Plan,
+    cluster: ConnectedCluster,
+    kept: FileJournal[Entry],
+    watching: Watching,
 ) -> Account:
     """Return the account of a plan, carried out or gone on with by whoever holds the lock.
 
@@ -234,7 +241,7 @@ def carried_out_by(
         done = replace(account(plan, journal_and_screen.entries), ended=str(error))
     else:
         done = account(plan, journal_and_screen.entries)
-    return in_the_end(done, live.seen(plan).owners)
+    return in_the_end(done, live.view(plan).owners)
 
 
 def _remembered(journal: Iterable[Entry], unloads: Iterable[Unloaded], now_s: float) -> Memory:
@@ -243,7 +250,7 @@ def _remembered(journal: Iterable[Entry], unloads: Iterable[Unloaded], now_s: fl
     return remembered(journal, times, now_s, times)
 
 
-def _require_same(plan: Plan, cluster: Reached) -> None:
+def _require_same(plan: Plan, cluster: ConnectedCluster) -> None:
     if plan.cluster != cluster.admin.cluster:
         raise GatherError(
             f"{cluster.where.address}: found cluster {cluster.admin.cluster!r}, expected "

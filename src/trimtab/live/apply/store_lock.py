@@ -4,6 +4,7 @@
 /trimtab/token                written by each holder: its version is the number
 /trimtab/unloads              what was unloaded in the last day
 /trimtab/draining/<broker>    is being emptied
+/trimtab/paused               what a rolling restart has switched off and is to put back
 /trimtab/stop                 while it is there, every run stops
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -19,21 +21,43 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from kazoo.client import KazooClient, KazooState
-from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError
+from kazoo.exceptions import (
+    BadVersionError,
+    KazooException,
+    NoAuthError,
+    NodeExistsError,
+    NoNodeError,
+)
 from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.interfaces import IAsyncResult
 
-from trimtab.live.apply.post import LockError, Unheld, Unloaded, noted, recent, unloads_in
+from trimtab.live.apply.post import (
+    LockError,
+    LockState,
+    Pause,
+    Unloaded,
+    noted,
+    pause_in,
+    recent,
+    unloads_in,
+)
 from trimtab.live.control.entries import Asked
 from trimtab.live.control.view import TAKEN
 from trimtab.live.gather.access import GatherError
-from trimtab.live.gather.watched_store import owner_in, servers_of
+from trimtab.live.gather.watched_store import (
+    ACL_CLOSED,
+    NOTHING_ELSE,
+    SEE_ACCESS,
+    owner_in,
+    servers_of,
+)
 
 T = TypeVar("T")
 
 _ROOT = "/trimtab"
 _LOCK, _TOKEN, _UNLOADS = f"{_ROOT}/lock", f"{_ROOT}/token", f"{_ROOT}/unloads"
 _DRAINING, _STOP = f"{_ROOT}/draining", f"{_ROOT}/stop"
+_PAUSED = f"{_ROOT}/paused"
 _BROKERS = "/loadbalance/brokers"
 #: A holder that was killed holds the lock for so long.
 _SESSION_S = 10.0
@@ -64,13 +88,13 @@ class Store:
                 continue
         return owners
 
-    def seen(self) -> Unheld:
+    def state(self) -> LockState:
         """Return what is kept of the cluster, without holding its lock.
 
         Raises:
             LockError: the store does not answer.
         """
-        return Unheld(self.is_there(_STOP), self.unloads(), self.draining())
+        return LockState(self.is_there(_STOP), self.unloads(), self.draining(), pause=self.pause())
 
     def unloads(self) -> tuple[Unloaded, ...]:
         """Return what was unloaded in the last day, by whichever run."""
@@ -80,7 +104,21 @@ class Store:
         except NoNodeError:
             return ()
         except (TypeError, ValueError):
-            raise LockError(f"{self.where}{_UNLOADS}: found no list of unloads") from None
+            raise LockError(
+                f"{self.where}{_UNLOADS}: found no list of unloads, expected JSON"
+            ) from None
+
+    def pause(self) -> Pause | None:
+        """Return what a run has switched off and not put back; None if nothing."""
+        try:
+            content, _ = self.answer(self.client.get_async(_PAUSED))
+            return pause_in(json.loads(content or b"[]"))
+        except NoNodeError:
+            return None
+        except (TypeError, ValueError):
+            raise LockError(
+                f"{self.where}{_PAUSED}: found no note of a pause, expected one"
+            ) from None
 
     def draining(self) -> frozenset[str]:
         """Return the brokers that are being emptied."""
@@ -111,6 +149,8 @@ class Store:
             return result.get(timeout=_ANSWER_S)
         except (NoNodeError, NodeExistsError, BadVersionError):
             raise
+        except NoAuthError:
+            raise LockError(f"{self.where}: {ACL_CLOSED}") from None
         except (KazooException, KazooTimeoutError) as error:
             raise LockError(f"{self.where}: {type(error).__name__}") from None
 
@@ -171,6 +211,19 @@ class StoreLock:
         except LockError:
             return frozenset()
 
+    @property
+    def pause(self) -> Pause | None:
+        """Return what a run has switched off and not put back; None if nothing."""
+        return self.store.pause()
+
+    def note_pause(self, pause: Pause | None) -> None:
+        """Note that shedding is about to be switched off, or with None that it is put back.
+
+        Raises:
+            LockError: somebody else has taken the lock, or the store does not say it is noted.
+        """
+        self._fenced(_PAUSED, json.dumps(pause or []).encode())
+
     def note(self, asked: Asked) -> None:
         """Note an unload, if and only if nobody has taken the lock since.
 
@@ -203,7 +256,9 @@ class StoreLock:
 
 
 @contextmanager
-def opened_store(metadata: str, within_s: float = _ANSWER_S) -> Iterator[Store]:
+def opened_store(
+    metadata: str, within_s: float = _ANSWER_S, options: Mapping[str, Any] = NOTHING_ELSE
+) -> Iterator[Store]:
     """Connect to the metadata store of a cluster.
 
     Raises:
@@ -211,19 +266,37 @@ def opened_store(metadata: str, within_s: float = _ANSWER_S) -> Iterator[Store]:
     """
     servers, _ = servers_of(metadata)
     where = f"zk://{servers}"
-    client = KazooClient(hosts=servers, timeout=_SESSION_S)
+    client = KazooClient(hosts=servers, timeout=_SESSION_S, **options)
     try:
         try:
             client.start(timeout=within_s)
             is_cluster = client.exists("/loadbalance") is not None
         except (KazooTimeoutError, KazooException, OSError):
-            raise GatherError(f"{where}: no ZooKeeper answers within {within_s:g} s") from None
+            raise GatherError(
+                f"{where}: no ZooKeeper answers within {within_s:g} s: {SEE_ACCESS}"
+            ) from None
         if not is_cluster:
-            raise GatherError(f"{where}: found no node /loadbalance, expected a Pulsar cluster's")
+            raise GatherError(
+                f"{where}: found no node /loadbalance, expected a Pulsar cluster's; "
+                "does its path belong behind the address?"
+            )
         yield Store(client, where)
     finally:
+        _leave(client)
+
+
+def _leave(client: KazooClient) -> None:
+    """End a connection; one that there is not yet is not waited for."""
+    is_connected = client.connected
+
+    def end() -> None:
         client.stop()
         client.close()
+
+    thread = threading.Thread(target=end, name="leaving-store", daemon=True)
+    thread.start()
+    if is_connected:
+        thread.join()
 
 
 @contextmanager
@@ -234,7 +307,7 @@ def store_lock(store: Store) -> Iterator[StoreLock]:
         LockError: somebody else holds it; says who.
     """
     client = store.client
-    for path in (_ROOT, _DRAINING, _TOKEN, _UNLOADS):
+    for path in (_ROOT, _DRAINING, _TOKEN, _UNLOADS, _PAUSED):
         with suppress(NodeExistsError):
             store.answer(client.create_async(path))
     _take(store)
@@ -255,19 +328,19 @@ def _take(store: Store) -> None:
             store.answer(store.client.create_async(_LOCK, _holder(), ephemeral=True))
         except NodeExistsError:
             if time.monotonic() > last:
-                holder = _held_by(store)
-                raise LockError(f"{store.where}: another run holds the lock: {holder}") from None
+                holder = _holder_name(store)
+                raise LockError(f"{store.where}: another run acts: {holder}") from None
             time.sleep(_POLL_S)
         else:
             return
 
 
-def _held_by(store: Store) -> str:
+def _holder_name(store: Store) -> str:
     try:
         content, _ = store.answer(store.client.get_async(_LOCK))
     except NoNodeError:
-        return "it has just been released"
-    return bytes(content).decode("utf-8", "replace")[:200]
+        return "it has just released the lock, so try again"
+    return f"{bytes(content).decode('utf-8', 'replace')[:200]} holds the lock; wait for it to end"
 
 
 def _holder() -> bytes:

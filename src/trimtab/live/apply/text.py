@@ -58,7 +58,7 @@ def entry_words(plan: Plan, entry: entries.Entry) -> str:
     """Return an entry of the journal as a sentence."""
     match entry:
         case entries.Begun(token=token):
-            return f"begun as number {token}"
+            return f"begun; this run is number {token} to hold the lock of the cluster"
         case entries.Stopped(why=why):
             return f"stopped: {why}"
         case entries.Done():
@@ -74,17 +74,17 @@ def _act(entry: entries.OfMove) -> str:
         case entries.Answered(status=status, text=text):
             return status if status == entries.ACCEPTED else f"{status}: {text}"
         case entries.LookedUp():
-            return "has no owner: looked up"
+            return "has no owner; looked up, so that it gets one"
         case entries.Verified():
             return "arrived"
         case entries.Astray(owner=owner):
-            return f"is at {owner} instead"
+            return f"went to {owner} instead"
         case entries.Skipped(why=why):
             return f"skipped: {why}"
         case entries.Effect():
             usage = (
-                f"source at {_percent(entry.source_percent)}, "
-                f"destination at {_percent(entry.destination_percent)}"
+                f"usage now: source {_percent(entry.source_percent)}, "
+                f"destination {_percent(entry.destination_percent)}"
             )
             return f"{usage}; {entry.surprise}" if entry.surprise else usage
     assert_never(entry)
@@ -114,7 +114,7 @@ def account_lines(done: Account) -> Iterator[str]:
     if done.ended:
         yield f"Stopped: {done.ended}"
         if not matters:
-            yield "Nothing is under way: the same command goes on where it stopped."
+            yield "No bundle is on its way.  Unless a new plan is needed, the same command goes on."
     for matter in matters:
         yield f"Look at it: {matter}"
 

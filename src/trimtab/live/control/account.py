@@ -81,9 +81,15 @@ def open_matters(done: Account) -> tuple[str, ...]:
         if move.state in {OPEN, SKIPPED} and not move.unloads:
             continue
         if owner == "" or (owner is None and move.state == UNDER_WAY):
-            matters.append(f"{move.bundle} has no owner that is known")
+            matters.append(
+                f"{move.bundle} has no owner that is known: look up one of its topics "
+                "(pulsar-admin topics lookup), which gives it one"
+            )
         elif owner is not None and owner != move.destination:
-            matters.append(f"{move.bundle} is at {owner}, not at {move.destination}")
+            matters.append(
+                f"{move.bundle} is at {owner}, not at {move.destination}: it is served there; "
+                "plan again if it should still move"
+            )
     return tuple(matters)
 
 

@@ -11,6 +11,7 @@ from trimtab.live.control.plan import Expected, Plan, PlannedMove
 
 #: What a bundle adds to a broker at least, in points of usage, so that idle ones are spread.
 _POINTS_MIN = 0.1
+_UNBOUNDED = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,31 @@ class Frame:
     def around(self, moves: tuple[PlannedMove, ...]) -> Plan:
         """Return a plan of moves."""
         return Plan(self.cluster, self.made_s, moves, self.limits, self.shedding_may_run_because)
+
+
+def emptying_limits(bar_percent: float, every_s: float, warm_s: float) -> Limits:
+    """Return the limits of emptying a broker: as fast as asked, one bundle at a time.
+
+    Every bundle has to go, so none rests for its grace, and the plan goes out from who owns
+    what, which stays true for longer than loads do.
+
+    Args:
+        bar_percent: above which nobody takes anything; 100 for no bar.
+        every_s: at least between two moves.
+        warm_s: since a broker began, before it takes anything.
+    """
+    default = Limits()
+    return Limits(
+        moves_per_round=_UNBOUNDED,
+        moves_per_hour=_UNBOUNDED,
+        grace_s=1.0,
+        settle_s=every_s,
+        bar_percent=bar_percent if bar_percent < 100 else _UNBOUNDED,
+        broker_age_min_s=warm_s,
+        # Whoever has just started is waited for.
+        wait_max_s=max(default.wait_max_s, 2.0 * warm_s),
+        plan_age_max_s=86_400.0,
+    )
 
 
 def emptying(
@@ -113,6 +139,56 @@ def bringing_back(
             traffic = move.traffic_bytes_s
             moves.append(PlannedMove(move.bundle, owner, broker, reason, traffic, after=frame.bar))
     return frame.around(tuple(moves))
+
+
+def levelling(
+    broker: str, brokers: Mapping[str, BrokerState], may_go: Collection[str], frame: Frame
+) -> Plan:
+    """Return a plan to fill an empty broker until it is level with the others.
+
+    Each time the busiest of the others gives the largest bundle that leaves the broker no
+    busier than itself.
+
+    Args:
+        broker: that is empty.
+        brokers: broker id → its state, of all that there are.
+        may_go: bundles that may be moved there.
+        frame: the rest of the plan.
+
+    Properties:
+        The broker stands no higher than each that gave it a bundle, as they are expected to
+        stand then.
+        A broker whose usage is not known gives nothing.
+    """
+    usage = {name: state.usage_percent for name, state in brokers.items()}
+    burdens = {
+        name: _burdens(state, usage[broker]) for name, state in brokers.items() if name != broker
+    }
+    moves: list[PlannedMove] = []
+    while choices := [
+        (usage[name], points, bundle, name)
+        for name, of in burdens.items()
+        for bundle, points in of.items()
+        if bundle in may_go and usage[broker] + points <= usage[name] - points
+    ]:
+        _, points, bundle, giver = max(choices)
+        usage[giver] -= points
+        usage[broker] += points
+        del burdens[giver][bundle]
+        traffic = brokers[giver].bundles[bundle]
+        reason = f"{broker} is empty; it will stand at about {usage[broker]:.0f} %"
+        moves.append(PlannedMove(bundle, giver, broker, reason, traffic, after=frame.bar))
+    return frame.around(tuple(moves))
+
+
+def _burdens(state: BrokerState, idle_percent: float) -> dict[str, float]:
+    """Return what each bundle takes of a broker, in points, above what an idle one uses."""
+    total, count = sum(state.bundles.values()), max(1, len(state.bundles))
+    busy = max(0.0, state.usage_percent - idle_percent)
+    return {
+        bundle: state.points.get(bundle, busy * (bytes_s / total if total else 1.0 / count))
+        for bundle, bytes_s in state.bundles.items()
+    }
 
 
 def _or(value: float, otherwise: float) -> float:

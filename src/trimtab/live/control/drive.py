@@ -15,7 +15,7 @@ from trimtab.live.control.view import View
 class Cluster(Protocol):
     """A live cluster, or what stands in for one."""
 
-    def seen(self, plan: Plan) -> View:
+    def view(self, plan: Plan) -> View:
         """Return what a plan is about; what cannot be read is left out, and nothing is raised."""
 
     def unload(self, asked: Asked) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def driven(plan: Plan, cluster: Cluster, journal: Journal, memory: Memory) -> It
         What is waited for, each time that something is; the last is why it ended.
     """
     while True:
-        act = step(plan, cluster.seen(plan), memory)
+        act = step(plan, cluster.view(plan), memory)
         if isinstance(act, End | Wait):
             yield act
             if isinstance(act, End):

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args
 
 from trimtab.files.fields import Field, FieldError, expected_name
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+E = TypeVar("E")
 
 #: The cluster did what it was asked, and said so.
 ACCEPTED = "accepted"
@@ -117,15 +122,19 @@ OfMove: TypeAlias = Asked | Answered | LookedUp | Verified | Astray | Skipped | 
 Entry: TypeAlias = Begun | OfMove | Stopped | Done
 
 
-def _name(kind: type[Entry]) -> str:
-    """Return an entry's name in a journal: `looked_up`."""
+def named(kinds: Iterable[type[E]]) -> Mapping[str, type[E]]:
+    """Return kinds of entries by their names in a journal: `looked_up`."""
+    return {_name(kind): kind for kind in kinds}
+
+
+def _name(kind: type) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
-_KINDS: Mapping[str, type[Entry]] = {_name(kind): kind for kind in get_args(Entry)}
+_KINDS: Mapping[str, type[Entry]] = named(get_args(Entry))
 
 
-def entry_line(entry: Entry) -> str:
+def entry_line(entry: DataclassInstance) -> str:
     """Return an entry as a line of JSON, without its end.
 
     >>> entry_line(Done(12.5))
@@ -135,7 +144,7 @@ def entry_line(entry: Entry) -> str:
 
 
 def read_entry(line: str) -> Entry:
-    """Return the entry of a line of a journal.
+    """Return the entry of a line of the journal of a plan.
 
     Raises:
         FieldError: it is no entry; says what was found and what was expected.
@@ -143,18 +152,29 @@ def read_entry(line: str) -> Entry:
     Properties:
         `read_entry(entry_line(entry)) == entry`.
     """
+    return read_kind(line, _KINDS)
+
+
+def read_kind(line: str, kinds: Mapping[str, type[E]]) -> E:
+    """Return the entry of a line of a journal that has entries of some kinds, by their names.
+
+    Raises:
+        FieldError: it is no entry; says what was found and what was expected.
+    """
     try:
         whole = Field(json.loads(line))
     except ValueError:
         raise FieldError("the line", "no JSON", "an entry of a journal") from None
     name = dict(whole.entries()).get("entry", whole.at("entry")).text()
-    if name not in _KINDS:
-        raise FieldError("entry", repr(name), expected_name(name, _KINDS))
-    kind = _KINDS[name]
+    if name not in kinds:
+        raise FieldError("entry", repr(name), expected_name(name, kinds))
+    kind: Any = kinds[name]
     types = {each.name: each.type for each in fields(kind)}
     optional = [each.name for each in fields(kind) if each.default is not MISSING]
     given = whole.members(["entry", *(key for key in types if key not in optional)], optional)
-    return kind(**{key: _TAKE[types[key]](given[key]) for key in given if key != "entry"})
+    values = {key: _TAKE[types[key]](given[key]) for key in given if key != "entry"}
+    entry: E = kind(**values)
+    return entry
 
 
 _TAKE: Mapping[Any, Any] = {"float": Field.number, "int": Field.whole, "str": Field.text}

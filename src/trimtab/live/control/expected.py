@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
 
 from trimtab.lab.costs import Knowledge, predicted
+from trimtab.lab.costs.arithmetic import half_width
 from trimtab.lab.costs.by_name import broker_positions, bundle_positions
 from trimtab.lab.costs.knowledge import with_bundles
 from trimtab.lab.costs.predict import unmoved
@@ -24,7 +24,7 @@ from trimtab.live.control.plan import Expected, Interval
 #: So many usages lie in their interval if the model is right: a plan of three moves asks for
 #: twelve of them, and one outside stops it.
 SHARE = 0.99
-_HALF = float(ndtri(0.5 + SHARE / 2))
+_HALF = half_width(SHARE)
 # Upper end, percent, where another resource than the CPU may be busiest.
 _OPEN = 100.0
 

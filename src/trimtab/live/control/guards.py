@@ -15,8 +15,11 @@ from trimtab.live.control.plan import Interval, Plan, PlannedMove
 from trimtab.live.control.view import BrokerView, View
 
 _HOUR_S = 3600.0
+#: Of a run that is to end, by whichever way there is.
+ASKED_TO_STOP = "asked to stop: by Ctrl-C, by a signal, or by the stop node or file, if it is there"
 #: By which the clocks of two machines may differ.
 _CLOCKS_APART_S = 300.0
+_SEE_BROKER = "see whether it is up, then plan again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def objection(plan: Plan, view: View, memory: Memory) -> Objection | None:
 
 def killed(plan: Plan, view: View, memory: Memory) -> Objection | None:
     """Has somebody asked for an end?"""
-    return Refusal("somebody asked for an end") if view.is_killed else None
+    return Refusal(ASKED_TO_STOP) if view.is_killed else None
 
 
 def outdated(plan: Plan, view: View, memory: Memory) -> Objection | None:
@@ -75,14 +78,14 @@ def outdated(plan: Plan, view: View, memory: Memory) -> Objection | None:
     age_s = view.time_s - plan.made_s
     if age_s < -_CLOCKS_APART_S:
         return Refusal(
-            f"the plan was made {-age_s:.0f} s from now: a clock has been set back since; "
-            "plan again"
+            f"the plan was made {-age_s:.0f} s after now by this clock: a clock is wrong, so how "
+            "old the plan is cannot be known; check the clocks, and plan again"
         )
     if age_s <= plan.limits.plan_age_max_s:
         return None
     return Refusal(
-        f"the plan goes out from a state {age_s:.0f} s ago, more than plan_age_max_s "
-        f"{plan.limits.plan_age_max_s:g}"
+        f"the plan is too old: it was made from loads of {age_s:.0f} s ago, more than "
+        f"plan_age_max_s {plan.limits.plan_age_max_s:g}; plan again"
     )
 
 
@@ -93,7 +96,7 @@ def tried_enough(plan: Plan, view: View, memory: Memory) -> Objection | None:
         return None
     return Refusal(
         f"{move.bundle} did not arrive at {move.destination} in {memory.attempts} attempts; "
-        f"it is at {memory.holder}"
+        f"{memory.holder} serves it: see in the leader's log why, then plan again"
     )
 
 
@@ -102,10 +105,10 @@ def shedding(plan: Plan, view: View, memory: Memory) -> Objection | None:
     if plan.shedding_may_run_because or view.is_shedding is False:
         return None
     if view.is_shedding is None:
-        return Hold("whether Pulsar's own shedding is on cannot be read")
+        return Hold("loadBalancerSheddingEnabled cannot be read, so Pulsar may move bundles, too")
     return Refusal(
-        "Pulsar's own shedding is on: set loadBalancerSheddingEnabled=false, or say in the plan, "
-        "shedding_may_run_because, why it may stay on"
+        "Pulsar's own shedding is on, and would move bundles at the same time: set "
+        "loadBalancerSheddingEnabled=false, or plan with --shedding-may-run-because and a reason"
     )
 
 
@@ -116,7 +119,7 @@ def existence(plan: Plan, view: View, memory: Memory) -> Objection | None:
         return None
     if halves := view.replacements[bundle]:
         return Needless(f"{bundle} was split into {' and '.join(halves)}: plan again to move these")
-    return Needless(f"{bundle} is no more: its namespace was deleted")
+    return Needless(f"{bundle} no longer exists: its namespace was deleted")
 
 
 def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
@@ -129,9 +132,12 @@ def owner(plan: Plan, view: View, memory: Memory) -> Objection | None:
     if obstacle == move.destination:
         return Needless(f"{move.bundle} is at {move.destination} already")
     if obstacle is None:
-        return Hold(f"{move.bundle} has no owner")
+        return Hold(f"{move.bundle} has no owner: clients cannot use its topics")
     if obstacle != holder:
-        return Refusal(f"{move.bundle}: found at {obstacle}, expected at {holder}")
+        return Refusal(
+            f"{move.bundle} is at {obstacle}, not at {holder}: it was moved since, not by this "
+            "run; plan again"
+        )
     return None
 
 
@@ -140,18 +146,23 @@ def destination(plan: Plan, view: View, memory: Memory) -> Objection | None:
     move, limits = plan.moves[memory.move], plan.limits
     broker = view.brokers.get(move.destination)
     if broker is None or not broker.is_answering:
-        return Refusal(f"{move.destination} does not answer")
+        return Refusal(
+            f"{move.destination} does not answer, so nothing is moved there: {_SEE_BROKER}"
+        )
     if broker.is_draining:
-        return Refusal(f"{move.destination} is being emptied")
+        return Refusal(f"{move.destination} is being emptied by a drain: plan again, without it")
     if view.time_s - broker.started_s < limits.broker_age_min_s:
-        return Hold(f"{move.destination} started less than {limits.broker_age_min_s:g} s ago")
+        return Hold(
+            f"{move.destination} started less than {limits.broker_age_min_s:g} s ago, so its "
+            "usage is not yet what it will be"
+        )
     stale = _stale(plan, view, move.destination, broker)
     if stale is not None:
         return stale
     if broker.usage_percent > limits.bar_percent:
         return Refusal(
-            f"{move.destination} stands at {broker.usage_percent:.1f} %, above bar_percent "
-            f"{limits.bar_percent:g}"
+            f"{move.destination} is at {broker.usage_percent:.1f} % usage, above bar_percent "
+            f"{limits.bar_percent:g}, so it takes nothing more; plan again"
         )
     return _beyond(move.destination, broker, move.before.destination)
 
@@ -164,7 +175,7 @@ def source(plan: Plan, view: View, memory: Memory) -> Objection | None:
         return None
     broker = view.brokers.get(move.source)
     if broker is None or not broker.is_answering:
-        return Refusal(f"{move.source} does not answer")
+        return Refusal(f"{move.source} does not answer: {_SEE_BROKER}")
     return _stale(plan, view, move.source, broker) or _beyond(
         move.source, broker, move.before.source
     )
@@ -181,7 +192,9 @@ def grace(plan: Plan, view: View, memory: Memory) -> Objection | None:
     if view.time_s - last_s >= rest_s:
         return None
     ago_s = view.time_s - last_s
-    return Pace(f"{move.bundle} was moved {ago_s:.0f} s ago", rest_s - ago_s)
+    return Pace(
+        f"{move.bundle} was moved {ago_s:.0f} s ago, and may not be moved again yet", rest_s - ago_s
+    )
 
 
 def pace(plan: Plan, view: View, memory: Memory) -> Objection | None:
@@ -194,12 +207,15 @@ def pace(plan: Plan, view: View, memory: Memory) -> Objection | None:
     moved = sum(traffic.get(bundle, 0.0) for bundle in in_hour)
     if len(in_round) >= limits.moves_per_round:
         left_s = _over_s(memory, in_round, limits.round_s) - view.time_s
-        return Pace(f"{len(in_round)} moves within {limits.round_s:g} s", left_s)
+        words = f"{len(in_round)} moves were made within {limits.round_s:g} s"
+        return Pace(f"{words}; moves_per_round allows no more", left_s)
     left_s = _over_s(memory, in_hour, _HOUR_S) - view.time_s
     if len(in_hour) >= limits.moves_per_hour:
-        return Pace(f"{len(in_hour)} moves within an hour", left_s)
+        words = f"{len(in_hour)} moves were made within an hour"
+        return Pace(f"{words}; moves_per_hour allows no more", left_s)
     if in_hour and moved + another > limits.traffic_per_hour_bytes_s:
-        return Pace(f"{moved:g} bytes/s moved within an hour", left_s)
+        words = f"bundles of {moved:g} bytes/s were moved within an hour"
+        return Pace(f"{words}; with this one it is above traffic_per_hour_bytes_s", left_s)
     return None
 
 
@@ -228,7 +244,8 @@ def _beyond(name: str, broker: BrokerView, expected: Interval | None) -> Objecti
         return None
     low, high = expected
     return Refusal(
-        f"{name}: found at {broker.usage_percent:.1f} %, planned at {low:g} to {high:g} %"
+        f"{name} is at {broker.usage_percent:.1f} % usage, and the plan was made for {low:g} to "
+        f"{high:g} %: the load has changed, plan again"
     )
 
 
@@ -236,7 +253,9 @@ def _stale(plan: Plan, view: View, name: str, broker: BrokerView) -> Objection |
     age_s = view.time_s - broker.measured_s
     if age_s <= plan.limits.report_age_max_s and not math.isnan(broker.usage_percent):
         return None
-    return Hold(f"the usage of {name} is not known since {age_s:.0f} s")
+    if math.isnan(broker.usage_percent):
+        return Hold(f"{name} reports no usage, so whether it is overloaded is not known")
+    return Hold(f"{name} last reported its usage {age_s:.0f} s ago, so what it is now is not known")
 
 
 def _over_s(memory: Memory, unloads: Collection[str], within_s: float) -> float:

@@ -80,13 +80,14 @@ def refusal(takers: Sequence[Outlook], bar_percent: float) -> str:
     above = [each for each in takers if not each.is_within(bar_percent)]
     unknown = [each.broker for each in above if math.isnan(each.then[1])]
     if unknown:
-        return f"how high {', '.join(unknown)} would stand is not known"
+        names = ", ".join(unknown)
+        return f"the usage of {names} in the end cannot be predicted: a usage now is not known"
     few = "; ".join(
-        f"{each.broker} stands at {each.now:.0f} % and would stand at {_words(each.then)}"
+        f"{each.broker} is at {each.now:.0f} % and would come to {_words(each.then)}"
         for each in above[:_NAMED_MAX]
     )
     more = f"; and {len(above) - _NAMED_MAX} more" if len(above) > _NAMED_MAX else ""
-    return f"above {bar_percent:g} %: {few}{more}" if above else ""
+    return f"more than --bar {bar_percent:g} % in the end: {few}{more}" if above else ""
 
 
 def remedies(takers: Sequence[Outlook], bar_percent: float) -> tuple[str, ...]:

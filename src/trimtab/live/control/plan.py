@@ -92,27 +92,29 @@ def read_plan(text: str) -> Plan:
         whole = Field(json.loads(text))
     except ValueError as fault:
         raise FieldError("the plan", "no JSON", f"a plan ({fault})") from None
-    given = whole.members(["cluster", "made_s", "moves"], ["limits", "shedding_may_run_because"])
-    moves = tuple(map(_move, given["moves"].items()))
+    fields = whole.members(["cluster", "made_s", "moves"], ["limits", "shedding_may_run_because"])
+    moves = tuple(map(_move, fields["moves"].items()))
     bundles: set[str] = set()
-    for move, at in zip(moves, given["moves"].items(), strict=True):
+    for move, at in zip(moves, fields["moves"].items(), strict=True):
         if move.bundle in bundles:
-            raise at.at("bundle", value=move.bundle).wrong("a bundle that no move before has")
+            raise at.at("bundle", value=move.bundle).wrong("a bundle that no earlier move names")
         if move.source == move.destination:
-            raise at.at("destination", value=move.destination).wrong("another than its source")
+            raise at.at("destination", value=move.destination).wrong(
+                "a broker other than the source"
+            )
         bundles.add(move.bundle)
-    may_run = given.get("shedding_may_run_because")
+    may_run = fields.get("shedding_may_run_because")
     return Plan(
-        cluster=given["cluster"].text(),
-        made_s=given["made_s"].number(),
+        cluster=fields["cluster"].text(),
+        made_s=fields["made_s"].number(),
         moves=moves,
-        limits=_limits(given["limits"]) if "limits" in given else Limits(),
+        limits=_limits(fields["limits"]) if "limits" in fields else Limits(),
         shedding_may_run_because=may_run.text() if may_run else "",
     )
 
 
-def _move(given: Field) -> PlannedMove:
-    at = given.members(
+def _move(field: Field) -> PlannedMove:
+    at = field.members(
         ["bundle", "source", "destination", "reason"], ["traffic_bytes_s", "before", "after"]
     )
     taken: dict[str, Any] = {
@@ -124,22 +126,22 @@ def _move(given: Field) -> PlannedMove:
     return PlannedMove(**taken)
 
 
-def _expected(given: Field) -> Expected:
-    at = given.members([], ["source", "destination"])
+def _expected(field: Field) -> Expected:
+    at = field.members([], ["source", "destination"])
     return Expected(**{name: _interval(each) for name, each in at.items()})
 
 
-def _interval(given: Field) -> Interval | None:
-    if given.value is None:
+def _interval(field: Field) -> Interval | None:
+    if field.value is None:
         return None
-    low, high = given.numbers({2}, _BOUNDS)
+    low, high = field.numbers({2}, _BOUNDS)
     if not low <= high:
-        raise given.wrong(_BOUNDS)
+        raise field.wrong(_BOUNDS)
     return low, high
 
 
-def _limits(given: Field) -> Limits:
-    at: Mapping[str, Field] = given.members([], Limits.__slots__)
+def _limits(field: Field) -> Limits:
+    at: Mapping[str, Field] = field.members([], Limits.__slots__)
     for each in at.values():
         if not each.number() > 0:
             raise each.wrong("a number above 0")

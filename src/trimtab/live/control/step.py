@@ -20,6 +20,7 @@ from trimtab.live.control.entries import (
     Verified,
 )
 from trimtab.live.control.guards import (
+    ASKED_TO_STOP,
     Hold,
     Needless,
     Pace,
@@ -98,7 +99,7 @@ def step(plan: Plan, view: View, memory: Memory) -> Act:
         case Phase.READY:
             return _ready(plan, view, memory, move)
         case Phase.ASKED:
-            return _asked(plan, view, memory, move)
+            return _after_request(plan, view, memory, move)
         case Phase.MOVED:
             return _moved(plan, view, memory, move)
 
@@ -120,7 +121,7 @@ def _ready(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
             return _wait(plan, view, memory, why)
 
 
-def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
+def _after_request(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     """Return the act after an unload, by where the bundle is; a wait while it may still run."""
     if (gone := existence(plan, view, memory)) is not None:
         return Record(Skipped(view.time_s, memory.move, gone.why))
@@ -136,11 +137,11 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
         # It is closed, and the destination is meant until somebody looks it up: clients do
         # at once, but it may have none.  Of two look-ups at a time one would lose it.
         if view.time_s - answer.time_s < plan.limits.look_up_s:
-            return Wait(f"{move.bundle} is on its way")
+            return Wait(f"{move.bundle} was unloaded; {move.destination} has not taken it yet")
         return _without_owner(plan, view, memory, move)
     within_s = plan.limits.verify_s if answer is not None else plan.limits.in_flight_s
     if view.time_s - memory.asked_s < within_s:
-        return Wait(f"{move.bundle} is on its way")
+        return Wait(f"the unload of {move.bundle} was called; it is not at its destination yet")
     if owner is None:
         return _without_owner(plan, view, memory, move)
     return Record(Astray(view.time_s, memory.move, owner))
@@ -149,17 +150,19 @@ def _asked(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     """Return the act once both brokers have measured the effect."""
     if view.is_killed:
-        return Record(Stopped(view.time_s, "somebody asked for an end"))
+        return Record(Stopped(view.time_s, ASKED_TO_STOP))
     brokers = [view.brokers.get(name) for name in (move.source, move.destination)]
     alive = [each if each is not None and each.is_answering else None for each in brokers]
     settled_s = memory.verified_s + plan.limits.settle_s
     if any(each is not None and each.measured_s < settled_s for each in alive):
-        return _wait(plan, view, memory, f"what moving {move.bundle} does is not measured yet")
+        return _wait(
+            plan, view, memory, f"{move.bundle} has arrived; usage after it is not reported yet"
+        )
     source, destination = (each.usage_percent if each else float("nan") for each in alive)
     surprise = next(
         (
-            f"{name} stands at {usage:.1f} % after {move.bundle} was moved, expected "
-            f"{expected[0]:g} to {expected[1]:g} %"
+            f"{name} is at {usage:.1f} % usage after {move.bundle} was moved, expected "
+            f"{expected[0]:g} to {expected[1]:g} %; the rest of the plan may be wrong: plan again"
             for name, usage, expected in (
                 (move.source, source, move.after.source),
                 (move.destination, destination, move.after.destination),
@@ -174,16 +177,18 @@ def _moved(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
 def _without_owner(plan: Plan, view: View, memory: Memory, move: PlannedMove) -> Act:
     """Return the act by which the bundle gets an owner: Pulsar gives it one at a lookup."""
     if view.time_s - memory.sought_s > plan.limits.wait_max_s:
-        why = f"{move.bundle} has no owner, and got none in {plan.limits.wait_max_s:g} s"
-        return Record(Stopped(view.time_s, f"{why}: look it up, or see to its broker"))
+        why = f"{move.bundle} has no owner, nor got one by lookups in {plan.limits.wait_max_s:g} s"
+        see = f"its topics cannot be used: see the logs of the leader and of {move.destination}"
+        return Record(Stopped(view.time_s, f"{why}; {see}"))
     if view.time_s - memory.looked_up_s >= plan.limits.verify_s:
         return LookUp(LookedUp(view.time_s, memory.move), move.bundle)
-    return Wait(f"{move.bundle} has no owner yet")
+    return Wait(f"{move.bundle} has no owner yet; it was looked up, upon which it gets one")
 
 
 def _wait(plan: Plan, view: View, memory: Memory, why: str) -> Act:
     """Return a wait, or a stop if it has lasted too long."""
     left_s = plan.limits.wait_max_s - (view.time_s - memory.last_s)
     if left_s < 0:
-        return Record(Stopped(view.time_s, f"{why}, and that for {plan.limits.wait_max_s:g} s"))
+        waited = f"it has stayed so for {plan.limits.wait_max_s:g} s"
+        return Record(Stopped(view.time_s, f"{why}; {waited}"))
     return Wait(why, left_s, is_last=True)

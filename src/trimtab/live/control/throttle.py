@@ -55,13 +55,18 @@ def bad_signs(health: Health, bars: Bars) -> tuple[str, ...]:
     """Return what is not well, a few words each; what is not known is no bad sign."""
     reasons = []
     if health.publish_latency_ms > bars.publish_latency_ms:
-        reasons.append(f"publishing takes {health.publish_latency_ms:.0f} ms")
+        reasons.append(
+            f"publishing takes {health.publish_latency_ms:.0f} ms on average, more than "
+            f"{bars.publish_latency_ms:g}"
+        )
     if health.effect_share < bars.effect_share:
-        reasons.append(f"{health.effect_share:.0%} of the relief came that was expected")
+        reasons.append(f"only {health.effect_share:.0%} of the expected relief came")
     if health.reconnect_failures > bars.reconnect_failures:
-        reasons.append(f"{health.reconnect_failures:.0f} lookups or connections failed")
+        reasons.append(
+            f"{health.reconnect_failures:.0f} lookups or connections failed since the last round"
+        )
     if health.is_cut_short:
-        reasons.append("the last plan was not done")
+        reasons.append("the last plan ended before it was done")
     return tuple(reasons)
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 #: Why a lock that was held is not held any more.
-TAKEN = "somebody else has taken the lock of this cluster"
+TAKEN = (
+    "this run no longer holds the lock of the cluster: its session ended, or another run took it"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class Ledger:
                     yield chunk[:end]
 
     def take(self, number: int, plan: Plan) -> dict[int, Copied]:
-        """Return what copying each range of a plan showed.
+        """Return the outcome of copying each range of a plan.
 
         Returns:
             Number of the incarnation → what its range held.

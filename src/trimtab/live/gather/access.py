@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import json
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from trimtab.files.errors import TrimtabError
 from trimtab.live.gather.client_conf import read_client_conf
+from trimtab.live.gather.store_access import store_options
 
 _PLUGINS = "AuthenticationToken, AuthenticationBasic, AuthenticationTls"
 
@@ -31,6 +33,8 @@ class Access:
     web_service_url: str | None = None
     #: What whoever runs this should know, in whole sentences.
     warnings: tuple[str, ...] = ()
+    #: For ZooKeeper, as kazoo takes it.
+    store: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access:
@@ -61,22 +65,23 @@ def read_access(client_conf: Path | None, *, checks_host: bool = True) -> Access
         tls.check_hostname = False
         tls.verify_mode = ssl.CERT_NONE
         key = f"{client_conf}: key tlsAllowInsecureConnection"
-        warnings = (f"{key} is true: whoever answers is taken for the broker.",)
+        warnings = (f"{key} is true: certificates are not checked, so a token may go to anybody.",)
     certificate = keys.get("tlsCertificateFilePath"), keys.get("tlsKeyFilePath")
-    plugin, given = keys.get("authPlugin", "").rpartition(".")[2], keys.get("authParams", "")
+    plugin, credential = keys.get("authPlugin", "").rpartition(".")[2], keys.get("authParams", "")
     header: Callable[[], dict[str, str]] = dict
     if plugin == "AuthenticationToken":
-        header = _token(client_conf, given)
+        header = _token(client_conf, credential)
     elif plugin == "AuthenticationBasic":
-        header = _basic(client_conf, given)
+        header = _basic(client_conf, credential)
     elif plugin == "AuthenticationTls":
-        certificate = _certificate(client_conf, given)
+        certificate = _certificate(client_conf, credential)
     elif plugin:
         raise GatherError(
             f"{client_conf}: key authPlugin: found {plugin}, expected one of {_PLUGINS}"
         )
     _bring(tls, client_conf, *certificate)
-    return Access(header, tls, keys.get("webServiceUrl") or None, warnings)
+    store = store_options(client_conf, keys, checks_host=checks_host)
+    return Access(header, tls, keys.get("webServiceUrl") or None, warnings, store)
 
 
 def _trusting(
@@ -108,10 +113,10 @@ def _bring(
         ) from None
 
 
-def _token(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
+def _token(client_conf: Path, credential: str) -> Callable[[], dict[str, str]]:
     """Return what makes the header of `token:…`, `file:…`, `{"token": …}` or a bare token."""
-    if given.startswith("file:"):
-        path = Path("/" + given.removeprefix("file:").lstrip("/"))
+    if credential.startswith("file:"):
+        path = Path("/" + credential.removeprefix("file:").lstrip("/"))
 
         def from_file() -> dict[str, str]:
             try:
@@ -122,8 +127,8 @@ def _token(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
 
         from_file()
         return from_file
-    spelled = _object(given)
-    token = given.removeprefix("token:") if spelled is None else spelled.get("token")
+    spelled = _object(credential)
+    token = credential.removeprefix("token:") if spelled is None else spelled.get("token")
     header = _bearer(client_conf, token)
     return lambda: header
 
@@ -135,8 +140,8 @@ def _bearer(client_conf: Path, token: object) -> dict[str, str]:
     return {"Authorization": f"Bearer {text}"}
 
 
-def _basic(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
-    spelled = _object(given) or {}
+def _basic(client_conf: Path, credential: str) -> Callable[[], dict[str, str]]:
+    spelled = _object(credential) or {}
     user, password = spelled.get("userId"), spelled.get("password")
     if not isinstance(user, str) or not isinstance(password, str) or not user:
         raise _secret(client_conf, '{"userId": …, "password": …}')
@@ -144,21 +149,21 @@ def _basic(client_conf: Path, given: str) -> Callable[[], dict[str, str]]:
     return lambda: {"Authorization": f"Basic {encoded}"}
 
 
-def _certificate(client_conf: Path, given: str) -> tuple[str | None, str | None]:
+def _certificate(client_conf: Path, credential: str) -> tuple[str | None, str | None]:
     """Return the files of `tlsCertFile:…,tlsKeyFile:…`, or of the same as JSON."""
-    spelled = _object(given)
+    spelled = _object(credential)
     if spelled is None:
-        spelled = dict(part.strip().partition(":")[::2] for part in given.split(","))
+        spelled = dict(part.strip().partition(":")[::2] for part in credential.split(","))
     certificate, key = spelled.get("tlsCertFile"), spelled.get("tlsKeyFile")
     if not isinstance(certificate, str) or not isinstance(key, str):
         raise _secret(client_conf, "tlsCertFile:…,tlsKeyFile:…")
     return certificate, key
 
 
-def _object(given: str) -> dict[str, object] | None:
+def _object(credential: str) -> dict[str, object] | None:
     """Return a JSON object; None if it is none."""
     try:
-        keys = json.loads(given)
+        keys = json.loads(credential)
     except ValueError:
         return None
     return keys if isinstance(keys, dict) else None

@@ -54,7 +54,7 @@ class EndedError(CallError, StoppedError):
 
     def __init__(self, url: str) -> None:
         """Keep what was called."""
-        super().__init__(url, "an end was asked for before there was an answer")
+        super().__init__(url, "ended, as asked, before there was an answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +115,10 @@ class Calls:
         return answer
 
     def put(self, url: str) -> Answer:
+        """Return the answer of whoever has something done by a PUT, as `change` does."""
+        return self.change("PUT", url)
+
+    def change(self, method: str, url: str) -> Answer:
         """Return the answer of whoever has something done, without a body, redirects followed.
 
         Quirks:
@@ -125,9 +129,9 @@ class Calls:
             CallError: there is no answer, or one that is no success.
             GatherError: the token can no longer be read.
         """
-        status, answer = self._followed("PUT", url)
+        status, answer = self._followed(method, url)
         if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-            raise CallError(url, _refusal(status, answer.body), status, method="PUT")
+            raise CallError(url, _refusal(status, answer.body), status, method=method)
         return answer
 
     def json(self, url: str) -> object:
@@ -215,9 +219,9 @@ class Calls:
             while chunk := answer.read1(_CHUNK):
                 body += chunk
                 if len(body) > limits.bytes_max:
-                    raise _BrokenError(f"more than {limits.bytes_max} bytes")
+                    raise _BrokenError(f"the answer has more than {limits.bytes_max} bytes")
                 if time.monotonic() > last:
-                    raise _BrokenError(f"not over after {limits.whole_s:g} s")
+                    raise _BrokenError(f"the answer is not over after {limits.whole_s:g} s")
         except urllib3.exceptions.HTTPError as error:
             answer.close()
             raise _BrokenError(_fault(error)) from None
@@ -253,7 +257,7 @@ def _refusal(status: int, body: bytes) -> str:
     reason = _reason(body)
     if status == HTTPStatus.UNAUTHORIZED:
         # Pulsar says 401 to both: with its reason to somebody it knows, with a page to others.
-        phrase = "who asks may not" if reason else "who asks is not known: see --client-conf"
+        phrase = "not authorized" if reason else "not authenticated: see --client-conf"
     return f"{status} {phrase}" + (f": {reason}" if reason else "")
 
 
@@ -286,7 +290,7 @@ def _fault(error: urllib3.exceptions.HTTPError) -> str:
         case urllib3.exceptions.SSLError():
             found = error.args[0] if error.args else cause
             if isinstance(found, ssl.SSLCertVerificationError):
-                return f"its certificate is not trusted: {found.verify_message}"
+                return f"its certificate is not trusted: {found.verify_message}; see --client-conf"
             reason = getattr(found, "reason", None) or found
             return f"no connection by TLS: {reason}"[:_SHOWN_MAX]
         case urllib3.exceptions.ProtocolError():

@@ -87,7 +87,7 @@ def gather(
     try:
         first_look(asker)
         cluster.store_root = root or cluster.store_root
-        watched = WatchedStore(servers, folder, is_over) if servers else None
+        watched = WatchedStore(servers, folder, is_over, access.store) if servers else None
         n_looks, kept, warnings = _record(asker, request, watched, ends, is_over)
     except OSError as error:
         raise GatherError(f"{output}: {error.strerror or error}") from None
@@ -147,7 +147,7 @@ def _record(
         folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
         folder.close()
     if kept and (kept.changes.reports_missed + kept.changes.owners_missed or kept.fault):
-        warnings.append(f"Not all that was written to the store is here: {kept.sentence}.")
+        warnings.append(f"Some writes to ZooKeeper are not in the recording: {kept.sentence}.")
     if asker.n_failed:
         warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
     return n_looks, kept, tuple(warnings)

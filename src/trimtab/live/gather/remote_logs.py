@@ -20,7 +20,7 @@ from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.folder import Folder
 from trimtab.live.gather.pipeline import web_address
-from trimtab.live.gather.span import given_span, span_of
+from trimtab.live.gather.span import span_between, span_of
 from trimtab.live.gather.stores.access import store_access
 from trimtab.live.gather.stores.elasticsearch import elasticsearch
 from trimtab.live.gather.stores.loki import loki
@@ -134,7 +134,7 @@ def with_logs(
             yield recording
         return
     if path is None:
-        span = given_span(asked.begin, asked.end)
+        span = span_between(asked.begin, asked.end)
         with open_recording(
             _fetched(asked, span, output or Path("explained", asked.kind))
         ) as alone:

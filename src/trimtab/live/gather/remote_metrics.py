@@ -58,7 +58,7 @@ def with_metrics(recording: Recording, remote: Remote | None) -> Iterator[Record
     address = web_address(_OPTION, remote.url)
     begin, end = span_of(recording, remote.begin, remote.end)
     with tempfile.TemporaryDirectory(prefix="trimtab-") as folder:
-        files = tuple(_asked(address, begin, end, Path(folder)))
+        files = tuple(_exported(address, begin, end, Path(folder)))
         if any(_has_series(file) for file in files):
             yield replace(recording, files=recording.files | {"metrics-export": files})
             return
@@ -72,7 +72,7 @@ def _has_series(file: RecordedFile) -> bool:
     return isinstance(data, dict) and bool(data.get("result"))
 
 
-def _asked(address: str, begin: datetime, end: datetime, folder: Path) -> Iterator[RecordedFile]:
+def _exported(address: str, begin: datetime, end: datetime, folder: Path) -> Iterator[RecordedFile]:
     try:
         export(Calls(read_access(None)), address, begin, end, Folder(folder))
     except CallError as error:

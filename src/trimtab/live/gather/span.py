@@ -12,13 +12,13 @@ from trimtab.live.gather.access import GatherError
 _EXAMPLE = "a time such as 2026-11-21T22:00:00Z"
 
 
-def text_of_time(name: str, given: object) -> str | None:
+def text_of_time(name: str, value: object) -> str | None:
     """Return a time as the command line would give it; None where it is left out.
 
     Raises:
         FieldError: it is something else.
     """
-    return given.isoformat() if isinstance(given, datetime) else text_of(name, given)
+    return value.isoformat() if isinstance(value, datetime) else text_of(name, value)
 
 
 def span_of(recording: Recording, begin: str | None, end: str | None) -> tuple[datetime, datetime]:
@@ -38,7 +38,7 @@ def span_of(recording: Recording, begin: str | None, end: str | None) -> tuple[d
     )
 
 
-def given_span(begin: str | None, end: str | None) -> tuple[datetime, datetime]:
+def span_between(begin: str | None, end: str | None) -> tuple[datetime, datetime]:
     """Return from when to when, where there is no recording to say it; without a zone, in UTC.
 
     Raises:
@@ -60,11 +60,11 @@ def _checked(begin: datetime | None, end: datetime | None) -> tuple[datetime, da
     return begin, end
 
 
-def _moment(option: str, given: str | None, zone: tzinfo) -> datetime | None:
-    if given is None:
+def _moment(option: str, value: str | None, zone: tzinfo) -> datetime | None:
+    if value is None:
         return None
     try:
-        moment = datetime.fromisoformat(given)
+        moment = datetime.fromisoformat(value)
     except ValueError:
-        raise GatherError(f"{option}: found {given!r}, expected {_EXAMPLE}") from None
+        raise GatherError(f"{option}: found {value!r}, expected {_EXAMPLE}") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=zone)).astimezone(UTC)

@@ -10,7 +10,7 @@ import json
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,11 @@ from trimtab.live.gather.cluster import TROUBLE
 from trimtab.live.gather.folder import Folder, now_text, time_text
 from trimtab.live.gather.nodes import BROKERS, ROOTS, Count, Kind, Ledger, NodeVersion, kind_of
 
+#: Options of a ZooKeeper that takes whoever comes.
+NOTHING_ELSE: Mapping[str, Any] = {}
+#: What may be wrong with one that does not answer.
+SEE_ACCESS = "is it up, and does it want TLS (zookeeperTls in the client.conf)?"
+ACL_CLOSED = "its ACLs do not let us: see zookeeperDigest in the client.conf"
 _ANSWER_S = 10.0
 #: Between two tries of what failed.
 _PAUSE_S = 1.0
@@ -53,14 +58,26 @@ class StoreCounts:
             f"{self.reports} versions of the load reports of {self.brokers} brokers, "
             f"{self.changes.reports_missed} missed; {self.changes.owners_seen} changes of owners, "
             f"{self.changes.owners_missed} missed"
-        ) + (f"; recorded no further: {self.fault}" if self.fault else "")
+        ) + (f"; ZooKeeper was recorded no further: {self.fault}" if self.fault else "")
 
 
 class WatchedStore:
     """Watches the store of one cluster and records what is written to it."""
 
-    def __init__(self, servers: str, folder: Folder, is_over: threading.Event) -> None:
+    def __init__(
+        self,
+        servers: str,
+        folder: Folder,
+        is_over: threading.Event,
+        options: Mapping[str, Any] = NOTHING_ELSE,
+    ) -> None:
         """Connect, and record how everything stands.
+
+        Args:
+            servers: with the path.
+            folder: to record into.
+            is_over: no answer is waited for any more.
+            options: of kazoo, such as for TLS.
 
         Raises:
             GatherError: no ZooKeeper answers there before it is over, or it has no cluster of
@@ -73,7 +90,7 @@ class WatchedStore:
         self._n_reports = 0
         self._fault: str | None = None
         self._brokers: set[str] = set()
-        self._client = KazooClient(hosts=servers, timeout=_ANSWER_S)
+        self._client = KazooClient(hosts=servers, timeout=_ANSWER_S, **options)
         self._connect(servers)
         # From here on only the thread reads and records.
         self._thread = threading.Thread(target=self._run, name="watched-store", daemon=True)
@@ -102,7 +119,9 @@ class WatchedStore:
                 raise EndedError(where)
             if time.monotonic() >= last:
                 self._client.stop()
-                raise GatherError(f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s")
+                raise GatherError(
+                    f"{where}: no ZooKeeper answers within {_ANSWER_S:.0f} s: {SEE_ACCESS}"
+                )
         # Watches are lost with a connection, so all is looked at again after each.
         self._client.add_listener(self._on_connection)
         try:
@@ -112,6 +131,8 @@ class WatchedStore:
                     "does its path belong behind the address?"
                 )
             self._look(ROOTS)
+        except NoAuthError:
+            raise GatherError(f"{where}: {ACL_CLOSED}") from None
         except (KazooException, KazooTimeoutError) as error:
             raise GatherError(f"{where}: {_named(error)}") from None
         except BaseException:
@@ -181,7 +202,11 @@ class WatchedStore:
                 except NoNodeError:
                     yield path, None
                 except NoAuthError:
-                    trouble = {"event": "store", "path": path, "error": "may not be read"}
+                    trouble = {
+                        "event": "store",
+                        "path": path,
+                        "error": ACL_CLOSED,
+                    }
                     self._folder.line(TROUBLE, time=now_text(), **trouble)
 
     def _ask(self, path: str) -> Any:  # noqa: ANN401  # kazoo has no types
@@ -225,7 +250,9 @@ class WatchedStore:
             value = json.loads(content)
         except ValueError as error:
             trouble = {"event": "store", "path": path, "version": stamp.version}
-            self._folder.line(TROUBLE, time=now_text(), **trouble, error=f"no JSON: {error}")
+            self._folder.line(
+                TROUBLE, time=now_text(), **trouble, error=f"found no JSON, expected some: {error}"
+            )
             return
         written = {"time": now_text(), "version": stat.version, "mtime": stat.mtime}
         if kind is Kind.REPORT:

@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from trimtab.live.apply import JournalError, LockError, Reached, Watching, Where, reached
+from trimtab.live.apply import (
+    ConnectedCluster,
+    JournalError,
+    LockError,
+    Watching,
+    Where,
+    connected_cluster,
+)
 from trimtab.live.apply.files import PlanError, write_plan
 from trimtab.live.apply.journal import opened_journal
 from trimtab.live.apply.live import LockHolder, each_of
@@ -56,7 +63,7 @@ class Actor:
     """Carries plans out, each in a thread beside; one at a time."""
 
     def __init__(
-        self, request: ActingRequest, cluster: Reached, post: LockHolder, folder: Path,
+        self, request: ActingRequest, cluster: ConnectedCluster, post: LockHolder, folder: Path,
         is_over: threading.Event,
     ) -> None:  # fmt: skip
         """Prepare, with the lock held."""
@@ -105,7 +112,10 @@ class Actor:
 
     def _why_not(self) -> str:
         if self._n_cut_short >= _CUT_SHORT_MAX:
-            return f"the last {_CUT_SHORT_MAX} plans were not done: nothing more is moved"
+            return (
+                f"the last {_CUT_SHORT_MAX} plans were not done, so nothing more is moved: "
+                "see their journals in watch/plans of the recording, then start again"
+            )
         if self._running is not None:
             progress = self._request.desk.progress
             if progress is not None and progress.is_waiting:
@@ -113,7 +123,9 @@ class Actor:
             return "the last plan is still being carried out"
         if self._is_over.is_set():
             return "the watch is ending"
-        return "" if self._post.is_ours else "the lock is lost: nothing more is moved"
+        return (
+            "" if self._post.is_ours else "the lock is lost, so nothing more is moved: start again"
+        )
 
     def _look(self) -> tuple[Health, tuple[str, ...]]:
         admin = self._cluster.admin
@@ -222,7 +234,7 @@ def acting(request: ActingRequest, folder: Path, is_over: threading.Event) -> It
         GatherError: nobody answers.
         LockError: somebody else acts on the cluster.
     """
-    with reached(request.where) as cluster, cluster.held() as post:
+    with connected_cluster(request.where) as cluster, cluster.lock() as post:
         for each in (folder.parent, folder):
             each.mkdir(mode=0o700, exist_ok=True)
         actor = Actor(request, cluster, post, folder, is_over)

@@ -52,7 +52,7 @@ def learning(known: Knowledge | None) -> Learning:
     return Learning(Costs(nothing_known((), ()) if known is None else known))
 
 
-def heard(before: Learning, rows: Sequence[Row], now_s: float, settings: Settings) -> Learning:
+def with_rows(before: Learning, rows: Sequence[Row], now_s: float, settings: Settings) -> Learning:
     """Return what is known once rows have come in.
 
     Properties:

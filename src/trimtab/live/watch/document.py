@@ -126,7 +126,7 @@ def words(action: Action, settings: Settings) -> str:
         case Decided():
             head = f"{action.time:%H:%M:%S}Z round {action.number}"
             if action.shadow is None:
-                return f"{head}: {settings.shedder} has nothing to decide on"
+                return f"{head}: {settings.shedder} has no load reports to decide on yet"
             guessed = f" ({action.guessed})" if action.guessed else ""
             would = moves(moves_of(action.shadow))
             return f"{head}: {settings.shedder} would unload {would}{guessed}"
@@ -152,15 +152,16 @@ def _acted(action: Acted) -> str:
     if action.is_over:
         states = [state for _, state in action.states]
         counts = ", ".join(f"{states.count(each)} {each}" for each in dict.fromkeys(states))
-        return f"{head}: moved: {counts or 'nothing'}{f'; {action.why}' if action.why else ''}"
+        why = f"; {action.why}" if action.why else ""
+        return f"{head}: outcome of the plan: {counts or 'nothing moved'}{why}"
     if action.why:
         return f"{head}: nothing is moved: {action.why}{signs}"
     if not action.moves and not signs:
         return ""
     if action.is_asking:
-        return f"{head}: a plan waits for an answer on the page, moves: {action.moves}{signs}"
-    what = f"moving {action.moves}" if action.moves else "moving nothing yet"
-    return f"{head}: {what}, up to {action.allowed:.2g} a round{signs}"
+        return f"{head}: a plan (moves: {action.moves}) waits for an answer on the page{signs}"
+    what = f"moving bundles: {action.moves}" if action.moves else "moving nothing yet"
+    return f"{head}: {what}; the throttle allows {action.allowed:.2g} moves a round{signs}"
 
 
 def moves(triples: Sequence[tuple[str, str, str | None]]) -> str:

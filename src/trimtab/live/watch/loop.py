@@ -26,7 +26,7 @@ from trimtab.live.gather import Access, GatherError, GatherRequest, gather
 from trimtab.live.gather.copies import log_folders
 from trimtab.live.gather.folder import folder_name
 from trimtab.live.watch.actor import ActingRequest, Actor, acting
-from trimtab.live.watch.costs import Learning, heard, learning
+from trimtab.live.watch.costs import Learning, learning, with_rows
 from trimtab.live.watch.document import line_of
 from trimtab.live.watch.listener import Listening
 from trimtab.live.watch.memory import Memory, learned
@@ -159,7 +159,7 @@ def _steps(
 def _learn(request: WatchRequest, now: _Now, arrivals: Arrivals) -> None:
     """Take what has come in into what is known of costs, and keep that now and then."""
     before, now_s = now.learning.costs.known, arrivals.now.timestamp()
-    now.learning = heard(now.learning, arrivals.rows, now_s, now.settings)
+    now.learning = with_rows(now.learning, arrivals.rows, now_s, now.settings)
     known = now.learning.costs.known
     if known is before:
         return

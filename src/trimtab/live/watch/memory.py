@@ -96,7 +96,7 @@ class Term:
     #: Broker → when it was last seen to have gone.
     gone: dict[str, datetime] = field(default_factory=dict)
     #: Up to when all is taken.
-    reached: datetime | None = None
+    read_until: datetime | None = None
 
 
 @dataclass(slots=True)

@@ -102,13 +102,13 @@ def planned(decided: Decided, count: int, cluster: str, basis: Basis) -> Planned
     expected = effects(basis.costs, steps, basis.limits.settle_s)
     for (bundle, source, target), effect in zip(steps, expected, strict=True):
         reliefs.append(Relief(source, 100.0 * states[source]["usage"], effect.relief))
-        scores = f"{states[source]['score']:.4g} to {states[target]['score']:.4g}"
+        scores = f"{states[source]['score']:.4g}, of the destination {states[target]['score']:.4g}"
         moves.append(
             PlannedMove(
                 bundle=bundle,
                 source=source,
                 destination=target,
-                reason=f"{basis.shedder}: scores stand at {scores}",
+                reason=f"{basis.shedder}: score of the source {scores}",
                 traffic_bytes_s=traffic[bundle, source],
                 before=effect.before,
                 after=effect.after,

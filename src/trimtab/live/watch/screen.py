@@ -67,7 +67,7 @@ def summary(view: View) -> list[str]:
     settings, tally = view.settings, view.tally
     verdicts = ", ".join(f"{count} {name}" for name, count in tally.verdicts.items() if count)
     texts = [
-        f"{tally.rounds} rounds; beside the leader's log: {verdicts or 'none'}",
+        f"{tally.rounds} rounds; compared with the leader's log: {verdicts or 'none'}",
         f"unloads: Pulsar {tally.unloads[PULSAR]}, {settings.shedder} {tally.unloads[SHADOW]}",
     ]
     for name in _MEASURES:
@@ -76,10 +76,16 @@ def summary(view: View) -> list[str]:
             texts.append(f"{name} a round: Pulsar {mine:.2f}, {settings.shedder} {theirs:.2f}")
     if tally.acted is not None:
         counts = ", ".join(f"{count} {state}" for state, count in tally.moved.items())
-        texts.append(f"moved by this watch: {counts or 'nothing'}")
+        texts.append(f"moves of this watch: {counts or 'nothing'}")
     if tally.unexplained:
         texts.append(f"{tally.unexplained} changes of owners that the log does not explain")
     late, wrong = view.memory.n_late, view.n_rejected
-    texts += [f"{late} writes came too late to be taken at their own time"] if late else []
+    texts += (
+        [f"{late} load reports or owners came too late for the round they belong to"]
+        if late
+        else []
+    )
     because = view.rejected_because
-    return texts + ([f"{wrong} lines could not be read, the last: {because}"] if wrong else [])
+    return texts + (
+        [f"{wrong} recorded lines could not be read, the last: {because}"] if wrong else []
+    )

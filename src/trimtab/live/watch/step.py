@@ -119,7 +119,7 @@ def _hear(
         memory.own[bundle] = time
         term.timeline.add((time, UNLOAD, bundle))
     for happening in happenings(arrivals.rows):
-        if term.reached is not None and happening[0] <= term.reached:
+        if term.read_until is not None and happening[0] <= term.read_until:
             memory.n_late += 1
         term.timeline.add(happening)
     for table, row in arrivals.rows:
@@ -184,12 +184,12 @@ def _advance(term: Term, memory: Memory, horizon: datetime, now: datetime) -> li
         if first[1] == SELECTION and _is_open(term, first, now):
             return actions
         term.timeline.pop()
-        term.reached = first[0]
+        term.read_until = first[0]
         if first[1] == ROUND:
             actions.append(_decide(term, memory, first))
         else:
             _take(term, memory, first)
-    term.reached = max(horizon, term.reached or horizon)
+    term.read_until = max(horizon, term.read_until or horizon)
     return actions
 
 
@@ -255,7 +255,7 @@ def _compare(term: Term, memory: Memory, now: datetime, settings: Settings) -> l
     """Return the rounds that are over beside what was recomputed."""
     logged_rounds = rounds(term.lines, settings.interval_s)
     actions: list[Action] = []
-    reached = term.reached
+    reached = term.read_until
     for i, logged in enumerate(logged_rounds):
         is_last = i + 1 == len(logged_rounds)
         if reached is None or logged.end > reached or (is_last and now < logged.end + _OVER):

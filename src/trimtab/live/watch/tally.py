@@ -128,15 +128,14 @@ def standings(memory: Memory) -> tuple[BrokerStanding, ...]:
     if term is None or not term.own.view.reports:
         return ()
     load = broker_load(term.own.view)
-    usage = weighted_usage(load, term.own.leading.weights)
+    columns = zip(
+        load.brokers,
+        weighted_usage(load, term.own.leading.weights).tolist(),
+        (load.rate_in + load.rate_out).tolist(),
+        (load.throughput_in + load.throughput_out).tolist(),
+        load.bundle_count.tolist(),
+        strict=True,
+    )
     return tuple(
-        BrokerStanding(
-            broker=broker,
-            usage=float(usage[i]),
-            rate=float(load.rate_in[i] + load.rate_out[i]),
-            throughput=float(load.throughput_in[i] + load.throughput_out[i]),
-            bundles=int(load.bundle_count[i]),
-            reported=write_time(term.reported[broker]),
-        )
-        for broker, i in sorted((broker, i) for i, broker in enumerate(load.brokers))
+        BrokerStanding(*row, reported=write_time(term.reported[row[0]])) for row in sorted(columns)
     )

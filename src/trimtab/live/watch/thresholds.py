@@ -38,7 +38,7 @@ def thresholds(ran: Deployment) -> Thresholds:
 
 
 def _of_threshold_shedder(ran: Deployment) -> float:
-    """Return twice the threshold: with more, somebody is further than it from the average."""
+    """Return the spread from which somebody is over the bar: twice the threshold."""
     return 2.0 * ran.threshold_shedder.threshold
 
 

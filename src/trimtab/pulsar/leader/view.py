@@ -165,8 +165,8 @@ class LeaderView:
         rows = self.averages.store(bundles, averages)
         if self._unmet:
             self._unmet.difference_update(rows.tolist())
-        unheld = np.flatnonzero(self.averages.reported[rows] == 0)
-        self._unreported.update(bundles[i] for i in unheld.tolist())
+        lock_state = np.flatnonzero(self.averages.reported[rows] == 0)
+        self._unreported.update(bundles[i] for i in lock_state.tolist())
 
     def meet(self, bundle: str) -> int:
         """Have averages of a bundle, of Pulsar's defaults if it is not known; return its row."""

@@ -19,12 +19,12 @@ from trimtab.pulsar.sequences.extensible.rounds import (
     ExtensibleRound,
     ExtensibleSequence,
     Selection,
-    asked_selections,
     extensible_round,
     name_set,
     numbers,
     optional,
     reported_resources,
+    selections_of,
 )
 from trimtab.pulsar.settings import SettingError, setting
 from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
@@ -243,7 +243,7 @@ def _round(item: Field, order: Field, name: str, release: str) -> Round:
     sheds = "shed" in members and members["shed"].flag()
     if sheds and shedder(name, release) is None:
         raise members["shed"].wrong(f"false: {name} does not shed")
-    selections = optional(members, "select", asked_selections) or ()
+    selections = optional(members, "select", selections_of) or ()
     if selections and placer(name, release) is None:
         raise members["select"].wrong(f"none: {name} does not place")
     return Round(

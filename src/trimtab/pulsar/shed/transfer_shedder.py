@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from trimtab.pulsar.load_statistics import LoadStatistics, after_transfer, load_statistics
 from trimtab.pulsar.model import (
     ExtensibleLoad,
     Ints,
@@ -19,7 +20,6 @@ from trimtab.pulsar.model import (
 )
 from trimtab.pulsar.scores import ascending
 from trimtab.pulsar.settings import TransferShedderSettings
-from trimtab.pulsar.shed._load_statistics import LoadStatistics, after_transfer, load_statistics
 
 # An exchange must take the source below this share of its throughput.
 _SWAPPED_SHARE_MAX = 0.75

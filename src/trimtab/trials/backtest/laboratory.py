@@ -17,7 +17,7 @@ from trimtab.lab.costs import (
     predicted,
     relief,
 )
-from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios import scenario_of
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.leader import Leader
@@ -94,7 +94,7 @@ def outcomes(trial: Trial) -> Iterator[Outcome]:
 
 
 def _simulation(trial: Trial) -> Simulation:
-    scenario = found_scenario(trial.scenario)
+    scenario = scenario_of(trial.scenario)
     physics = dataclasses.replace(scenario.parameters.physics, work_exponent=trial.exponent)
     parameters: Parameters = dataclasses.replace(scenario.parameters, physics=physics)
     scenario = dataclasses.replace(scenario, parameters=parameters)
@@ -171,7 +171,7 @@ def _counts(simulation: Simulation, lines: Ints, rates: tuple[Floats, Floats]) -
 
 
 def _cores(trial: Trial) -> Floats:
-    groups = found_scenario(trial.scenario).machines
+    groups = scenario_of(trial.scenario).machines
     return np.concatenate([np.full(g.count, float(np.mean(g.cores))) for g in groups])
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
+from trimtab.lab.costs.arithmetic import half_width
 from trimtab.pulsar.model import Floats
 from trimtab.trials.backtest.walk import Scored
 
@@ -71,9 +71,7 @@ def _coverage(missed: Floats, deviation: Floats) -> dict[str, float] | None:
     if missed.size == 0:
         return None
     return {
-        f"{100 * share:.0f}": float(
-            (np.abs(missed) <= float(ndtri(0.5 + share / 2)) * deviation).mean()
-        )
+        f"{100 * share:.0f}": float((np.abs(missed) <= half_width(share) * deviation).mean())
         for share in SHARES
     }
 

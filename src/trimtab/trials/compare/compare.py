@@ -19,7 +19,7 @@ from trimtab.trials.compare.comparison import COST, GAIN, comparison
 from trimtab.trials.sweep.grid import (
     TIME_LIMIT_S,
     Grid,
-    asked_settings,
+    settings_by_key,
     strategies,
     usual,
 )
@@ -71,7 +71,7 @@ class Contest:
         if self.release is not None:
             releases = [known_release(Field(self.release, ("--release",)))]
         only = None if self.release is None else Field([self.release], ("--release",))
-        settings = asked_settings(self.settings)
+        settings = settings_by_key(self.settings)
         named = [Field(each, ("--strategies",)) for each in self.pairs or usual(releases)]
         if self.baseline is not None:
             named.insert(0, Field(self.baseline, ("--baseline",)))

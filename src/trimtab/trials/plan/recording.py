@@ -116,7 +116,7 @@ def ahead(costs: RecordedCosts, hours: int) -> tuple[Ahead | None, str]:
 
 
 def loads(known: Knowledge, counts: Floats) -> Floats:
-    """Return the work of bundles by what was learned, (n,) points of a machine of 16 cores."""
+    """Return what each bundle costs by the learned costs, (n,) points of a 16-core machine."""
     work: Floats = features(counts) @ np.exp(known.shared[:-1])
     return work
 

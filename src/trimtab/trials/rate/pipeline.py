@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios import scenario_of
 from trimtab.lab.simulate.scenario_tables import Scenario
 from trimtab.report.contenders import figure
 from trimtab.report.ratings import ratings_text, render_ratings
@@ -71,7 +71,7 @@ def rates_of(rating: Rating, n_seeds: int) -> Rates:
     """
     bases: tuple[Dimension | Case, ...] = (*rating.dimensions, *rating.cases)
     named = [name for each in bases for name in each.scenarios]
-    scenarios = {name: found_scenario(name) for name in dict.fromkeys(named)}
+    scenarios = {name: scenario_of(name) for name in dict.fromkeys(named)}
     return Rates(rating, scenarios, range(n_seeds))
 
 

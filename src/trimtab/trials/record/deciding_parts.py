@@ -89,7 +89,7 @@ class ReportingPlacing(Placing):
         return drawn
 
 
-def listened(
+def leader_with_listeners(
     simulation: Simulation,
     start_ms: int,
     listeners: tuple[Listener, ...],

@@ -8,26 +8,23 @@ from __future__ import annotations
 import itertools
 import shutil
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trimtab.lab.simulate.balancer import Balancer
+from trimtab.lab.simulate.balancer import Balancer, is_extensible
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.parameters import Parameters
 from trimtab.lab.simulate.run import at_end, begin, going_on
 from trimtab.lab.simulate.simulation import Simulation
 from trimtab.lab.simulate.world import Event, Kind, Run, World
+from trimtab.lab.steering import StrategyError
 from trimtab.pulsar.model import MINUTE_S
-from trimtab.trials.record.deciding_parts import listened
+from trimtab.trials.record.deciding_parts import leader_with_listeners
 from trimtab.trials.record.documents import lines
 from trimtab.trials.record.files import Files, iso
 from trimtab.trials.record.scribe import STARTED_S, Options, Scribe
-
-#: When the night begins: a simulation has no date of its own.
-START = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 
 # Rows of the truth that are written at a time.
 _ROWS = 10_000
@@ -50,6 +47,7 @@ def record(
         OSError: it cannot be written.
         LookupError: a strategy is not in the release.
         SettingError: a setting of the balancer cannot be read.
+        StrategyError: the extensible load manager leads, whose files are not written.
 
     Properties:
         The same arguments give the same bytes.  Held in memory are the simulation and some
@@ -60,6 +58,9 @@ def record(
         The leader goes by what is written down, to the last bit; so bundles need not move
         exactly as in a simulation that nobody records.
     """
+    if is_extensible(balancer):
+        expected = "a shedder of the modular load manager, whose logs and reports can be written"
+        raise StrategyError(str(balancer.shedder), expected)
     if root.exists() and any(root.iterdir()):
         raise FileExistsError(f"{root}: expected a folder that is empty or not there yet")
     was_there = root.exists()
@@ -79,9 +80,11 @@ def _recorded(
     """Return the run whose recording is written into a folder that is there and empty."""
     files = Files(root, options.is_packed)
     simulation = Simulation(world, balancer, parameters)
-    start_ms = round(START.timestamp() * 1000.0)
+    start_ms = round(options.begin.timestamp() * 1000.0)
     scribe = Scribe(simulation, options, files, start_ms)
-    leader = listened(simulation, start_ms, (scribe, *options.witnesses), options.reported)
+    leader = leader_with_listeners(
+        simulation, start_ms, (scribe, *options.witnesses), options.reported
+    )
     phase_s = float(generator(world.seed, "leader").random())
     phase_s *= simulation.settings.shedding_interval_s
     begin(simulation, phase_s)

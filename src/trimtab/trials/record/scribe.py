@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from trimtab.trials.record.lines import SHEDDING, Shed, log_lines, shedder_lines
 from trimtab.trials.record.listener import Listener, Selection, Unloading, Write
 from trimtab.trials.record.metrics import Exports, Scraped, Scrapes, broker_metrics
 
+#: When a night begins, where nothing else is said.
+START = datetime(2026, 11, 21, 22, 0, tzinfo=UTC)
 # Lines are held back for so long, and then written in order.
 _WINDOW_MS = 300_000
 # Before the simulation begins, s: processes start, and the first reports are written.
@@ -38,6 +41,8 @@ class Options:
 
     #: The cluster's name.
     cluster: str = "lab"
+    #: When the night begins: a simulation has no date of its own.
+    begin: datetime = START
     #: Lines an hour that each broker logs of other things than its balancer's.
     noise_per_hour: float = 600.0
     #: s from one scrape of a broker's metrics to the next, and from one load report asked

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
+from trimtab.lab.costs.arithmetic import factors
 from trimtab.lab.costs.knowledge import Bundles
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.pulsar.model import RESOURCES, Floats, Ints
@@ -116,7 +116,7 @@ def _fitted(usage: Floats, carried: Floats) -> Floats:
     columns = np.column_stack((carried, np.ones(len(carried))))
     scale = np.maximum(columns.max(axis=0), 1.0)
     for end in (0, 1):
-        terms, _ = nnls(columns / scale, usage[:, end])
+        terms = factors(columns / scale, usage[:, end])
         costs[:, end] = terms[:2] / scale[:2]
     return costs
 

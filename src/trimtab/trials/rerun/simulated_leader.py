@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.evidence import Round
 from trimtab.lab.reconstruct.host_windows import by_broker
-from trimtab.lab.reconstruct.leadership import led, looked_on
+from trimtab.lab.reconstruct.leadership import continuation, looked_on
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.course import LookedOn
 from trimtab.lab.simulate.simulation import Simulation
@@ -89,7 +89,7 @@ def round_pairs(
 
 def free_run(rebuilt: Rebuilt, balancer: Balancer, from_s: float, seed: int) -> FreeRun:
     """Return a simulation that follows the recording until a time, and decides alone after it."""
-    lead = led(rebuilt, balancer, from_s, seed)
+    lead = continuation(rebuilt, balancer, from_s, seed)
     run, moves = lead.run, lead.run.moves
     rate = carried(rebuilt, lead.owner)
     rate[np.isnan(run.usage)] = np.nan

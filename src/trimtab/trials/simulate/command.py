@@ -16,7 +16,7 @@ from trimtab.files.whole_files import write_whole
 from trimtab.lab.simulate.run import simulating
 from trimtab.lab.simulate.world import Run
 from trimtab.trials.simulate.plot import check_plot, plot
-from trimtab.trials.simulate.question import Experiment, Question, posed
+from trimtab.trials.simulate.question import Experiment, Question, experiment_of
 from trimtab.trials.simulate.result import Result, result
 from trimtab.trials.simulate.simulation import tell
 
@@ -30,7 +30,7 @@ def simulate(question: Question, picture: Path | None, folder: Path | None) -> R
     try:
         if picture is not None:
             check_plot(picture)
-        experiment = posed(question)
+        experiment = experiment_of(question)
         answer = result(experiment, run(experiment))
         if picture is not None:
             plot(answer, picture)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from trimtab.lab.scenarios import built_in, found_scenario
+from trimtab.lab.scenarios import built_in, scenario_of
 
 _WIDTH = 100
 
@@ -15,7 +15,7 @@ def listing() -> Iterator[str]:
     names = built_in()
     margin = max(map(len, names)) + 2
     for name in names:
-        scenario = found_scenario(name)
+        scenario = scenario_of(name)
         size = f"{scenario.n_machines} brokers, {scenario.n_bundles} bundles:"
         yield from textwrap.wrap(
             f"{size} {scenario.question}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from trimtab.files.fields import Field, FieldError, expected_name, shown
 from trimtab.files.version import __version__
-from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios import scenario_of
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
 from trimtab.lab.simulate.scenario_tables import Scenario
@@ -82,7 +82,7 @@ class Experiment:
         return f"{shlex.join(words)}  # trimtab {__version__}"
 
 
-def posed(question: Question) -> Experiment:
+def experiment_of(question: Question) -> Experiment:
     """Return the experiment that a question asks for.
 
     Raises:
@@ -90,7 +90,7 @@ def posed(question: Question) -> Experiment:
         FieldError: a strategy, release or setting that there is not, or a world that cannot
             be drawn.
     """
-    scenario = found_scenario(question.scenario)
+    scenario = scenario_of(question.scenario)
     release = question.release or scenario.run.release
     known_release(Field(release, ("--release",)))
     sheds, _, joined = question.strategy.partition("+")

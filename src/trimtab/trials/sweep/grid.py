@@ -19,7 +19,7 @@ from trimtab.pulsar.keys import KEYS
 from trimtab.pulsar.place import PLACERS, placer
 from trimtab.pulsar.sequences.sequences import conf_text, known_release
 from trimtab.pulsar.settings import SettingError, setting
-from trimtab.pulsar.shed import SHEDDERS, shedder
+from trimtab.pulsar.shed import EXTENSIBLE_SHEDDERS, SHEDDERS, extensible_shedder, shedder
 from trimtab.trials.sweep.task import NOBODY, StrategyKey, Task, settings_text
 
 #: Joins a shedder and its placer.
@@ -37,7 +37,13 @@ USUAL = (
 )
 
 #: Simple names of Pulsar's classes, of whichever releases, and of nobody; trimtab's own shed.
-SHEDDER_NAMES = frozenset(name for name, _ in SHEDDERS) | {NOBODY, *STRATEGIES}
+SHEDDER_NAMES = frozenset(name for name, _ in (*SHEDDERS, *EXTENSIBLE_SHEDDERS)) | {
+    NOBODY,
+    *STRATEGIES,
+}
+#: The shedders of the extensible load manager, and the placer that it has beside them.
+_EXTENSIBLE = frozenset(name for name, _ in EXTENSIBLE_SHEDDERS)
+_EXTENSIBLE_PLACER = "LeastResourceUsageWithWeight"
 PLACER_NAMES = frozenset(name for name, _ in PLACERS)
 #: A release that has every key.
 _NEWEST = "5.0"
@@ -116,6 +122,8 @@ def pair(field: Field) -> tuple[str, str]:
 
 def usual_placer(sheds: str) -> str:
     """Return the shedder itself if it places, too: AvgShedder knows where its bundles belong."""
+    if sheds in _EXTENSIBLE:
+        return _EXTENSIBLE_PLACER
     return sheds if sheds in PLACER_NAMES or is_own(sheds) else USUAL_PLACER
 
 
@@ -140,6 +148,8 @@ def placer_name(field: Field, name: str, sheds: str) -> str:
     Raises:
         FieldError: it is not.
     """
+    if sheds in _EXTENSIBLE:
+        return class_name(field, name, [_EXTENSIBLE_PLACER])
     return name if is_own(name) and name == sheds else class_name(field, name, PLACER_NAMES)
 
 
@@ -171,7 +181,7 @@ def strategies(
     )
 
 
-def asked_settings(texts: Sequence[str]) -> Field:
+def settings_by_key(texts: Sequence[str]) -> Field:
     """Return the texts `key=value` of --set by key; all values of a key that comes again.
 
     Raises:
@@ -213,6 +223,8 @@ def choices(values: Mapping[str, Iterable[str]]) -> Iterator[Mapping[str, str]]:
 
 def can_shed(sheds: str, release: str) -> bool:
     """Return whether a release has a shedder, or none is needed."""
+    if sheds in _EXTENSIBLE:
+        return extensible_shedder(sheds, release) is not None
     return sheds == NOBODY or is_own(sheds) or shedder(sheds, release) is not None
 
 

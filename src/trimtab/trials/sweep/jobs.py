@@ -18,11 +18,20 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 from py4j.protocol import Py4JError
-from pyspark import SparkContext
 from pyspark.errors import PySparkException
 
 from trimtab.files.packing import unpacked
-from trimtab.spark.runner import finished_tasks, plain_faults, progress
+from trimtab.spark.runner import (
+    Cluster,
+    cancel_group,
+    cores_of,
+    finished_tasks,
+    is_worker_gone,
+    join_group,
+    plain_faults,
+    progress,
+    results,
+)
 from trimtab.trials.sweep.task import Task
 from trimtab.trials.sweep.worker import ROWS, Call, Partition, lost_row, run_partition
 
@@ -38,9 +47,6 @@ _PARTITIONS_OF_CORE_MAX = 4
 #: Of the tasks that wait, a partition takes at most this share, divided by the cores: towards
 #: the end partitions become short, and cores end together.
 _SHARE_OF_WAITING = 1 / 8
-
-#: What Spark says when the process that ran Python is gone.
-_WORKER_GONE = ("Python worker exited unexpectedly", "Python worker failed to connect back")
 
 Keep: TypeAlias = Callable[[pa.Table], None]
 
@@ -65,7 +71,7 @@ class _Job:
 class _Sweep:
     """Tasks that wait, jobs that run, and rows that are done."""
 
-    spark: SparkContext
+    spark: Cluster
     call: Call
     keep: Keep
     waiting: deque[Task]
@@ -83,9 +89,7 @@ class _Sweep:
         if not self.waiting:
             return None
         mean_s = self.wall_s / self.n_done if self.wall_s else _PARTITION_S
-        # On a cluster it may grow.
-        cores = max(1, self.spark.defaultParallelism)
-        sizes = sizes_of_job(mean_s, len(self.waiting), cores)
+        sizes = sizes_of_job(mean_s, len(self.waiting), cores_of(self.spark))
         return _Job(tuple(tuple(self.waiting.popleft() for _ in range(n)) for n in sizes))
 
     def run(self) -> None:
@@ -104,7 +108,7 @@ class _Sweep:
                     self._fill(pool)
             except BaseException:
                 for job in self.running.values():
-                    self.spark.cancelJobGroup(job.group)
+                    cancel_group(self.spark, job.group)
                 raise
 
     def counted(self) -> tuple[int, int]:
@@ -132,7 +136,7 @@ class _Sweep:
         try:
             rows = future.result()
         except (PySparkException, Py4JError) as fault:
-            if not any(words in str(fault) for words in _WORKER_GONE):
+            if not is_worker_gone(fault):
                 with plain_faults():
                     raise
             if len(job.tasks) > 1:
@@ -144,7 +148,7 @@ class _Sweep:
         self.wall_s += pc.sum(rows["wall_s"]).as_py() or 0.0
 
 
-def run_all(spark: SparkContext, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
+def run_all(spark: Cluster, call: Call, tasks: Iterable[Task], keep: Keep) -> None:
     """Run tasks on Spark, and hand on their rows as they come.
 
     Raises:
@@ -173,12 +177,11 @@ def sizes_of_job(mean_s: float, waiting: int, cores: int) -> Sequence[int]:
     return [min(size, waiting - i * size) for i in range(n_partitions)]
 
 
-def _rows(spark: SparkContext, call: Call, job: _Job) -> pa.Table:
+def _rows(spark: Cluster, call: Call, job: _Job) -> pa.Table:
     """Return the rows of a job, which is run and waited for; in a thread of its own."""
     # A group belongs to the thread that asks for the job.
-    spark.setJobGroup(job.group, "trimtab sweep", interruptOnCancel=True)
+    join_group(spark, job.group, "trimtab sweep")
     n = len(job.partitions)
     # What is to be run travels with the function.
     run = partial(run_partition, call, job.partitions)
-    packed = spark.parallelize(range(n), n).map(run).collect()
-    return pa.concat_tables(map(unpacked, packed))
+    return pa.concat_tables(map(unpacked, results(spark, run, range(n))))

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
-from pyspark import SparkContext
 
 from trimtab.spark.program import digest
+from trimtab.spark.runner import Cluster
 from trimtab.trials.sweep.folder import opened
 from trimtab.trials.sweep.jobs import run_all
 from trimtab.trials.sweep.task import Task, Work, shuffled
 from trimtab.trials.sweep.worker import Call
 
-#: Gives a block Spark, of `trimtab.spark.session.started`.
-Start: TypeAlias = Callable[[], AbstractContextManager[SparkContext]]
+#: Gives a block Spark, of `trimtab.spark.choice.opened_spark`.
+Start: TypeAlias = Callable[[], AbstractContextManager[Cluster]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from trimtab.lab.outcomes import outcomes
-from trimtab.lab.scenarios import found_scenario
+from trimtab.lab.scenarios import scenario_of
 from trimtab.lab.scenarios.expectations import expected_numbers
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.lab.simulate.draw import drawn
@@ -73,7 +73,7 @@ def scenarios_of(names: Iterable[str], beside: Path) -> dict[str, Scenario]:
         name = Path(text).name.removesuffix(_SUFFIX)
         if name in of_name:
             raise ScenarioError(f"scenarios: found two that are called {name!r}")
-        of_name[name] = found_scenario(str(beside / text) if is_file else text)
+        of_name[name] = scenario_of(str(beside / text) if is_file else text)
     return of_name
 
 

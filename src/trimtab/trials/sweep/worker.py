@@ -55,8 +55,8 @@ class Call:
 
 def run_partition(call: Call, partitions: Sequence[Partition], number: int) -> bytes:
     """Return the rows of `ROWS` of a partition, which is run, packed."""
-    # Spark collects garbage after every partition, and would walk through all that numpy and
-    # scipy are made of: half of what a partition costs.
+    # Spark collects garbage after every partition, and would walk through all that libraries
+    # are made of: half of what a partition costs.
     if not gc.get_freeze_count():
         gc.freeze()
     rows = [row_of(call, task) for task in partitions[number]]

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
-
-from pyspark import SparkContext
 
 from trimtab.files.fields import FieldError
 from trimtab.files.version import __version__
@@ -20,8 +18,10 @@ from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import Recording, open_recording
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
 from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs, usage_error
+from trimtab.lab.reconstruct.costs import Costs
 from trimtab.lab.simulate.balancer import Balancer
 from trimtab.report.what_if import render_what_if
+from trimtab.spark.runner import Cluster
 from trimtab.trials.compare import compare
 from trimtab.trials.compare.compare import Contest
 from trimtab.trials.compare.comparison import CONFIDENCE
@@ -39,8 +39,8 @@ from trimtab.trials.what_if.matrix import alternatives, changes, matrix
 from trimtab.trials.what_if.replay import MATRIX_MEASURES, Replay, digest
 from trimtab.trials.what_if.variants import NOT_COVERED, real, refuse_unknown, variants
 
-# Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
-_DRAWS = 200
+#: Draws of the costs from which their intervals are taken; the first ones are those of the seeds.
+DRAWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ WHAT_IF = Form("comparison", render_what_if, lines, _is_good)
 
 
 def what_if(
-    spark: SparkContext, recording: Recording, contest: Contest, output: Path, *, anew: bool
+    spark: Cluster, recording: Recording, contest: Contest, output: Path, *, anew: bool
 ) -> Result:
     """Return what a recording's load comes to under other strategies.
 
@@ -92,24 +92,11 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
         FieldError: there is no such strategy, release or key.
         NothingToSimulateError: who led is not known.
     """
-    ran, rebuilt = cluster.balancer, cluster.rebuilt
-    # Where shedding was switched off, it was nobody.
-    shedder = ran.shedder if cluster.is_shedding else None
-    balancer = Balancer(shedder, ran.placer, ran.release, ran.conf)
+    rebuilt, balancer = cluster.rebuilt, steered_by(cluster)
     chosen = variants(balancer, contest.pairs, contest.settings, contest.release)
-    again = simulated_again(cluster, document, Rerun(n_seeds=contest.n_seeds)).document
-    costs = drawn_costs(rebuilt, max(_DRAWS, contest.n_seeds))
+    costs = drawn_costs(rebuilt, max(DRAWS, contest.n_seeds))
     head = {
-        "recording": document["recording"],
-        "release": balancer.release,
-        "from": again["from"],
-        "to": again["to"],
-        "hours": rebuilt.world.duration_s / 3600,
-        "brokers": len(rebuilt.world.machines.names),
-        "bundles": len(rebuilt.world.bundles.names),
-        "fidelity": fidelity(again, usage_error(rebuilt), is_shedding=cluster.is_shedding),
-        "costs": cost_document(rebuilt, costs),
-        "untold": list(rebuilt.untold),
+        **replayed(cluster, document, costs, contest.n_seeds),
         "not_covered": [{"strategy": name, "why": why} for name, why in NOT_COVERED.items()],
         "seeds": contest.n_seeds,
         "confidence": CONFIDENCE,
@@ -123,9 +110,37 @@ def planned(cluster: RecordedCluster, document: Mapping[str, Any], contest: Cont
     return Replays(head, keys, Plan(tasks, replay, basis, contest.time_limit_s))
 
 
-def ranked(
-    spark: SparkContext, replays: Replays, output: Path, *, anew: bool = False
+def steered_by(cluster: RecordedCluster) -> Balancer:
+    """Return what really steered; where shedding was switched off, nobody shed."""
+    shedder = cluster.balancer.shedder if cluster.is_shedding else None
+    return replace(cluster.balancer, shedder=shedder)
+
+
+def replayed(
+    cluster: RecordedCluster, document: Mapping[str, Any], costs: Sequence[Costs], n_seeds: int
 ) -> dict[str, Any]:
+    """Return what a replay rests on, and how well that of what really steered does.
+
+    Raises:
+        NothingToSimulateError: who led is not known.
+    """
+    rebuilt = cluster.rebuilt
+    again = simulated_again(cluster, document, Rerun(n_seeds=n_seeds)).document
+    return {
+        "recording": document["recording"],
+        "release": cluster.balancer.release,
+        "from": again["from"],
+        "to": again["to"],
+        "hours": rebuilt.world.duration_s / 3600,
+        "brokers": len(rebuilt.world.machines.names),
+        "bundles": len(rebuilt.world.bundles.names),
+        "fidelity": fidelity(again, usage_error(rebuilt), is_shedding=cluster.is_shedding),
+        "costs": cost_document(rebuilt, costs),
+        "untold": list(rebuilt.untold),
+    }
+
+
+def ranked(spark: Cluster, replays: Replays, output: Path, *, anew: bool = False) -> dict[str, Any]:
     """Return what was planned, run and summed up if the replay may be believed."""
     strategies: list[dict[str, Any]] = []
     if replays.head["fidelity"]["is_trusted"]:
@@ -140,7 +155,7 @@ def ranked(
 
 
 def advice(
-    spark: SparkContext, folder: Path, contest: Contest, tables: Path, findings: Mapping[str, Any]
+    spark: Cluster, folder: Path, contest: Contest, tables: Path, findings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a replay of an explained recording advises to change.
 

@@ -16,7 +16,7 @@ from trimtab.lab.outcomes.service import disconnected_topics, unavailability_s
 from trimtab.lab.reconstruct.cluster import Rebuilt
 from trimtab.lab.reconstruct.cost_uncertainty import recosted
 from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.reconstruct.leadership import led
+from trimtab.lab.reconstruct.leadership import continuation
 from trimtab.lab.simulate.world import Run
 from trimtab.pulsar.model import Floats
 from trimtab.trials.sweep.simulation import balancer_of
@@ -81,7 +81,7 @@ class Replay:
         sheds = {} if task.shedder == NOBODY else _SHEDS
         balancer = balancer_of(task, {**self.conf, **sheds})
         again = recosted(self.rebuilt, self.costs[task.seed])
-        run = led(again, balancer, 0.0, task.seed).run
+        run = continuation(again, balancer, 0.0, task.seed).run
         return Ran(outcomes(run), run.is_cut, numbers(run))
 
 

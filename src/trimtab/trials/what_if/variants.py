@@ -11,9 +11,9 @@ from trimtab.pulsar.settings import setting
 from trimtab.trials.sweep.grid import (
     JOINT,
     Strategy,
-    asked_settings,
     axes,
     pair,
+    settings_by_key,
     strategies,
     usual,
 )
@@ -51,7 +51,7 @@ def variants(
     chosen = pairs or usual([release or balancer.release])
     of_key = {}
     for name in chosen:
-        _refuse_uncovered(name)
+        refuse_uncovered(name)
         for each in _of_pair(name, field, settings, balancer):
             each.check(each.release or balancer.release)
             of_key[each.key(balancer.release)] = each
@@ -66,9 +66,9 @@ def refuse_unknown(pairs: Sequence[str], settings: Sequence[str]) -> None:
         FieldError: there is no such strategy or key, or it cannot be replayed.
     """
     for name in pairs:
-        _refuse_uncovered(name)
+        refuse_uncovered(name)
         pair(Field(name, ("--strategies",)))
-    axes(asked_settings(settings))
+    axes(settings_by_key(settings))
 
 
 def real(balancer: Balancer) -> Strategy:
@@ -77,7 +77,12 @@ def real(balancer: Balancer) -> Strategy:
     return Strategy(balancer.shedder or NOBODY, balancer.placer, balancer.release, {}, where)
 
 
-def _refuse_uncovered(name: str) -> None:
+def refuse_uncovered(name: str) -> None:
+    """Refuse a strategy that cannot be replayed.
+
+    Raises:
+        FieldError: it is one of `NOT_COVERED`.
+    """
     shedder = name.partition(JOINT)[0].strip()
     if shedder in NOT_COVERED:
         raise FieldError("--strategies", shedder, f"another: {NOT_COVERED[shedder]}")
@@ -88,7 +93,7 @@ def _of_pair(
 ) -> Iterator[Strategy]:
     field = Field(name, ("--strategies",))
     if settings:
-        yield from strategies(field, release, asked_settings(settings))
+        yield from strategies(field, release, settings_by_key(settings))
         return
     plain = strategies(field, release, None)
     yield from plain

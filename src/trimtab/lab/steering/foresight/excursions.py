@@ -18,7 +18,7 @@ _BEGINS, _ENDS = 9.0, 5.0
 # s that a look lags behind what it shows.
 _LAG_S = 30.0
 # s beyond which it was no burst, and for which bursts are remembered.
-_BURST_S, _PAST_S = 900.0, 7200.0
+_BURST_S, _PAST_S = 360.0, 7200.0
 # Bursts that make a habit, the share of them that is waited for, and how much longer, s.
 _HABIT, _QUANTILE, _FACTOR, _EXTRA_S = 4, 0.9, 1.15, 30.0
 

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.lab.costs import Knowledge
+from trimtab.lab.costs import Knowledge, Windows
+from trimtab.lab.costs.collect import forgotten
+from trimtab.lab.costs.knowledge import with_brokers, with_bundles
+from trimtab.lab.costs.predict import carried
 from trimtab.lab.steering.foresight.memory import SHARES_BEFORE, Memory, Network
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Floats, Ints
@@ -57,22 +60,75 @@ def with_rates(memory: Memory, view: View, known: Knowledge) -> Memory:
     rated_s[is_due] = view.time_s
     n_rates[is_due] = np.minimum(n_rates[is_due] + 1, len(rates))
     n_rates[nobodys] = 0
-    return replace(memory, rates=rates, n_rates=n_rates, rated_s=rated_s)
+    robust = memory.robust.copy()
+    due = np.flatnonzero(is_due | nobodys)
+    robust[due] = _medians(rates[:, due], n_rates[due])
+    return replace(memory, rates=rates, n_rates=n_rates, rated_s=rated_s, robust=robust)
 
 
-def robust_rates(memory: Memory) -> Floats:
+def _medians(rates: Floats, count: Ints) -> Floats:
     """Return the median of the last windows of each bundle, (n_bundles, 7).
 
     Properties:
         What lasts for less than half of the windows leaves no trace.
     """
-    rates, count = memory.rates, memory.n_rates
     robust = rates[-1].copy()
     for n in range(2, len(rates) + 1):
         which = np.flatnonzero(count == n)
         if which.size:
             robust[which] = np.median(rates[len(rates) - n :, which], axis=0)
     return np.asarray(robust)
+
+
+def with_others(memory: Memory, view: View) -> Memory:
+    """Return the memory with what other processes took in the newest windows."""
+    who = view.look.broker
+    others = memory.others.copy()
+    others[:-1, who] = memory.others[1:, who]
+    others[-1, who] = view.look.others
+    return replace(memory, others=others)
+
+
+def robust_others(memory: Memory) -> Floats:
+    """Return the median of what others took in the last windows, (n_brokers,) percent."""
+    others = memory.known.brokers.others.copy()
+    measured = np.flatnonzero(~np.isnan(memory.others).all(axis=0))
+    if measured.size:
+        others[measured] = np.nanmedian(memory.others[:, measured], axis=0)
+    return others
+
+
+def with_silence(memory: Memory, windows: Windows, waits: Ints) -> Knowledge:
+    """Return what is known with levels that a report contradicted and silence has confirmed.
+
+    Who writes only what has changed says by silence that it still is as in its last report.
+
+    Args:
+        memory: with the newest reports and windows.
+        windows: over how long means are taken.
+        waits: brokers that have not been silent, and of which a report waits to be believed.
+    """
+    known, b = memory.known, memory.known.brokers
+    silent = (known.time_s - b.written_s) / windows.host_s
+    is_sure = (b.doubts > 0) & (b.doubts + silent >= windows.in_doubt) & (memory.newest > 0)
+    is_sure[waits] = False
+    who = np.flatnonzero(is_sure)
+    if who.size == 0:
+        return known
+    level, features = b.level.copy(), b.level_features.copy()
+    variance, doubts, doubt = b.level_variance.copy(), b.doubts.copy(), b.doubt.copy()
+    level[who] = memory.newest[who] - np.nan_to_num(b.others[who])
+    features[who] = carried(with_bundles(known, counts=memory.rates[-1]))[who]
+    variance[who], doubts[who], doubt[who] = b.window_variance[who], 0.0, 0.0
+    known = with_brokers(
+        known,
+        level=level,
+        level_features=features,
+        level_variance=variance,
+        doubts=doubts,
+        doubt=doubt,
+    )
+    return forgotten(known, who)
 
 
 def with_network(memory: Memory, view: View) -> Memory:

@@ -8,6 +8,7 @@ import numpy as np
 
 from trimtab.lab.costs import Knowledge, nothing_known
 from trimtab.lab.costs.look import COUNTS
+from trimtab.lab.steering.foresight.calm import Waiting
 from trimtab.lab.steering.view import View
 from trimtab.pulsar.model import Flags, Floats, Ints
 
@@ -97,13 +98,16 @@ class Memory:
     """All of it: about 3 kB a broker and 600 B a bundle."""
 
     known: Knowledge
-    #: (windows, n_bundles, 7) the last sound windows, columns COUNTS, the newest last; how many
-    #: there are of each bundle, and the s at which the newest was taken.
+    #: (windows, n_bundles, 7) the last sound windows, columns COUNTS, the newest last, and their
+    #: median; how many there are of each bundle, and the s at which the newest was taken.
     rates: Floats
+    robust: Floats
     n_rates: Ints
     rated_s: Floats
-    #: (n_brokers,) percent of CPU in the newest report.
+    #: (n_brokers,) percent of CPU in the newest report, and (windows, n_brokers) percent that
+    #: others took in the last, the newest last; NaN where nobody measured it.
     newest: Floats
+    others: Floats
     network: Network
     mood: Mood
     excursions: Excursions
@@ -112,6 +116,7 @@ class Memory:
     came_s: Floats
     is_there: Flags
     picture: Picture
+    waiting: Waiting | None = None
 
 
 def beginning(view: View, windows: int) -> Memory:
@@ -122,9 +127,11 @@ def beginning(view: View, windows: int) -> Memory:
     return Memory(
         known=nothing_known(view.brokers, view.bundles),
         rates=np.zeros((windows, m, len(COUNTS))),
+        robust=np.zeros((m, len(COUNTS))),
         n_rates=np.zeros(m, np.int64),
         rated_s=np.full(m, -np.inf),
         newest=none,
+        others=np.full((windows, n), np.nan),
         network=Network(
             shares=SHARES_BEFORE.copy(),
             squares=np.zeros((2, 2)),

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from trimtab.lab.costs import Knowledge
-from trimtab.lab.costs.knowledge import with_bundles
+from trimtab.lab.costs import Knowledge, Windows
+from trimtab.lab.costs.knowledge import with_brokers, with_bundles
 from trimtab.lab.costs.level import explained
 from trimtab.lab.costs.predict import carried
 from trimtab.lab.planning.columns import Column, by_share, learned_cpu
-from trimtab.lab.steering.foresight.filters import network_usage, robust_rates
+from trimtab.lab.steering.foresight.calm import bounded
+from trimtab.lab.steering.foresight.filters import network_usage, robust_others
 from trimtab.lab.steering.foresight.memory import Memory, Picture
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.pulsar.model import Flags, Floats, Ints
@@ -21,10 +22,13 @@ _YOUNG_S = 900.0
 _HALVINGS = 40
 
 
-def believed(memory: Memory, settings: Settings) -> Knowledge:
+def believed(memory: Memory, windows: Windows, settings: Settings) -> Knowledge:
     """Return what is known, with the robust traffic of bundles in place of the running mean."""
-    counts = robust_rates(memory) if settings.robust else memory.rates[-1]
-    return with_bundles(memory.known, counts=counts)
+    counts = memory.robust if settings.robust else memory.rates[-1]
+    known = with_bundles(memory.known, counts=counts)
+    if settings.robust:
+        known = with_brokers(known, others=robust_others(memory))
+    return known if memory.waiting is None else bounded(known, memory.waiting, windows)
 
 
 def picture(memory: Memory, known: Knowledge, settings: Settings) -> Picture:

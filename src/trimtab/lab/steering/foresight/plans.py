@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from trimtab.lab.frontier import NO_MOVES, Moves, Question
-from trimtab.lab.frontier.band import banded
+from trimtab.lab.frontier.band import POSITIONS, banded
 from trimtab.lab.steering.foresight.memory import Memory, Picture
 from trimtab.lab.steering.foresight.settings import Settings
 from trimtab.lab.steering.foresight.trigger import Verdict, unseen
@@ -16,6 +16,8 @@ from trimtab.pulsar.model import Flags
 
 # Points by which a plan must bring brokers nearer to the band: at all, and for each move.
 _GAIN, _GAIN_EACH = 1.5, 0.4
+# Bundles from which a plan is searched for in fewer positions, and for one inner band alone.
+_LARGE, _POSITIONS_LARGE = 20_000, 5
 # s for which a bundle that was moved stays.
 _STAYS_S = 300.0
 # Messages/s in and out below which a bundle is not worth a move.
@@ -37,13 +39,14 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     picture = memory.picture
     outer = settings.episode_outer if verdict.goes_on else settings.outer
     inner = settings.inner if settings.two_bands else outer
-    widths = (inner + verdict.noise / 2, outer + verdict.noise)
-    giants = _giants(picture, widths[1]) if settings.aside else {}
+    outer += verdict.noise
+    inners = {min(each, outer) for each in (inner + verdict.noise / 2, settings.lenient)}
+    giants = _giants(picture, outer) if settings.aside else {}
     advice = tuple(
         f"split {view.bundles[bundle]}: it alone holds {view.brokers[broker]} above the others"
         for broker, bundle in giants.items()
     )
-    question = _question(memory, view, giants)
+    question = _question(memory, view, giants, settings)
     levels = picture.levels[question.is_counted]
     if levels.size < 2:
         return Plan(NO_MOVES, "too few brokers may be touched now", advice)
@@ -51,7 +54,11 @@ def plan(memory: Memory, view: View, verdict: Verdict, settings: Settings) -> Pl
     middle = (
         (min(mean, picture.water), max(mean, picture.water)) if settings.water else (mean, mean)
     )
-    found = banded(question, middle, widths)
+    positions = POSITIONS
+    if view.is_movable.size > _LARGE:
+        inners, positions = {min(inners)}, _POSITIONS_LARGE
+    plans = [banded(question, middle, (width, outer), positions) for width in sorted(inners)]
+    found = min(plans, key=lambda each: (each.n_outside, each.moves.bundle.size))
     count = found.moves.bundle.size
     gain = found.before - found.after
     if count == 0 or gain < max(_GAIN, _GAIN_EACH * count):
@@ -81,11 +88,11 @@ def _staged(moves: Moves, n_bundles: int, settings: Settings, is_first: bool) ->
     return Moves(moves.bundle[:most], moves.to[:most]), f"; the first {most} of {count} moves"
 
 
-def _question(memory: Memory, view: View, giants: dict[int, int]) -> Question:
+def _question(memory: Memory, view: View, giants: dict[int, int], settings: Settings) -> Question:
     """Return who might give what to whom."""
     picture, known = memory.picture, memory.known
     n = len(picture.usage)
-    counted = ~np.isnan(picture.levels) & ~unseen(memory, view.windows.settled_s)
+    counted = ~np.isnan(picture.levels) & ~unseen(memory, view.windows.settled_s, settings.unseen_s)
     counted[list(giants)] = False
     busy: Flags = memory.rates[-1][:, :2].sum(axis=1) > _BUSY
     stays = known.bundles.moved_s > view.time_s - _STAYS_S

@@ -14,11 +14,13 @@ class Settings:
     trigger: float = 11.0
     evidence: float = 6.0
     #: Widths of the bands: who is outside the outer one is brought inside the inner one.
-    outer: float = 10.0
-    inner: float = 6.0
+    outer: float = 13.0
+    inner: float = 9.0
+    #: A wider inner band that is taken where it needs fewer moves.
+    lenient: float = 12.0
     #: Points of spread at which an episode is over, and the outer width while it is open.
-    episode: float = 10.0
-    episode_outer: float = 9.0
+    episode: float = 12.0
+    episode_outer: float = 12.0
     #: s after a plan before the next.
     settle_s: float = 175.0
     #: Windows of which the traffic of a bundle is a robust mean.
@@ -26,6 +28,10 @@ class Settings:
     #: Of a plan with more moves than this, this share is carried out first.
     staged_from: int = 8
     staged: float = 0.6
+    #: A report that contradicts the one before waits until it is confirmed.
+    calm: bool = False
+    #: s for which a broker that bundles came to or left is left alone until it reports.
+    unseen_s: float = 420.0
     #: The parts.
     learning: bool = True
     robust: bool = True

@@ -25,14 +25,10 @@ _FULL = 88.0
 _BURST_FULL = 92.0
 # Share by which all traffic may be off its filtered sum before a plan waits.
 _RAMP = 0.12
-# Spread at which the last plan need not have settled.
-_WIDE = 40.0
 # s after a member came or went in which a plan need not have settled either.
 _MEMBER_S = 240.0
 # s after which an episode is over whatever the spread.
 _EPISODE_S = 1500.0
-# s for which a touched broker that has not reported since is left alone.
-_UNSEEN_S = 420.0
 # What is looked at in a report and in its filter, points and as a share of how far it is off.
 _DISAGREES = (6.0, 0.4)
 # Windows of a bundle below which nothing is known of it.
@@ -69,11 +65,11 @@ def with_members(memory: Memory, view: View) -> Memory:
     return replace(memory, left_s=left_s, came_s=came_s, mood=mood, is_there=view.is_there)
 
 
-def unseen(memory: Memory, settled_s: float) -> Flags:
+def unseen(memory: Memory, settled_s: float, silent_s: float) -> Flags:
     """Return which brokers were touched and have not said since what it did, (n_brokers,)."""
     known = memory.known
     touched_s, written_s = known.brokers.touched_s, known.brokers.written_s
-    is_late = touched_s > known.time_s - _UNSEEN_S
+    is_late = touched_s > known.time_s - silent_s
     has_begun = np.isfinite(touched_s) & (touched_s > memory.came_s + 1.0)
     return np.asarray(is_late & has_begun & (written_s <= touched_s + settled_s))
 
@@ -107,7 +103,7 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
         and not is_due
         and spread > settings.episode + noise
         and settings.settle_s <= since_s < _EPISODE_S
-        and not unseen(memory, view.windows.settled_s)[there].any()
+        and not unseen(memory, view.windows.settled_s, settings.unseen_s)[there].any()
     )
     if not (is_due or goes_on):
         quiet = "the spread is within bounds"
@@ -119,7 +115,7 @@ def verdict(memory: Memory, view: View, believed: Knowledge, settings: Settings)
     if held:
         return Verdict(False, held, mood, noise)
     is_new_member = time_s - max(_latest(memory.left_s), _latest(memory.came_s)) < _MEMBER_S
-    if is_due and since_s < settings.settle_s and spread < _WIDE and not is_new_member:
+    if is_due and since_s < settings.settle_s and not is_new_member:
         return Verdict(False, "the last plan has not settled", mood, noise)
     return Verdict(True, "", mood, noise, goes_on)
 
@@ -161,7 +157,10 @@ def _burst(memory: Memory, view: View, levels: Floats, bound: float) -> str:
     there = ~np.isnan(levels)
     off = np.abs(levels - np.median(levels[there]))
     is_out = there & (off > bound / 2 - 0.5)
-    settled = memory.known.brokers.touched_s < view.time_s - view.windows.settled_s - 60.0
+    brokers, windows = memory.known.brokers, view.windows
+    settled = brokers.written_s > brokers.touched_s + windows.settled_s + 60.0
+    # What has not been contradicted for so long is as believed as it will be.
+    settled &= brokers.written_s > view.time_s - windows.in_doubt * windows.host_s
     free = memory.picture.beyond < 1.0
     newest = memory.excursions.usage[-1]
     differs = np.abs(newest - levels) > np.maximum(_DISAGREES[0], _DISAGREES[1] * off)

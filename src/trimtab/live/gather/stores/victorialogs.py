@@ -30,7 +30,7 @@ def victorialogs(store: Store, query: LogQuery) -> Iterator[list[bytes]]:
             "start": iso_text(max(begin_ns, query.begin_ns)),
             "end": iso_text(min(end_ns, query.end_ns)),
         }
-        content = _got(store, query, "query", times)
+        content = _answer(store, query, "query", times)
         lines = [line for line in content.split(b"\n") if line]
         if len(lines) < n_counted:
             raise store.fault(
@@ -50,7 +50,7 @@ def _counts(store: Store, query: LogQuery) -> Iterator[tuple[int, int]]:
             "end": iso_text(min(stop_ns, query.end_ns)),
             "step": f"{_STEP_NS // 1_000_000_000}s",
         }
-        answer = store.json(_got(store, query, "hits", times))
+        answer = store.json(_answer(store, query, "hits", times))
         counts: dict[int, int] = {}
         try:
             for each in answer["hits"]:
@@ -76,7 +76,7 @@ def _stretches(counts: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, in
         yield begin_ns, end_ns, n_lines
 
 
-def _got(store: Store, query: LogQuery, what: str, times: dict[str, str]) -> bytes:
+def _answer(store: Store, query: LogQuery, what: str, times: dict[str, str]) -> bytes:
     try:
         return store.get(f"/select/logsql/{what}", {"query": query.selector} | times)
     except RefusalError as refusal:

@@ -131,7 +131,7 @@ def judged(
     gap, left = source - target, source_after - target_after
     words = f"{source:.0f} / {target:.0f} % → {source_after:.0f} / {target_after:.0f} %"
     if gap < -_SWING:
-        return replace(change, verdict=f"uphill: {words}", tone="bad")
+        return replace(change, verdict=f"to the busier broker: {words}", tone="bad")
     if abs(left) > abs(gap) + _SWING:
         return replace(change, verdict=f"further apart: {words}", tone="bad")
     if abs(left) < abs(gap) - _SWING:
@@ -151,5 +151,5 @@ def _mover(memory: Memory, term: Term, time: datetime, bundle: str, source: str)
         return OURS
     gone = term.gone.get(source)
     if gone is not None and abs(time - gone) <= _NEAR:
-        return f"nobody: {source} has gone"
+        return f"Pulsar, since {source} has gone"
     return UNKNOWN

@@ -178,16 +178,16 @@ class _Request(BaseHTTPRequestHandler):
     server_version, sys_version = "trimtab", ""
     server: _Server
 
-    def __init__(self, page: Page, prefix: str, *given: Any) -> None:  # noqa: ANN401  # the server's
+    def __init__(self, page: Page, prefix: str, *body: Any) -> None:  # noqa: ANN401  # the server's
         self._page, self._prefix = page, prefix
-        super().__init__(*given)
+        super().__init__(*body)
 
-    def log_message(self, *given: object) -> None:
+    def log_message(self, *body: object) -> None:
         """Say nothing: the address has the token."""
 
     def do_GET(self) -> None:
         """Answer with the page, or with what there is to see."""
-        match self._asked():
+        match self._requested_path():
             case None:
                 return
             case "":
@@ -200,7 +200,7 @@ class _Request(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Take an answer to the plan that waits."""
-        match self._asked():
+        match self._requested_path():
             case None:
                 return
             case "answer":
@@ -217,8 +217,8 @@ class _Request(BaseHTTPRequestHandler):
         if self.headers.get_content_type() != "application/json":
             self._refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE)
             return
-        given = self._body()
-        plan, is_approved = given.get("plan"), given.get("approve")
+        body = self._body()
+        plan, is_approved = body.get("plan"), body.get("approve")
         if not isinstance(plan, str) or not isinstance(is_approved, bool):
             self._refuse(HTTPStatus.BAD_REQUEST)
             return
@@ -231,12 +231,12 @@ class _Request(BaseHTTPRequestHandler):
         if not length.isdecimal() or int(length) > _BODY_MAX:
             return {}
         try:
-            given = json.loads(self.rfile.read(int(length)))
+            body = json.loads(self.rfile.read(int(length)))
         except ValueError:
             return {}
-        return given if isinstance(given, dict) else {}
+        return body if isinstance(body, dict) else {}
 
-    def _asked(self) -> str | None:
+    def _requested_path(self) -> str | None:
         """Return what is asked for; None if it was refused: not by our name, or without token."""
         if not is_own_name(self.headers.get("Host", ""), self.server.host):
             self._refuse(HTTPStatus.MISDIRECTED_REQUEST)

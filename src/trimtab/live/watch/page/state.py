@@ -26,6 +26,7 @@ from trimtab.live.watch.targets import moves_of
 _MOVES_SHOWN = 100
 _LINES_KEPT = 100
 _THRESHOLD = "ThresholdShedder"
+_UNKNOWN: Interval = (math.nan, math.nan)
 #: What lies on the page is worked out anew after so long, s: forecasts change once a window.
 _FORECAST_EVERY_S = 15.0
 
@@ -72,11 +73,11 @@ class Shown:
         }
 
     def _row(self, each: BrokerStanding, now_s: float) -> list[Any]:
-        ahead = self.forecast.get(each.broker)
-        numbers = (100.0 * each.usage, *self.course.recent(each.broker), *(ahead or (None, None)))
+        ahead = self.forecast.get(each.broker, _UNKNOWN)
+        numbers = (100.0 * each.usage, *self.course.recent(each.broker), *ahead)
         return [
             visible_name(each.broker),
-            *(None if it is None or math.isnan(it) else round(it, 1) for it in numbers),
+            *[None if math.isnan(it) else round(it, 1) for it in numbers],
             *(round(each.rate), round(each.throughput / 1e6, 2), each.bundles),
             round(now_s - each.reported.timestamp()),
         ]
@@ -156,7 +157,7 @@ def _ahead(view: View) -> str:
     """Return of what time the forecast is, or why there is none."""
     if view.costs is None:
         return "no forecast yet: what traffic costs is still being learned"
-    return f"in {view.settings.interval_s:.0f} s if nothing is moved, 99 %"
+    return f"in {view.settings.interval_s:.0f} s if nothing is moved, 99 % sure"
 
 
 def _band(view: View, brokers: Sequence[BrokerStanding]) -> dict[str, Any] | None:
@@ -218,9 +219,13 @@ def _unread(view: View) -> list[str]:
     if not view.settings.sees_writes:
         texts.append("ZooKeeper is not watched (--metadata): reports between two looks are missed")
     if view.n_rejected:
-        texts.append(f"{view.n_rejected} lines, the last: {view.rejected_because}")
+        texts.append(
+            f"{view.n_rejected} recorded lines could not be read, the last: {view.rejected_because}"
+        )
     if memory.n_late:
-        texts.append(f"{memory.n_late} writes came too late to be taken at their own time")
+        texts.append(
+            f"{memory.n_late} load reports or owners came too late for the round they belong to"
+        )
     if view.tally.unexplained:
         count = view.tally.unexplained
         texts.append(f"{count} changes of owners that the log does not explain")

@@ -127,7 +127,7 @@ def extensible_round(item: Field) -> ExtensibleRound:
         restricted=optional(members, "namespaces_with_policies", name_set),
         filtered=optional(members, "filtered", _sets),
         sheds="shed" in members and members["shed"].flag(),
-        selections=optional(members, "select", asked_selections) or (),
+        selections=optional(members, "select", selections_of) or (),
     )
 
 
@@ -203,7 +203,7 @@ def _top_bundle(bundle: Field) -> TopBundle:
     return TopBundle(name.text(), (inward.number(), outward.number()))
 
 
-def asked_selections(selections: Field) -> tuple[Selection, ...]:
+def selections_of(selections: Field) -> tuple[Selection, ...]:
     """Return the placements that a round asks for."""
     members = [item.members(("bundle", "candidates"), ()) for item in selections.items()]
     return tuple(Selection(f["bundle"].text(), f["candidates"].names()) for f in members)

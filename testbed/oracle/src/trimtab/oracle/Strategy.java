@@ -28,7 +28,8 @@ final class Strategy {
     Strategy(String name, ServiceConfiguration conf) throws ReflectiveOperationException {
         this.conf = conf;
         this.strategy = make(Class.forName(PACKAGE + name), conf);
-        this.isPlanner = Reflected.read(strategy, "bundleBrokerMap") != null;
+        this.isPlanner = Reflected.read(strategy, "bundleBrokerMap") != null
+                || Reflected.read(strategy, "pendingBundleToUnload") != null;
     }
 
     private static Object make(Class<?> type, ServiceConfiguration conf)
@@ -160,13 +161,22 @@ final class Strategy {
     private void selectPlanned(
             Leader leader, String bundle, Set<String> candidates, ObjectNode answer) {
         String planned = planned(leader, bundle);
+        boolean isByName = Reflected.read(strategy, "bundleBrokerMap") == null;
         boolean isDrawn = !candidates.contains(planned);
         answer.put("planned", planned).put("placed", (String) null);
-        if (isDrawn) {
+        if (isDrawn && !isByName) {
             answer.put("random", true);
         }
         try {
             Optional<?> chosen = call(leader, bundle, candidates);
+            if (isByName) {
+                // A destination that is overloaded by now is left for one that is not, and where
+                // nobody is a candidate nobody is drawn.
+                isDrawn = !chosen.equals(Optional.ofNullable(planned)) || planned == null;
+                if (isDrawn && chosen.isPresent()) {
+                    answer.put("random", true);
+                }
+            }
             answer.put(isDrawn ? "drawn" : "placed", (String) chosen.orElse(null));
         } catch (RuntimeException thrown) {
             tellError(answer, thrown);
@@ -177,7 +187,9 @@ final class Strategy {
     private String planned(Leader leader, String bundle) {
         Map<?, ?> plan = (Map<?, ?>) Reflected.read(strategy, "bundleBrokerMap");
         if (plan == null) {
-            return null;
+            Map<?, ?> pending = (Map<?, ?>) Reflected.read(strategy, "pendingBundleToUnload");
+            Object unload = pending == null ? null : pending.get(bundle);
+            return unload == null ? null : (String) Reflected.read(unload, "destinationBroker");
         }
         BundleData averages = leader.averages(bundle);
         Object destination = averages == null ? null : plan.get(averages);
@@ -209,9 +221,12 @@ final class Strategy {
     }
 
     private Method selectBroker() {
-        for (Method method : strategy.getClass().getMethods()) {
-            if (method.getName().equals("selectBroker") && !method.isBridge()) {
-                return method;
+        // 5.0.1 asks by the bundle's name where a class plans by it.
+        for (String name : List.of("selectBrokerForBundle", "selectBroker")) {
+            for (Method method : strategy.getClass().getDeclaredMethods()) {
+                if (method.getName().equals(name) && !method.isBridge()) {
+                    return method;
+                }
             }
         }
         throw new IllegalArgumentException(strategy.getClass() + " places nothing");

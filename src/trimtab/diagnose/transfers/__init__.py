@@ -1,0 +1,1 @@
+"""Rounds of TransferShedder, decided again from what brokers said that they publish."""

@@ -1,0 +1,1 @@
+"""A rebuilt cluster and what is planned for it → the course that the same night would take."""

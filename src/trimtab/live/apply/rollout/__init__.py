@@ -1,0 +1,1 @@
+"""A rolling restart of a live cluster: the files, calls and commands around `control.rollout`."""

@@ -1,0 +1,45 @@
+"""A task → one course of a rehearsal, measured; runs wherever Spark runs it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from trimtab.lab.reconstruct.cluster import Rebuilt
+from trimtab.lab.reconstruct.costs import Costs
+from trimtab.lab.rehearsal.disturbed import rehearsed
+from trimtab.lab.rehearsal.measures import Bar, measures
+from trimtab.lab.rehearsal.plan import Rehearsal
+from trimtab.trials.sweep.task import NOBODY, Ran, Task, settings_text
+from trimtab.trials.what_if.replay import Replay, digest
+
+
+@dataclass(frozen=True, slots=True)
+class Courses:
+    """Runs the courses of a rehearsal by their names; travels to the workers."""
+
+    rebuilt: Rebuilt
+    #: What traffic costs, for each seed: all courses meet the same.
+    costs: tuple[Costs, ...]
+    plans: Mapping[str, Rehearsal]
+    bar: Bar
+
+    def __call__(self, task: Task) -> Ran:
+        """Rehearse it, and measure what came of it."""
+        plan = self.plans[task.scenario]
+        run = rehearsed(self.rebuilt, plan, self.costs[task.seed], task.seed)
+        return Ran({}, run.is_cut, measures(run, self.bar))
+
+    def tasks(self, name: str, seeds: Iterable[int]) -> frozenset[Task]:
+        """Return the runs of one course."""
+        by = self.plans[name].balancer
+        key = (by.shedder or NOBODY, by.placer, by.release, settings_text(by.conf))
+        return frozenset(Task(name, *key, seed) for seed in seeds)
+
+    def basis(self) -> dict[str, str]:
+        """Return digests of all that the rows rest on besides their tasks."""
+        conf = next(iter(self.plans.values())).balancer.conf
+        plans = hashlib.blake2b(repr((self.plans, self.bar)).encode(), digest_size=16)
+        replay = Replay(self.rebuilt, conf, self.costs)
+        return {"recording": digest(replay), "plans": plans.hexdigest()}

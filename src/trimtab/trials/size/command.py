@@ -1,0 +1,159 @@
+"""A recording and a bar → brokers tried on the recorded load → how many are needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trimtab.files.version import __version__
+from trimtab.ingest.recording import open_recording
+from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
+from trimtab.lab.sizing.bundles import bundle_count
+from trimtab.report.size import render_size
+from trimtab.trials.recorded_cluster import RecordedCluster
+from trimtab.trials.rehearse.bar import Limits, bar_of, bar_text, strategy_of
+from trimtab.trials.rerun.command import reconstructed
+from trimtab.trials.size.document import SURE, Needs, answer, curve, lines, needs_of
+from trimtab.trials.size.work import Sizes
+from trimtab.trials.sweep.pipeline import Plan, Start, sweep
+from trimtab.trials.sweep.task import Row
+from trimtab.trials.trial import Form, Result, spelt, written
+from trimtab.trials.what_if.command import DRAWS, replayed, steered_by
+
+#: Percent by which all traffic may grow.
+GROWTHS = (10, 25, 50, 75, 100)
+# Seeds of each growth: the first of those without any.
+_GROWN_SEEDS = 10
+#: What is taken for granted.
+ASSUMED = (
+    "every broker is like the median one of the recording",
+    "the fullest broker is lost two minutes before the peak, and stays away",
+    "bundles are shared out by the work that they bring when the night begins",
+    "traffic that grows does so alike in every bundle",
+)
+
+SIZE = Form("size", render_size, lines, lambda document: document["need"] is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked, as the options have it."""
+
+    recording: str
+    limits: Limits
+    #: What a broker costs; None: nobody says.
+    price: float | None = None
+    n_seeds: int = 30
+    time_limit_s: float = 1800.0
+
+    def command(self, output: Path) -> str:
+        """Return the command that asks the same again, on however many cores."""
+        options = {**self.limits.options(), "--price": self.price, "--seeds": self.n_seeds}
+        return spelt("size", options, output, arguments=(self.recording,))
+
+
+def sized_by(start: Start, question: Question, output: Path, *, anew: bool) -> Result:
+    """Return how many brokers a recorded night needs, which is written into a folder.
+
+    Where the replay does not reproduce what really happened, it says so and tries nothing.
+
+    Raises:
+        TrimtabError: as `what_if`.
+    """
+    with open_recording(Path(question.recording)) as recording, start() as spark:
+        cluster, document = reconstructed(spark, recording)
+        sizes = sizes_of(cluster, question)
+        outcome = {**_head(cluster, document, sizes, question), **_nothing()}
+        if outcome["fidelity"]["is_trusted"]:
+            grown = sizes.tasks([*map(_factor, GROWTHS)], min(_GROWN_SEEDS, question.n_seeds))
+            tasks = sizes.tasks([1.0], question.n_seeds) | grown
+            plan = Plan(tasks, sizes, sizes.basis(), question.time_limit_s)
+            swept = sweep(lambda: nullcontext(spark), plan, output, anew=anew)
+            rows = swept.outcomes.to_pylist()
+            outcome |= document_of(rows, sizes, outcome["today"], question.price)
+    head = {"trimtab": __version__, "command": question.command(output)}
+    return written({**head, "answer": answer(outcome), **outcome}, SIZE, output)
+
+
+def sizes_of(cluster: RecordedCluster, question: Question) -> Sizes:
+    """Return what tries numbers of brokers on a recorded night."""
+    balancer = steered_by(cluster)
+    costs = drawn_costs(cluster.rebuilt, question.n_seeds)
+    return Sizes(cluster.rebuilt, balancer, costs, bar_of(question.limits, {}, balancer))
+
+
+def _head(
+    cluster: RecordedCluster, document: Mapping[str, Any], sizes: Sizes, question: Question
+) -> dict[str, Any]:
+    """Return what is known before anything is tried."""
+    costs = drawn_costs(cluster.rebuilt, max(DRAWS, question.n_seeds))
+    return {
+        **replayed(cluster, document, costs, question.n_seeds),
+        "strategy": strategy_of(sizes.balancer),
+        "bar": asdict(sizes.bar),
+        "bar_text": bar_text(sizes.bar),
+        "assumed": list(ASSUMED),
+        "today": today(cluster),
+        "seeds": question.n_seeds,
+        "sure": SURE,
+    }
+
+
+def _nothing() -> dict[str, Any]:
+    """Return what is said where nothing was tried."""
+    return {"need": None, "curve": [], "growth": [], "bundle_count": None}
+
+
+def document_of(
+    rows: Sequence[Row], sizes: Sizes, n_today: int, price: float | None
+) -> dict[str, Any]:
+    """Return what the seeds need, without growth and with each, and the curve of risk."""
+    needs = needs_of(rows, 1.0)
+    if needs is None:
+        return _nothing()
+    growth = [(percent, needs_of(rows, _factor(percent))) for percent in GROWTHS]
+    return {
+        **_document(needs, sizes, n_today, price),
+        "growth": [
+            {"percent": percent, "need": each.document()}
+            for percent, each in growth
+            if each is not None
+        ],
+    }
+
+
+def _factor(percent: int) -> float:
+    return 1.0 + percent / 100.0
+
+
+def today(cluster: RecordedCluster) -> int:
+    """Return how many brokers there were for most of the time."""
+    usage = cluster.rebuilt.used.usage[0]
+    return int(np.median((~np.isnan(usage)).sum(axis=1)))
+
+
+def _document(needs: Needs, sizes: Sizes, n_today: int, price: float | None) -> dict[str, Any]:
+    """Return the need, the curve of risk and what the bundles are on so many brokers."""
+    tried = (*needs.numbers, n_today)
+    counts = range(max(1, min(tried) - 1), max(tried) + 2)
+    points = [
+        {**point, "price": None if price is None else price * point["brokers"]}
+        for point in curve(needs, counts)
+    ]
+    # By the costs as they are known, with which it was rebuilt.
+    known = sizes.rebuilt.used.costs
+    work, room = sizes.rebuilt.surroundings.traffic.work, sizes.room(sizes.rebuilt, known)
+    usual = needs.document()["usual"]
+    count = bundle_count(work, room, usual or n_today)
+    names, peak = sizes.rebuilt.world.bundles.names, np.quantile(work, 0.99, axis=0)
+    giants = [{"bundle": names[i], "percent": 100.0 * float(peak[i]) / room} for i in count.giants]
+    return {
+        "need": needs.document(),
+        "curve": points,
+        "bundle_count": {**asdict(count), "giants": giants},
+    }
