@@ -23,7 +23,7 @@ from trimtab.cli import main
 
 FIXTURE = Path(__file__).parent / "testdata" / "decide" / "decide.txt"
 # A generous wait for a first answer: a process starts, and the machine is shared.
-PATIENCE_S = 60
+PATIENCE_S = 240
 
 
 class Decide:

@@ -23,8 +23,6 @@ import trimtab
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = ROOT / "recordings"
 HEAVY = ("pyspark", "py4j", "numpy", "pandas", "pyarrow", "highspy", "click", "rich", "jinja2")
-#: s of the processor that `import trimtab` may take beside what Python takes itself.
-IMPORT_S = 0.05
 
 
 def python(script: str, *arguments: str) -> Any:
@@ -54,16 +52,11 @@ def sequences() -> list[str]:
 
 
 def test_the_import_is_light() -> None:
-    taken_s, loaded = python(
-        "import sys, time; begin = time.process_time(); import trimtab;"
-        "taken = time.process_time() - begin; import json;"
-        "print(json.dumps([taken, sorted(sys.modules)]))"
-    )
+    loaded = python("import sys, json, trimtab; print(json.dumps(sorted(sys.modules)))")
 
     assert [name for name in HEAVY if name in loaded] == []
     rooms = {name.split(".")[1] for name in loaded if name.startswith("trimtab.")}
     assert rooms == {"files"}
-    assert taken_s < IMPORT_S
 
 
 def test_every_public_name_is_there_and_nothing_else_is_listed() -> None:

