@@ -131,6 +131,8 @@ class Trial:
 def _functions(files: set[str]) -> dict[Place, list[FunctionType]]:
     """Return the functions that are made of the code of some files, however they were decorated."""
     found: dict[Place, list[FunctionType]] = defaultdict(list)
+    # What a command has frozen, as `watch` does, would not be listed.
+    gc.unfreeze()
     for each in gc.get_objects():
         if isinstance(each, FunctionType) and each.__code__.co_filename in files:
             found[each.__code__.co_filename, each.__code__.co_firstlineno].append(each)
