@@ -272,6 +272,47 @@ def test_the_documented_role_is_enough_and_its_token_goes_nowhere(
     assert leaking(cluster, tmp_path, said_, *listed) == []
 
 
+@pytest.mark.parametrize(("role", "codes"), [(SUPER_USER, {0, 3}), (TENANT_ADMIN, {2})])
+def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
+    role: str, codes: set[int], watched: Watched, cluster: Cluster, tmp_path: Path
+) -> None:
+    assert watched.printed  # there is load, so bundles have owners
+    known = {"Authorization": f"Bearer {tokens.token(cluster.folder, SUPER_USER)}"}
+
+    def owned(broker: str) -> list[str]:
+        names = asked(
+            f"http://{broker}", f"brokers/loopback/{broker}/ownedNamespaces", headers=known
+        )
+        return sorted(name for name in names if name.startswith("shop/"))
+
+    cluster.switch_shedding_off()
+    source, *_, target = sorted(map(broker_id, (1, 2, 3)), key=lambda each: -len(owned(each)))
+    bundle = owned(source)[0]
+    move = {"bundle": bundle, "source": source, "destination": target, "reason": "a test"}
+    limits = {"bar_percent": 1e9, "broker_age_min_s": 1, "settle_s": 1, "grace_s": 1}
+    plan = {"cluster": "loopback", "made_s": time.time(), "limits": limits, "moves": [move]}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    words = ("apply", str(path), "--state", str(tmp_path / "state"), "--yes")
+
+    code, said_, listed = run(
+        ["trimtab", *words, "--admin", ADMIN, "--client-conf", cluster.conf(role)]
+    )
+
+    assert code in codes, said_.decode()
+    journal = path.with_name("plan.json.journal")
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    entries = [json.loads(each)["entry"] for each in lines]
+    if role == SUPER_USER:
+        assert entries[:3] == ["begun", "asked", "answered"]
+        assert entries[-1] in {"done", "stopped"}
+        assert ("verified" in entries) == (code == 0)
+    else:
+        assert entries == []
+        assert bundle in owned(source)
+    assert leaking(cluster, tmp_path, said_, *listed) == []
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_less_is_told_in_one_line(command: str, cluster: Cluster, tmp_path: Path) -> None:
     words = [*words_of(command, tmp_path), "--client-conf", cluster.conf(TENANT_ADMIN)]
