@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster import tokens
+from cluster import certificates, tokens
 from cluster.run import FOLDER, down, stopped_on_failure, up
 from cluster.state import STORE, State, broker_id, web
 from cluster.tokens import SUPER_USER, TENANT_ADMIN
@@ -91,7 +91,8 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with stopped_on_failure(FOLDER):
-        up(State(FOLDER, settings=SETTINGS, is_quick=True, asks_for_tokens=True), 3)
+        settings = SETTINGS | certificates.settings()
+        up(State(FOLDER, settings=settings, is_quick=True, asks_for_tokens=True), 3)
         conf = tokens.client_conf(FOLDER, SUPER_USER)
         words = ("--admin", ADMIN, "--metadata", STORE_URL, "--client-conf", str(conf))
         with ExitStack() as beside:
@@ -272,9 +273,10 @@ def test_the_documented_role_is_enough_and_its_token_goes_nowhere(
     assert leaking(cluster, tmp_path, said_, *listed) == []
 
 
-@pytest.mark.parametrize(("role", "codes"), [(SUPER_USER, {0, 3}), (TENANT_ADMIN, {2})])
+@pytest.mark.parametrize("admin", [ADMIN, certificates.web_tls(1)], ids=["plain", "tls"])
+@pytest.mark.parametrize("role", [SUPER_USER, TENANT_ADMIN])
 def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
-    role: str, codes: set[int], watched: Watched, cluster: Cluster, tmp_path: Path
+    role: str, admin: str, watched: Watched, cluster: Cluster, tmp_path: Path
 ) -> None:
     assert watched.printed  # there is load, so bundles have owners
     known = {"Authorization": f"Bearer {tokens.token(cluster.folder, SUPER_USER)}"}
@@ -295,11 +297,12 @@ def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
     path.write_text(json.dumps(plan))
     words = ("apply", str(path), "--state", str(tmp_path / "state"), "--yes")
 
-    code, said_, listed = run(
-        ["trimtab", *words, "--admin", ADMIN, "--client-conf", cluster.conf(role)]
-    )
+    conf = tmp_path / "client.conf"
+    trust = f"tlsTrustCertsFilePath={certificates.TRUSTED}\n"
+    conf.write_text(Path(cluster.conf(role)).read_text() + trust)
+    code, said_, listed = run(["trimtab", *words, "--admin", admin, "--client-conf", str(conf)])
 
-    assert code in codes, said_.decode()
+    assert code in ({0, 3} if role == SUPER_USER else {2}), said_.decode()
     journal = path.with_name("plan.json.journal")
     lines = journal.read_text().splitlines() if journal.exists() else []
     entries = [json.loads(each)["entry"] for each in lines]
@@ -311,6 +314,19 @@ def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
         assert entries == []
         assert bundle in owned(source)
     assert leaking(cluster, tmp_path, said_, *listed) == []
+
+
+def test_a_certificate_that_nobody_vouches_for_is_told_in_one_line(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    words = words_of("apply", tmp_path)
+    words[words.index(ADMIN)] = certificates.web_tls(1)
+    code, said_, _ = run([*words, "--client-conf", cluster.conf(SUPER_USER)])
+
+    assert code == 2
+    assert b"certificate" in said_
+    assert said_.count(b"\n") == 1, said_.decode()
+    assert leaking(cluster, tmp_path, said_) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

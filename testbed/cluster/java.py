@@ -11,8 +11,6 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent.parent / "build" / "cluster"
 
-#: Releases whose last artifacts were never published → the release whose artifacts fit.
-_UNPUBLISHED = {"4.0.8": "4.0.7"}
 _OPENED = (
     *("java.base/java.nio", "java.base/jdk.internal.misc", "java.base/jdk.internal.platform"),
     *("java.base/sun.net", "java.management/sun.management"),
@@ -48,7 +46,6 @@ def jars(release: str) -> Path:
     shutil.rmtree(partial, ignore_errors=True)
     fetch = (
         *(maven, "-q", "-B", "-f", str(HERE / "pom.xml"), f"-Dpulsar.version={release}"),
-        f"-Dunpublished.version={_UNPUBLISHED.get(release, release)}",
         *("dependency:copy-dependencies", f"-DoutputDirectory={partial}"),
     )
     done = subprocess.run(fetch, check=False, capture_output=True, text=True)
