@@ -273,23 +273,32 @@ def test_the_documented_role_is_enough_and_its_token_goes_nowhere(
     assert leaking(cluster, tmp_path, said_, *listed) == []
 
 
+def owned(cluster: Cluster, broker: str) -> list[str]:
+    """Ask a broker which bundles of those that get load it owns."""
+    known = {"Authorization": f"Bearer {tokens.token(cluster.folder, SUPER_USER)}"}
+    path = f"brokers/loopback/{broker}/ownedNamespaces"
+    names = asked(f"http://{broker}", path, headers=known)
+    return sorted(name for name in names if name.startswith("shop/"))
+
+
+@pytest.fixture(scope="module")
+def loaded(cluster: Cluster) -> Cluster:
+    """The cluster without shedding of its own, with load if it had none."""
+    cluster.switch_shedding_off()
+    if not any(owned(cluster, broker_id(number)) for number in (1, 2, 3)):
+        cluster.beside.enter_context(running("-m", "cluster.load", str(STEADY)))
+    wait_until("owners", lambda: any(owned(cluster, broker_id(number)) for number in (1, 2, 3)))
+    return cluster
+
+
 @pytest.mark.parametrize("admin", [ADMIN, certificates.web_tls(1)], ids=["plain", "tls"])
 @pytest.mark.parametrize("role", [SUPER_USER, TENANT_ADMIN])
 def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
-    role: str, admin: str, watched: Watched, cluster: Cluster, tmp_path: Path
+    role: str, admin: str, loaded: Cluster, tmp_path: Path
 ) -> None:
-    assert watched.printed  # there is load, so bundles have owners
-    known = {"Authorization": f"Bearer {tokens.token(cluster.folder, SUPER_USER)}"}
-
-    def owned(broker: str) -> list[str]:
-        names = asked(
-            f"http://{broker}", f"brokers/loopback/{broker}/ownedNamespaces", headers=known
-        )
-        return sorted(name for name in names if name.startswith("shop/"))
-
-    cluster.switch_shedding_off()
-    source, *_, target = sorted(map(broker_id, (1, 2, 3)), key=lambda each: -len(owned(each)))
-    bundle = owned(source)[0]
+    brokers = sorted(map(broker_id, (1, 2, 3)), key=lambda each: -len(owned(loaded, each)))
+    source, *_, target = brokers
+    bundle = owned(loaded, source)[0]
     move = {"bundle": bundle, "source": source, "destination": target, "reason": "a test"}
     limits = {"bar_percent": 1e9, "broker_age_min_s": 1, "settle_s": 1, "grace_s": 1}
     plan = {"cluster": "loopback", "made_s": time.time(), "limits": limits, "moves": [move]}
@@ -299,7 +308,7 @@ def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
 
     conf = tmp_path / "client.conf"
     trust = f"tlsTrustCertsFilePath={certificates.TRUSTED}\n"
-    conf.write_text(Path(cluster.conf(role)).read_text() + trust)
+    conf.write_text(Path(loaded.conf(role)).read_text() + trust)
     code, said_, listed = run(["trimtab", *words, "--admin", admin, "--client-conf", str(conf)])
 
     assert code in ({0, 3} if role == SUPER_USER else {2}), said_.decode()
@@ -312,8 +321,8 @@ def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
         assert ("verified" in entries) == (code == 0)
     else:
         assert entries == []
-        assert bundle in owned(source)
-    assert leaking(cluster, tmp_path, said_, *listed) == []
+        assert bundle in owned(loaded, source)
+    assert leaking(loaded, tmp_path, said_, *listed) == []
 
 
 def test_a_certificate_that_nobody_vouches_for_is_told_in_one_line(
