@@ -22,6 +22,7 @@ from bench.strategies import strategies
 from bench.sweep import sweep
 from bench.table import DifferenceError, Table
 from bench.talkative_night import talkative_night
+from bench.watch_browser import watch_browser
 from bench.watch_page import watch_page
 from bench.zookeeper import zookeeper
 
@@ -39,6 +40,7 @@ BENCHMARKS: Mapping[str, Callable[[], Table]] = {
     "ingest": ingest,
     "report": report,
     "watch_page": watch_page,
+    "watch_browser": watch_browser,
 }
 
 

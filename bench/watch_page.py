@@ -89,7 +89,7 @@ def watch_page(minutes: int = 24 * 60) -> Table:
         f"{BROKERS:,} simulated brokers report once a minute, {MOVES_A_MINUTE} bundles a minute "
         "change hands, and the page takes a step a minute of it, for a day.\n"
         "Times are of the processor, of all pictures since the row before; what the page keeps is "
-        "what it pickles to.",
+        "what it pickles to.\n",
         (),
         ("hours", "picture, ms", "99 %", "longest", "kept, KiB", "sent, KiB"),
         tuple(rows),

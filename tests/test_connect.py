@@ -118,7 +118,7 @@ def test_progress_ends_at_all_tasks_whatever_the_server_said_of_the_last(remote:
         remote.join("silent")
         results(remote, abs, range(3))
     finally:
-        remote.session.registerProgressHandler(remote.take_progress)  # type: ignore[arg-type]
+        remote.session.registerProgressHandler(remote.take_progress)  # type: ignore[arg-type]  # whatever calls
 
     assert remote.counted("silent") == (3, 3)
 

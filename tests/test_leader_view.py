@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
@@ -22,6 +23,7 @@ from trimtab.pulsar.leader import samples as samples_module
 from trimtab.pulsar.leader.averages import Average, LeaderAverages
 from trimtab.pulsar.leader.feed import feed
 from trimtab.pulsar.leader.load import broker_load, cluster_load
+from trimtab.pulsar.leader.samples import Waiting
 from trimtab.pulsar.leader.time_average import averaged
 from trimtab.pulsar.leader.view import LeaderView, Report
 from trimtab.pulsar.model import ClusterLoad
@@ -72,6 +74,14 @@ def test_any_brokers_write_feeds_every_bundle() -> None:
     view.take(report("b1:8080", a=100.0))
     view.take(report("b2:8080", b=7.0))
     assert average(view, "t/n/a").short_samples[0] == 4
+
+
+def test_brokers_that_measure_nothing_leave_nothing_to_wait_for() -> None:
+    waiting = Waiting()
+    for at in range(1000):
+        waiting.tell(at, np.empty(0, np.int64), np.empty((0, 5)))
+
+    assert pickle.dumps(waiting) == pickle.dumps(Waiting())
 
 
 def test_a_bundle_that_nobody_reports_loses_its_average() -> None:

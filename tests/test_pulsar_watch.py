@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster import tokens
+from cluster import certificates, tokens
 from cluster.run import FOLDER, down, stopped_on_failure, up
 from cluster.state import STORE, State, broker_id, web
 from cluster.tokens import SUPER_USER, TENANT_ADMIN
@@ -91,7 +91,8 @@ class Cluster:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
     with stopped_on_failure(FOLDER):
-        up(State(FOLDER, settings=SETTINGS, is_quick=True, asks_for_tokens=True), 3)
+        settings = SETTINGS | certificates.settings()
+        up(State(FOLDER, settings=settings, is_quick=True, asks_for_tokens=True), 3)
         conf = tokens.client_conf(FOLDER, SUPER_USER)
         words = ("--admin", ADMIN, "--metadata", STORE_URL, "--client-conf", str(conf))
         with ExitStack() as beside:
@@ -270,6 +271,71 @@ def test_the_documented_role_is_enough_and_its_token_goes_nowhere(
     assert b"not authenticated" not in said_
     assert any(listed)
     assert leaking(cluster, tmp_path, said_, *listed) == []
+
+
+def owned(cluster: Cluster, broker: str) -> list[str]:
+    """Ask a broker which bundles of those that get load it owns."""
+    known = {"Authorization": f"Bearer {tokens.token(cluster.folder, SUPER_USER)}"}
+    path = f"brokers/loopback/{broker}/ownedNamespaces"
+    names = asked(f"http://{broker}", path, headers=known)
+    return sorted(name for name in names if name.startswith("shop/"))
+
+
+@pytest.fixture(scope="module")
+def loaded(cluster: Cluster) -> Cluster:
+    """The cluster without shedding of its own, with load if it had none."""
+    cluster.switch_shedding_off()
+    if not any(owned(cluster, broker_id(number)) for number in (1, 2, 3)):
+        cluster.beside.enter_context(running("-m", "cluster.load", str(STEADY)))
+    wait_until("owners", lambda: any(owned(cluster, broker_id(number)) for number in (1, 2, 3)))
+    return cluster
+
+
+@pytest.mark.parametrize("admin", [ADMIN, certificates.web_tls(1)], ids=["plain", "tls"])
+@pytest.mark.parametrize("role", [SUPER_USER, TENANT_ADMIN])
+def test_a_bundle_is_moved_by_who_may_and_by_nobody_else(
+    role: str, admin: str, loaded: Cluster, tmp_path: Path
+) -> None:
+    brokers = sorted(map(broker_id, (1, 2, 3)), key=lambda each: -len(owned(loaded, each)))
+    source, *_, target = brokers
+    bundle = owned(loaded, source)[0]
+    move = {"bundle": bundle, "source": source, "destination": target, "reason": "a test"}
+    limits = {"bar_percent": 1e9, "broker_age_min_s": 1, "settle_s": 1, "grace_s": 1}
+    plan = {"cluster": "loopback", "made_s": time.time(), "limits": limits, "moves": [move]}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(plan))
+    words = ("apply", str(path), "--state", str(tmp_path / "state"), "--yes")
+
+    conf = tmp_path / "client.conf"
+    trust = f"tlsTrustCertsFilePath={certificates.TRUSTED}\n"
+    conf.write_text(Path(loaded.conf(role)).read_text() + trust)
+    code, said_, listed = run(["trimtab", *words, "--admin", admin, "--client-conf", str(conf)])
+
+    assert code in ({0, 3} if role == SUPER_USER else {2}), said_.decode()
+    journal = path.with_name("plan.json.journal")
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    entries = [json.loads(each)["entry"] for each in lines]
+    if role == SUPER_USER:
+        assert entries[:3] == ["begun", "asked", "answered"]
+        assert entries[-1] in {"done", "stopped"}
+        assert ("verified" in entries) == (code == 0)
+    else:
+        assert entries == []
+        assert bundle in owned(loaded, source)
+    assert leaking(loaded, tmp_path, said_, *listed) == []
+
+
+def test_a_certificate_that_nobody_vouches_for_is_told_in_one_line(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    words = words_of("apply", tmp_path)
+    words[words.index(ADMIN)] = certificates.web_tls(1)
+    code, said_, _ = run([*words, "--client-conf", cluster.conf(SUPER_USER)])
+
+    assert code == 2
+    assert b"certificate" in said_
+    assert said_.count(b"\n") == 1, said_.decode()
+    assert leaking(cluster, tmp_path, said_) == []
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -43,9 +43,10 @@ class Waiting:
     _pending: list[tuple[int, Ints, Floats]] = field(default_factory=list)
 
     def tell(self, at: int, rows: Ints, samples: Floats) -> None:
-        """Put samples behind the others."""
-        self._pending.append((at, rows, samples))
-        self.size += rows.size
+        """Put samples behind the others; a report that measured nothing leaves nothing here."""
+        if rows.size:
+            self._pending.append((at, rows, samples))
+            self.size += rows.size
 
     def before(self, feedings: int) -> Samples:
         """Return what came before a feeding."""

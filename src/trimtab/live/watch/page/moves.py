@@ -19,7 +19,7 @@ _KEPT_MAX = 200
 _NEAR = timedelta(minutes=5)
 #: Points that usage swings by itself.
 _SWING = 1.0
-OURS, UNKNOWN = "this watch", "not known"
+OURS, UNKNOWN = "this watch", "somebody unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class OwnerChanges:
             named, by = {move.bundle: move.time for move in action.logged.moves}, "Pulsar"
         elif isinstance(action, Unexplained):
             named = {bundle: action.time for bundle, *_ in action.moves}
-            by = "not known: no line of the leader's log says why"
+            by = "somebody unknown: no line of the leader's log says why"
         if named:
             self._changes = [
                 replace(each, by=by) if _is_named(each, named) else each for each in self._changes

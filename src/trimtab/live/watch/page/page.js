@@ -50,7 +50,7 @@
   const fill = (band, leader) => (tr, [name, now, low, high, from, to, rate, traffic, bundles, age]) => {
     const [title, small] = tr.firstElementChild.children;
     put(title, name);
-    put(small, `${name === leader ? "leads · " : ""}${number.format(rate)} msg/s · ${traffic} MB/s · ${number.format(bundles)} bundles · ${age} s ago`);
+    put(small, `${name === leader ? "leads · " : ""}${number.format(rate)} msg/s · ${traffic} MB/s · ${number.format(bundles)} bundle${bundles === 1 ? "" : "s"} · ${age} s ago`);
     const [value, track] = tr.lastElementChild.children;
     put(value, percent(now) + (from === null ? "" : `, then ${from} to ${to} %`));
     span(track.children[0], low, high);
@@ -131,8 +131,8 @@
   const acting = (told) => {
     flag(by("acting-part"), told !== null);
     if (!told) return;
-    const moved = Object.entries(told.moved).map(([state, n]) => `${n} ${state}`).join(", ");
-    put(by("acting"), `Up to ${told.allowed} moves a round; so far ${moved || "nothing moved"}.${told.why ? ` Nothing is begun: ${told.why}.` : ""}`);
+    const moved = Object.entries(told.moved).map(([state, n]) => `${n} ${state === "open" ? "not made" : state}`).join(", ");
+    put(by("acting"), `Up to ${told.allowed} move${told.allowed === 1 ? "" : "s"} a round; so far ${moved || "nothing moved"}.${told.why ? ` Nothing is begun: ${told.why}.` : ""}`);
     lines(by("signs"), told.signs.length ? told.signs.map((sign) => `not well: ${sign}`) : ["no bad sign"]);
     by("signs").className = told.signs.length ? "bad" : "";
   };

@@ -59,7 +59,8 @@ class Page:
         self.desk = desk
         #: Where it is served; empty if it is not.
         self.address = ""
-        self._clock = Clock()
+        #: By which it goes; whoever draws a day faster than it passes sets it.
+        self.clock = Clock()
         self._shown = Shown()
         self._content = b"null"
         self._next = 0.0
@@ -73,7 +74,7 @@ class Page:
 
     def take(self, view: View) -> None:
         """Take what is to be seen; it is worked out once a second at most."""
-        now = self._clock.now
+        now = self.clock.now
         self._shown.hear(view, now)
         if time.monotonic() < self._next and not view.actions:
             return
@@ -84,7 +85,7 @@ class Page:
     def state(self) -> bytes:
         """Return what there is to see now, as JSON."""
         progress, past = self.desk.plans
-        now_s = self._clock.time_s
+        now_s = self.clock.time_s
         plan, ended = plan_state(progress, now_s), [plan_state(each, now_s) for each in past]
         return b'{"view":%b,"plan":%b,"past":%b}' % (self._content, _json(plan), _json(ended))
 
