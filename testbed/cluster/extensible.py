@@ -235,7 +235,8 @@ def record(out: Path, view: str, *, is_quick: bool) -> dict[str, Any]:
     with stopped_on_failure(FOLDER):
         night = Night(up(cluster, BROKERS), out, 5.0 if is_quick else 60.0)
         with beside("cluster.load", str(HERE / "profiles" / "transfers.toml")):
-            until("owners", lambda: len(night.owners()) == 12)
+            # It is written once all topics are there, and so all bundles that have any.
+            until("load", (FOLDER / "load.jsonl").exists)
             with beside("trimtab", *_gather(night, is_quick=is_quick)) as gathering:
                 done = _drive(night)
                 if gathering.poll() is not None:
@@ -249,7 +250,7 @@ def record(out: Path, view: str, *, is_quick: bool) -> dict[str, Any]:
 
 def _drive(night: Night) -> dict[str, Any]:
     """Do everything, one after the other, and return what was done to whom."""
-    until("the first look", (night.out / "night" / "load-reports.jsonl").exists)
+    until("the first look", (night.out / "night" / "recording.toml").exists)
     crowded = night.crowd()
     night.shed()
     drained = night.drain()
@@ -260,16 +261,11 @@ def _drive(night: Night) -> dict[str, Any]:
 
 def _gather(night: Night, *, is_quick: bool) -> list[str]:
     state, folder = night.state, night.state.folder
-    metrics = "1s" if is_quick else "15s"
+    often = ("1s", "1s") if is_quick else ("5s", "15s")
     return [
         *("gather", "--admin", web(1, state.network), "--metadata", f"zk://{store(state.network)}"),
-        *(
-            "--logs",
-            str(state.folder / "logs"),
-            "--zookeeper-data",
-            str(state.folder / "zookeeper"),
-        ),
-        *("--every", "1s" if is_quick else "5s", "--metrics-every", metrics, "--for", "2h"),
+        *("--logs", str(folder / "logs"), "--zookeeper-data", str(folder / "zookeeper")),
+        *("--every", often[0], "--metrics-every", often[1], "--for", "2h"),
         *("-o", str(night.out / "night")),
     ]
 

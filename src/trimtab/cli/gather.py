@@ -125,6 +125,8 @@ def gather(
     )
     if recording.store:
         say(f"Store: {recording.store}")
+    if recording.states:
+        say(f"States of bundles: {recording.states}")
     for warning in recording.warnings:
         note(f"warning: {warning}")
     say(f"Recording: {recording.folder}")
