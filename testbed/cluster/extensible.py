@@ -125,7 +125,7 @@ class Night:
         """Empty a broker that does not lead, and return its number."""
         number = self._followers()[1]
         plan = self.out / "drain.json"
-        words = ["drain", self.id(number), "--bar", "1000", "--every", "0.5s", "-o", str(plan)]
+        words = ["drain", self.id(number), "--bar", "100", "--every", "0.5s", "-o", str(plan)]
         self._trimtab("looked", *words, is_refusal_fine=True)
         patient = json.loads(plan.read_text(encoding="utf-8")) | {"limits": _LIMITS}
         plan.write_text(json.dumps(patient), encoding="utf-8")

@@ -140,8 +140,8 @@ class _Beside:
         kept, states = self.store, self.states
         if kept and (kept.changes.missed or kept.fault):
             yield f"Some writes to ZooKeeper are not in the recording: {kept.sentence}."
-        if states and (states.missed or states.is_compacted):
-            yield f"Some states of bundles may not be in the recording: {states.sentence}."
+        if states and (states.missed or states.lost):
+            yield f"Some states of bundles are not in the recording: {states.sentence}."
 
 
 def _ends(request: GatherRequest, access: Access) -> _Ends:

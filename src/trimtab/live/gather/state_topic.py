@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from trimtab.live.gather.batches import Message, messages_of
 from trimtab.live.gather.calls import Answer, CallError
@@ -19,8 +20,9 @@ from trimtab.live.gather.folder import STATES_FILE, now_text, time_text
 
 _TOPIC = "/admin/v2/persistent/pulsar/system/loadbalancer-service-unit-state"
 _STATS = f"{_TOPIC}/internalStats"
-#: Entries that are asked for at a time.
-_AT_A_TIME = 16
+#: Entries that are asked for at a time, over as many connections as are kept, and how many
+#: before it is looked whether an end is asked for.
+_AT_A_TIME, _IN_A_ROW = 4, 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,19 +32,17 @@ class TopicCounts:
     messages: int
     #: Entries that were there and could not be read any more.
     missed: int
-    #: It was compacted before it was read for the first time, or while it was.
-    is_compacted: bool
+    #: Records of bundles that no message has, by the records' own numbers: compacted away, or
+    #: trimmed.
+    lost: int
 
     @property
     def sentence(self) -> str:
         """Return it in one sentence."""
-        more = (
-            "; the topic has been compacted, so what came before may be lost"
-            if self.is_compacted
-            else ""
+        return (
+            f"{self.messages} messages of the topic of states, {self.missed} entries missed, "
+            f"{self.lost} records gone before"
         )
-        missed = f"{self.missed} entries missed"
-        return f"{self.messages} messages of the topic of states, {missed}{more}"
 
 
 class StateTopic:
@@ -55,8 +55,9 @@ class StateTopic:
         self._next: dict[int, int] = {}
         #: Ledger → how many entries it was known to have.
         self._sizes: dict[int, int] = {}
-        self._n_messages = self._n_missed = 0
-        self._is_compacted = False
+        self._n_messages = self._n_missed = self._n_lost = 0
+        #: Bundle → number of its last record.
+        self._versions: dict[str, int] = {}
 
     def read(self, is_over: threading.Event | None = None) -> None:
         """Record what has come since it was read last; what fails is read next time."""
@@ -74,10 +75,10 @@ class StateTopic:
             for entry in range(self._next.get(ledger, 0), size)
         ]
         with ThreadPoolExecutor(_AT_A_TIME, "state-topic") as several:
-            for start in range(0, len(due), _AT_A_TIME):
+            for start in range(0, len(due), _IN_A_ROW):
                 if is_over is not None and is_over.is_set():
                     return
-                few = due[start : start + _AT_A_TIME]
+                few = due[start : start + _IN_A_ROW]
                 answers = several.map(partial(_answered, self._asker.anywhere), map(_path, few))
                 for place, answer in zip(few, answers, strict=True):
                     if not self._taken(place, answer):
@@ -86,7 +87,7 @@ class StateTopic:
     def close(self) -> TopicCounts:
         """Return what there is, after a last look."""
         self.read()
-        counts = TopicCounts(self._n_messages, self._n_missed, self._is_compacted)
+        counts = TopicCounts(self._n_messages, self._n_missed, self._n_lost)
         trouble = {"event": "topic of states", "said": counts.sentence}
         self._asker.folder.line(TROUBLE, time=now_text(), **trouble)
         return counts
@@ -103,7 +104,6 @@ class StateTopic:
         sizes = {int(each["ledgerId"]): int(each["entries"]) for each in stats["ledgers"]}
         if int(last) in sizes:
             sizes[int(last)] = max(sizes[int(last)], int(confirmed) + 1)
-        self._is_compacted |= int((stats.get("compactedLedger") or {}).get("entries") or 0) > 0
         return sizes
 
     def _note_missed(self, sizes: dict[int, int]) -> None:
@@ -127,9 +127,24 @@ class StateTopic:
             lines = []
         for line in lines:
             self._asker.folder.line(STATES_FILE, **line)
+            self._note_lost(line)
         self._n_messages += len(lines)
         self._next[ledger] = entry + 1
         return True
+
+    def _note_lost(self, line: Mapping[str, Any]) -> None:
+        """Count the records between a message's and the one before, of which there is none.
+
+        Quirks:
+            Records of a bundle are numbered one by one, and begin anew after one that removes
+            what is known.  One that lost a race has a number that another has too.
+        """
+        record, bundle = line["record"], line["bundle"]
+        version = record.get("versionId") if isinstance(record, dict) else 0
+        if isinstance(version, int):
+            before = self._versions.get(bundle, 0)
+            self._n_lost += max(0, version - before - 1)
+            self._versions[bundle] = max(before, version) if version else 0
 
     def _failed(self, path: str, error: Exception) -> None:
         wrong = (
@@ -149,7 +164,7 @@ def _answered(ask: Callable[[str], Answer], path: str) -> Answer | Exception:
         return error
 
 
-def _line(message: Message) -> dict[str, object]:
+def _line(message: Message) -> dict[str, Any]:
     """Return what a recording has of a message.
 
     Raises:
