@@ -72,7 +72,7 @@ def put(url: str, method: str = "PUT") -> str:
             if error.code != HTTPStatus.TEMPORARY_REDIRECT:
                 return str(error)
             url = error.headers["Location"]
-        except (urllib.error.URLError, TimeoutError) as error:
+        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
             return str(error)
         else:
             return ""

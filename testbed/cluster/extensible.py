@@ -72,6 +72,8 @@ _USUAL = {
     "loadBalanceSheddingDelayInSeconds": "90",
     "loadBalancerHostUsageCheckIntervalMinutes": "1",
 }
+#: Three rounds of a test, and one of a recording.
+_QUIET_S = {True: 16.0, False: 75.0}
 #: Brokers have only just started; what a move brings is not what is looked at here.
 _LIMITS = {
     **{"broker_age_min_s": 0.1, "bar_percent": 1e9, "settle_s": 0.2, "in_flight_s": 20},
@@ -92,12 +94,12 @@ class Night:
     state: State
     #: Where everything goes that comes out.
     out: Path
-    #: Between two rounds of the leader.
-    interval_s: float
+    #: So long without an unload, and the leader has nothing left to transfer.
+    quiet_s: float
 
     def crowd(self) -> int:
         """Bring all bundles to one broker, which does not lead, and return its number."""
-        crowded = self._followers()[0]
+        crowded = self.followers()[0]
         destination = self.id(crowded)
         moves = [
             {"bundle": bundle, "source": owner, "destination": destination, "reason": "to crowd"}
@@ -115,22 +117,20 @@ class Night:
         self._sheds(is_on=True)
         until("an unload", lambda: self.unloads() > 0, _WAIT_S)
         n_unloads, since = self.unloads(), time.monotonic()
-        while time.monotonic() - since < 3.2 * self.interval_s:
+        while time.monotonic() - since < self.quiet_s:
             time.sleep(0.5)
             if self.unloads() > n_unloads:
                 n_unloads, since = self.unloads(), time.monotonic()
         self._sheds(is_on=False)
 
-    def drain(self) -> int:
-        """Empty a broker that does not lead, and return its number."""
-        number = self._followers()[1]
+    def drain(self, number: int) -> None:
+        """Empty a broker."""
         plan = self.out / "drain.json"
         words = ["drain", self.id(number), "--bar", "100", "--every", "0.5s", "-o", str(plan)]
         self._trimtab("looked", *words, is_refusal_fine=True)
         patient = json.loads(plan.read_text(encoding="utf-8")) | {"limits": _LIMITS}
         plan.write_text(json.dumps(patient), encoding="utf-8")
         self._trimtab("drained", "apply", str(plan), "--yes")
-        return number
 
     def kill_target(self, target: int) -> str:
         """Kill a broker while a bundle is on its way to it, and return the bundle.
@@ -174,7 +174,8 @@ class Night:
         ]
         return sum(path.read_bytes().count(mark) for path in logs)
 
-    def _followers(self) -> list[int]:
+    def followers(self) -> list[int]:
+        """Return the brokers that do not lead."""
         chosen = leader(self.state)
         return [number for number in range(1, BROKERS + 1) if number != chosen]
 
@@ -233,7 +234,7 @@ def record(out: Path, view: str, *, is_quick: bool) -> dict[str, Any]:
         is_sampled_quickly=is_quick,
     )
     with stopped_on_failure(FOLDER):
-        night = Night(up(cluster, BROKERS), out, 5.0 if is_quick else 60.0)
+        night = Night(up(cluster, BROKERS), out, _QUIET_S[is_quick])
         with beside("cluster.load", str(HERE / "profiles" / "transfers.toml")):
             # It is written once all topics are there, and so all bundles that have any.
             until("load", (FOLDER / "load.jsonl").exists)
@@ -253,9 +254,10 @@ def _drive(night: Night) -> dict[str, Any]:
     until("the first look", (night.out / "night" / "recording.toml").exists)
     crowded = night.crowd()
     night.shed()
-    drained = night.drain()
-    bundle = night.kill_target(drained)
-    named = {"crowded": crowded, "drained": drained, "killed": drained}
+    night.drain(crowded)
+    killed = next(number for number in night.followers() if number != crowded)
+    bundle = night.kill_target(killed)
+    named = {"drained": crowded, "killed": killed}
     return {key: night.id(number) for key, number in named.items()} | {"on_its_way": bundle}
 
 
