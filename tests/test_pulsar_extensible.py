@@ -38,14 +38,28 @@ _FIELDS = {"state": "state", "dstBroker": "target", "sourceBroker": "source"}
 class Night:
     """What was done, what others read, and what trimtab made of it."""
 
-    folder: Path
+    recording: Path
+    #: As `cluster.extensible` has it: who was drained and killed, and what others read.
     done: dict[str, Any]
+    #: What `trimtab apply` said in the end: `applied` and `drained`.
+    accounts: dict[str, Any]
     document: dict[str, Any]
     transitions: list[dict[str, Any]]
 
     def lines(self) -> Iterator[str]:
-        for path in sorted((self.folder / "night" / "logs").glob("*/*.gz")):
+        for path in sorted((self.recording / "logs").glob("*/*.gz")):
             yield from gzip.decompress(path.read_bytes()).decode().splitlines()
+
+
+def read_night(recording: Path, told: Path, explained: Path) -> Night:
+    """Explain a recording, and read what was told of it besides."""
+    made = trimtab("explain", str(recording), "-o", str(explained), within_s=None)
+    assert made.returncode == 0, made.stderr
+    names = ("done", "applied", "drained")
+    done, *accounts = (json.loads((told / f"{name}.json").read_text()) for name in names)
+    document = json.loads((explained / "findings.json").read_text())
+    rows = ds.dataset(explained / "tables" / "transitions").to_table().to_pylist()
+    return Night(recording, done, dict(zip(names[1:], accounts, strict=True)), document, rows)
 
 
 @pytest.fixture(scope="module", params=["topic", "store"])
@@ -60,13 +74,8 @@ def night(
     if request.param == "store" and not is_exhaustive:
         pytest.skip("a second cluster: --exhaustive")
     folder = tmp_path_factory.mktemp("extensible") / request.param
-    done = record(folder, request.param, is_quick=True)
-    explained = folder / "explained"
-    made = trimtab("explain", str(folder / "night"), "-o", str(explained), within_s=None)
-    assert made.returncode == 0, made.stderr
-    document = json.loads((explained / "findings.json").read_text())
-    rows = ds.dataset(explained / "tables" / "transitions").to_table().to_pylist()
-    return Night(folder, done, document, rows)
+    record(folder, request.param, is_quick=True)
+    return read_night(folder / "night", folder, folder / "explained")
 
 
 def key(bundle: str, record: dict[str, Any] | None) -> tuple[Any, ...]:
@@ -158,7 +167,7 @@ def owned(night: Night, bundle: str, by_s: float) -> str | None:
 
 @pytest.mark.parametrize("name", ["applied", "drained"])
 def test_what_was_moved_is_where_the_records_have_it(night: Night, name: str) -> None:
-    account = json.loads((night.folder / f"{name}.out").read_text())
+    account = night.accounts[name]
 
     assert account["is_done"]
     assert account["moves"]
@@ -170,7 +179,7 @@ def test_what_was_moved_is_where_the_records_have_it(night: Night, name: str) ->
 
 
 def test_the_broker_that_was_drained_had_nothing_left(night: Night) -> None:
-    moves = json.loads((night.folder / "drained.out").read_text())["moves"]
+    moves = night.accounts["drained"]["moves"]
     end_s = max(move["verified_s"] for move in moves) + 0.05
     bundles = {row["bundle"] for row in night.transitions if row["bundle"].startswith("shop/")}
     left = [it for it in bundles if owned(night, it, end_s) == night.done["drained"]]
@@ -196,7 +205,7 @@ def test_the_bundle_on_its_way_to_the_broker_that_was_killed(night: Night) -> No
 
 
 def test_gather_recorded_all_that_there_was(night: Night) -> None:
-    lines = (night.folder / "night" / "gather.jsonl").read_text().splitlines()
+    lines = (night.recording / "gather.jsonl").read_text().splitlines()
     said = [entry["said"] for entry in map(json.loads, lines) if "said" in entry]
     if "messages" in night.done:
         assert any("0 entries missed, 0 records gone before" in each for each in said), said

@@ -209,6 +209,16 @@ def test_records_that_no_message_has_are_counted_by_their_own_numbers(
     assert found.states == said(7, 0, 3)
 
 
+def test_who_prints_nothing_of_its_load_is_warned_of(broker: fake.Broker, tmp_path: Path) -> None:
+    broker.answers[STATS] = stats("5:-1", (5, 0))
+    settings = {"clusterName": "h1", "loadManagerClassName": MANAGER}
+    assert any("DebugModeEnabled=false" in it for it in once(broker, tmp_path / "a").warnings)
+
+    settings |= {"loadBalancerDebugModeEnabled": "true"}
+    broker.answers[fake.RUNTIME] = fake.said(200, json.dumps(settings).encode())
+    assert not any("DebugMode" in it for it in once(broker, tmp_path / "b").warnings)
+
+
 def test_under_the_modular_manager_the_topic_is_not_asked_for(tmp_path: Path) -> None:
     with fake.brokers(1) as (broker,):
         found = once(broker, tmp_path / "night")

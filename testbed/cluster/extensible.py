@@ -106,7 +106,7 @@ class Night:
             for bundle, owner in sorted(self.owners().items())
             if owner != destination
         ]
-        plan = self.out / "apply.json"
+        plan = self.out / "apply.plan"
         limits = {"cluster": self.state.name, "made_s": time.time(), "limits": _LIMITS}
         plan.write_text(json.dumps({**limits, "moves": moves}), encoding="utf-8")
         self._trimtab("applied", "apply", str(plan), "--yes")
@@ -125,7 +125,7 @@ class Night:
 
     def drain(self, number: int) -> None:
         """Empty a broker."""
-        plan = self.out / "drain.json"
+        plan = self.out / "drain.plan"
         words = ["drain", self.id(number), "--bar", "100", "--every", "0.5s", "-o", str(plan)]
         self._trimtab("looked", *words, is_refusal_fine=True)
         patient = json.loads(plan.read_text(encoding="utf-8")) | {"limits": _LIMITS}
@@ -208,8 +208,8 @@ class Night:
             check=False,
             timeout=_COMMAND_S,
         )
-        (self.out / f"{name}.out").write_text(done.stdout, encoding="utf-8")
-        (self.out / f"{name}.err").write_text(done.stderr, encoding="utf-8")
+        (self.out / f"{name}.json").write_text(done.stdout, encoding="utf-8")
+        (self.out / f"{name}.txt").write_text(done.stderr, encoding="utf-8")
         if done.returncode != 0 and not is_refusal_fine:
             raise ClusterError(f"trimtab {words[0]} ended with {done.returncode}: {done.stderr}")
 

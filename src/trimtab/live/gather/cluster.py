@@ -47,6 +47,8 @@ class Cluster:
     without_report: set[str] = field(default_factory=set)
     #: The states of bundles are kept in a topic, as far as the first broker's settings tell.
     has_state_topic: bool = False
+    #: Its brokers say in no log what they publish of their loads.
+    is_silent: bool = False
 
 
 class Asker:
@@ -164,10 +166,21 @@ def settings_in(answer: object, url: str) -> dict[str, object]:
     return answer
 
 
+def is_extensible(settings: Mapping[str, object]) -> bool:
+    """Return whether the extensible load manager runs."""
+    return str(settings.get("loadManagerClassName")).endswith(MANAGER)
+
+
+def is_silent(settings: Mapping[str, object]) -> bool:
+    """Return whether brokers publish their loads to topics alone, and print none of it."""
+    is_debugging = str(settings.get("loadBalancerDebugModeEnabled")).lower() == "true"
+    return is_extensible(settings) and not is_debugging
+
+
 def has_state_topic(settings: Mapping[str, object]) -> bool:
     """Return whether a cluster keeps the states of its bundles in a topic, copies included."""
     texts = {key: str(value) for key, value in settings.items() if value is not None}
-    if not texts.get("loadManagerClassName", "").endswith(MANAGER):
+    if not is_extensible(settings):
         return False
     is_kept_there = not texts.get(_VIEW, "").endswith(IN_STORE)
     return is_kept_there or texts.get(_SYNCER, _NO_SYNCER) != _NO_SYNCER

@@ -27,6 +27,12 @@ from trimtab.live.gather.prometheus import export
 from trimtab.live.gather.state_topic import StateTopic, TopicCounts
 from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
 
+_SILENT = (
+    "Brokers publish their loads to topics that keep nothing, and with "
+    "loadBalancerDebugModeEnabled=false no log has a line of it: no round of TransferShedder can "
+    "be decided again."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class GatherRequest:
@@ -177,6 +183,8 @@ def _record(
         folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
         folder.close()
     warnings += beside.warnings()
+    if cluster.is_silent:
+        warnings.append(_SILENT)
     if asker.n_failed:
         warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
     return n_looks, tuple(warnings)
