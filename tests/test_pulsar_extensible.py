@@ -30,6 +30,8 @@ _UNLOAD = re.compile(
     r"destBroker=Optional\[([^\]]+)\]"
 )
 _ROUND = "Load balancer enabled: true, Shedding enabled: true."
+#: What is no part of a recording's tables.
+OTHERS = {"gather.jsonl", *(f"lab/{name}.json.gz" for name in ("done", "applied", "drained"))}
 #: Of a record, as Pulsar writes it → columns of the table.
 _FIELDS = {"state": "state", "dstBroker": "target", "sourceBroker": "source"}
 
@@ -98,7 +100,7 @@ def test_every_record_is_in_the_table_once(night: Night) -> None:
     if "messages" in night.done:
         messages = night.done["messages"]
         last_ms = max(message["published_ms"] for message in messages)
-        rows = [r for r in night.transitions if r["time"].timestamp() * 1000 <= last_ms]
+        rows = [r for r in night.transitions if r["time"].timestamp() * 1000 < last_ms + 1]
         written = Counter(key(message["bundle"], message["record"]) for message in messages)
         assert Counter(map(row_key, rows)) == written
         assert len(messages) > 60
@@ -116,7 +118,7 @@ def test_every_record_is_in_the_table_once(night: Night) -> None:
 
 def test_nothing_in_the_table_is_against_the_rules_of_the_channel(night: Night) -> None:
     verdicts = Counter(row["verdict"] for row in night.transitions)
-    assert set(verdicts) <= {"allowed", "forced", "ignored: version", "ignored: state"}, verdicts
+    assert set(verdicts) <= {"allowed", "forced", "ignored: version"}, verdicts
 
 
 def test_every_round_equals_the_log_in_every_printed_digit(night: Night) -> None:
@@ -150,7 +152,7 @@ def test_the_unloads_are_those_of_the_log(night: Night) -> None:
 def test_no_line_is_lost(night: Night) -> None:
     accounting = night.document["accounting"]
     assert accounting["rejected"] == 0
-    assert [it["file"] for it in accounting["unused"]] == ["gather.jsonl"]
+    assert {it["file"] for it in accounting["unused"]} <= OTHERS
 
 
 def owned(night: Night, bundle: str, by_s: float) -> str | None:

@@ -209,6 +209,29 @@ def test_records_that_no_message_has_are_counted_by_their_own_numbers(
     assert found.states == said(7, 0, 3)
 
 
+def test_what_comes_before_an_end_that_was_asked_for_is_read(
+    broker: fake.Broker, tmp_path: Path
+) -> None:
+    broker.answers |= {
+        STATS: in_turn([stats("5:0", (5, 0)), stats("5:1", (5, 0))]),
+        **{
+            f"{TOPIC}/ledger/5/entry/{i}": entry(b"null", partition_key=f"t/n/{i}")
+            for i in range(2)
+        },
+    }
+    output, is_over = tmp_path / "night", threading.Event()
+    wanted = GatherRequest(admin=broker.address, duration_s=60.0, every_s=60.0)
+
+    def ends(name: str, line: str) -> None:
+        if name == "store/service-unit-state.jsonl":
+            is_over.set()
+
+    found = gather(wanted, read_access(None), output, is_over, ends)
+
+    assert found.states == said(2, 0, 0)
+    assert [line["bundle"] for line in lines(output)] == ["t/n/0", "t/n/1"]
+
+
 def test_who_prints_nothing_of_its_load_is_warned_of(broker: fake.Broker, tmp_path: Path) -> None:
     broker.answers[STATS] = stats("5:-1", (5, 0))
     settings = {"clusterName": "h1", "loadManagerClassName": MANAGER}

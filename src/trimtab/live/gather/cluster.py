@@ -97,8 +97,12 @@ class Asker:
         others = [self.cluster.addresses[broker] for broker in self.cluster.active]
         return first_answer(self.calls, [self.cluster.admin, *others], path)
 
-    def anywhere(self, path: str) -> Answer:
+    def anywhere(self, path: str, calls: Calls | None = None) -> Answer:
         """Return the answer of where the first call goes, or else of the first that has one.
+
+        Args:
+            path: of the admin API.
+            calls: other calls than the usual ones, such as after an end was asked for.
 
         Raises:
             CallError: nobody answers; the error is the first one's.
@@ -107,7 +111,7 @@ class Asker:
         others = (self.cluster.addresses[broker] for broker in self.cluster.active)
         for address in dict.fromkeys((self.cluster.admin, *others)):
             try:
-                return self.calls.get(address + path)
+                return (calls or self.calls).get(address + path)
             except CallError as error:
                 first = first or error
         assert first is not None

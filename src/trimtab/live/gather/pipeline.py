@@ -98,7 +98,7 @@ def gather(
         cluster.store_root = root or cluster.store_root
         beside = _Beside(
             WatchedStore(servers, folder, is_over, access.store) if servers else None,
-            StateTopic(asker) if cluster.has_state_topic else None,
+            StateTopic(asker, access) if cluster.has_state_topic else None,
         )
         n_looks, warnings = _record(asker, request, beside, ends, is_over)
     except OSError as error:

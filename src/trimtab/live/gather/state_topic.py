@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from trimtab.live.gather.access import Access
 from trimtab.live.gather.batches import Message, messages_of
-from trimtab.live.gather.calls import Answer, CallError
+from trimtab.live.gather.calls import Answer, CallError, Calls, Limits
 from trimtab.live.gather.cluster import TROUBLE, Asker
 from trimtab.live.gather.folder import STATES_FILE, now_text, time_text
 
@@ -23,6 +24,8 @@ _STATS = f"{_TOPIC}/internalStats"
 #: Entries that are asked for at a time, over as many connections as are kept, and how many
 #: before it is looked whether an end is asked for.
 _AT_A_TIME, _IN_A_ROW = 4, 64
+#: An end that was asked for is not to be kept waiting by a broker that is silent.
+_IN_THE_END = Limits(connect_s=1.0, read_s=2.0, whole_s=4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +51,11 @@ class TopicCounts:
 class StateTopic:
     """Reads the topic from its earliest entry on, and then what comes."""
 
-    def __init__(self, asker: Asker) -> None:
+    def __init__(self, asker: Asker, access: Access) -> None:
         """Begin with nothing read."""
         self._asker = asker
+        # Whoever asks for an end gets no answer by the usual calls any more.
+        self._last = Calls(access, _IN_THE_END)
         #: Ledger → its first entry that has not been read, of those that there are.
         self._next: dict[int, int] = {}
         #: Ledger → how many entries it was known to have.
@@ -59,10 +64,13 @@ class StateTopic:
         #: Bundle → number of its last record.
         self._versions: dict[str, int] = {}
 
-    def read(self, is_over: threading.Event | None = None) -> None:
+    def read(self, is_over: threading.Event) -> None:
         """Record what has come since it was read last; what fails is read next time."""
+        self._read(self._asker.anywhere, is_over.is_set)
+
+    def _read(self, ask: Callable[[str], Answer], is_over: Callable[[], bool]) -> None:
         try:
-            sizes = self._ledgers()
+            sizes = self._ledgers(ask)
         except (CallError, ValueError, KeyError, TypeError) as error:
             self._failed(_STATS, error)
             return
@@ -76,30 +84,30 @@ class StateTopic:
         ]
         with ThreadPoolExecutor(_AT_A_TIME, "state-topic") as several:
             for start in range(0, len(due), _IN_A_ROW):
-                if is_over is not None and is_over.is_set():
+                if is_over():
                     return
                 few = due[start : start + _IN_A_ROW]
-                answers = several.map(partial(_answered, self._asker.anywhere), map(_path, few))
+                answers = several.map(partial(_answered, ask), map(_path, few))
                 for place, answer in zip(few, answers, strict=True):
                     if not self._taken(place, answer):
                         return
 
     def close(self) -> TopicCounts:
         """Return what there is, after a last look."""
-        self.read()
+        self._read(partial(self._asker.anywhere, calls=self._last), lambda: False)
         counts = TopicCounts(self._n_messages, self._n_missed, self._n_lost)
         trouble = {"event": "topic of states", "said": counts.sentence}
         self._asker.folder.line(TROUBLE, time=now_text(), **trouble)
         return counts
 
-    def _ledgers(self) -> dict[int, int]:
+    def _ledgers(self, ask: Callable[[str], Answer]) -> dict[int, int]:
         """Return the ledgers of the topic, and how many entries each has.
 
         Quirks:
             The last ledger is being written, and counts as empty; how far it has come stands
             in the last entry that is confirmed.
         """
-        stats = json.loads(self._asker.anywhere(_STATS).body)
+        stats = json.loads(ask(_STATS).body)
         last, _, confirmed = str(stats["lastConfirmedEntry"]).partition(":")
         sizes = {int(each["ledgerId"]): int(each["entries"]) for each in stats["ledgers"]}
         if int(last) in sizes:
