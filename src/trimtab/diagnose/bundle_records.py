@@ -73,13 +73,15 @@ def _in_topic_order(every: Iterable[Recorded]) -> list[Recorded]:
         A message is stamped by its sender, and the topic may take a later one first: of two that
         assign a bundle at once the first in the topic counts, whatever its time.
     """
-    ordered, last = [], dict[str, datetime]()
+    ordered, last = [], dict[tuple[str, str], datetime]()
     for each in sorted(every, key=lambda it: (it.file, it.line)):
         if each.origin != "topic":
             ordered.append(each)
             continue
-        time = max(each.time, last[each.bundle] + _NEXT) if each.bundle in last else each.time
-        last[each.bundle] = time
+        # Of several files each is in order by itself.
+        place = each.file, each.bundle
+        time = max(each.time, last[place] + _NEXT) if place in last else each.time
+        last[place] = time
         ordered.append(each._replace(time=time))
     return ordered
 
