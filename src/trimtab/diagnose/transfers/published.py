@@ -11,7 +11,8 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from copy import copy
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple
 
@@ -35,6 +36,8 @@ _PERCENT = 100.0
 #: A printed percent may be off by this fraction.
 _HALF_UNIT = 0.005 / _PERCENT
 _SAME = 1e-12
+#: So long an answer with a sample takes at most.
+_ANSWERED = timedelta(seconds=1)
 #: Ways in which a stretch may have been: two a line, of which there are few between two samples.
 _PATHS_MAX = 64
 _BUNDLE = re.compile(
@@ -186,7 +189,7 @@ class _Stretch:
         """Begin with what a sample says, NaN for nothing."""
         self._settings = settings
         #: Place of a line, and the percent that it prints.
-        self._lines: list[tuple[tuple[int, str], float]] = []
+        self._lines: tuple[tuple[tuple[int, str], float], ...] = ()
         #: What was there before, and a value a line; each is one way in which it may have been.
         self._paths: list[tuple[float, ...]] = [(before,)]
         self._is_broken = False
@@ -204,11 +207,15 @@ class _Stretch:
                 value = next((v for v in choices if fixed(v * _PERCENT) == printed), None)
                 if value is not None:
                     paths.append((*path, value))
-        self._lines.append(((line.line, line.file), printed))
+        self._lines = (*self._lines, ((line.line, line.file), printed))
         self._is_broken = self._is_broken or not paths
         # What comes behind what does not follow begins anew, and only its digits are known.
         broken = [(*self._paths[0], math.nan)]
         self._paths = list(dict.fromkeys(paths))[:_PATHS_MAX] or broken
+
+    def leads_to(self, sample: Sample) -> bool:
+        """Return whether a sample follows from what was smoothed last."""
+        return not self._is_broken and any(self._leads_to(p[-1], sample) for p in self._paths)
 
     def usages(self, sample: Sample | None) -> Iterator[tuple[tuple[int, str], Usage]]:
         """Yield by line what was smoothed: whole if the sample behind follows in one way alone."""
@@ -244,7 +251,17 @@ def _usages(
     stretch, was_anew = _Stretch(math.nan, settings), False
     marks: list[tuple[datetime, int, Any]] = [(line.time, 0, line) for line in lines]
     marks += [(sample.time, 1, sample) for sample in sampled]
-    for _, is_sample, mark in sorted(marks, key=lambda each: each[:2]):
+    marks.sort(key=lambda each: each[:2])
+    for i in range(len(marks)):
+        _, is_sample, mark = marks[i]
+        following = marks[i + 1] if i + 1 < len(marks) else None
+        if is_sample and following and not following[1] and not stretch.leads_to(mark):
+            line, trial = following[2], copy(stretch)
+            trial.add(line, _measured(line, sampled, settings), was_anew=was_anew)
+            # A sample has the time at which it was asked for, and the answer came behind the line.
+            if line.time - mark.time <= _ANSWERED and trial.leads_to(mark):
+                marks[i], marks[i + 1] = marks[i + 1], marks[i]
+                _, is_sample, mark = marks[i]
         if is_sample:
             usages |= stretch.usages(mark)
             stretch = _Stretch(mark.usage, settings)
