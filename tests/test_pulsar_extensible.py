@@ -118,7 +118,9 @@ def test_every_record_is_in_the_table_once(night: Night) -> None:
 
 def test_nothing_in_the_table_is_against_the_rules_of_the_channel(night: Night) -> None:
     verdicts = Counter(row["verdict"] for row in night.transitions)
-    assert set(verdicts) <= {"allowed", "forced", "ignored: version"}, verdicts
+    # Of two brokers that assign a bundle at once, the topic has the records of both.
+    taken = {verdict for verdict in verdicts if not verdict.startswith("ignored: ")}
+    assert taken == {"allowed", "forced"}, verdicts
 
 
 def test_every_round_equals_the_log_in_every_printed_digit(night: Night) -> None:

@@ -7,7 +7,6 @@ asked of a cluster that has just run is asked of them, and their counts are held
 from __future__ import annotations
 
 import gzip
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,8 +42,8 @@ pytestmark = pytest.mark.slow
 
 #: Records, rounds, unloads, numbers printed in the rounds, moves by `apply` and by `drain`.
 COUNTS = {
-    "extensible-topic": (0, 0, 0, 0, 0, 0),
-    "extensible-store": (0, 0, 0, 0, 0, 0),
+    "extensible-topic": (88, 5, 7, 62, 6, 4),
+    "extensible-store": (89, 4, 7, 62, 8, 4),
 }
 
 
@@ -70,9 +69,9 @@ def test_the_counts_are_those_of_the_recording(night: Night) -> None:
     assert document["findings"] == []
 
 
-def test_every_round_had_one_state_that_was_possible(night: Night) -> None:
+def test_few_states_were_possible_in_each_round(night: Night) -> None:
     states = [it["recomputed"]["numbers"]["states"] for it in night.document["round_list"]]
-    assert Counter(states) == {1: len(states)}
+    assert max(states) <= 4
 
 
 def test_a_recording_is_small(night: Night) -> None:

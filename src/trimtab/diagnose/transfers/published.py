@@ -230,8 +230,9 @@ class _Stretch:
                 yield place, Usage(values, is_whole=len(values) == 1)
 
     def _leads_to(self, before: float, sample: Sample | None) -> bool:
+        # Behind the last sample nothing confirms what follows.
         if sample is None:
-            return True
+            return False
         busiest = _busiest(sample.resources, self._settings)
         then = {_next(before, busiest, self._settings), busiest}
         return any(math.isclose(each, sample.usage, rel_tol=_SAME) for each in then)
@@ -246,6 +247,8 @@ def _usages(
         Whoever asks for the metrics has the broker measure and smooth once more.
         A broker that takes back what it published forgets it too, and begins to smooth anew;
         the time of its last report is then 0.
+        A sample has the time at which it was asked for, and its answer may come behind the line
+        that follows.  Where both orders lead to it, the order of the times is taken.
     """
     usages: dict[tuple[int, str], Usage] = {}
     stretch, was_anew = _Stretch(math.nan, settings), False
@@ -258,7 +261,6 @@ def _usages(
         if is_sample and following and not following[1] and not stretch.leads_to(mark):
             line, trial = following[2], copy(stretch)
             trial.add(line, _measured(line, sampled, settings), was_anew=was_anew)
-            # A sample has the time at which it was asked for, and the answer came behind the line.
             if line.time - mark.time <= _ANSWERED and trial.leads_to(mark):
                 marks[i], marks[i + 1] = marks[i + 1], marks[i]
                 _, is_sample, mark = marks[i]
