@@ -76,5 +76,5 @@ def test_few_states_were_possible_in_each_round(night: Night) -> None:
 
 def test_a_recording_is_small(night: Night) -> None:
     files = [path for path in night.recording.rglob("*") if path.is_file()]
-    assert sum(path.stat().st_size for path in files) < 600_000
+    assert sum(path.stat().st_size for path in files) < 400_000
     assert Path(night.recording, "recording.toml") in files
