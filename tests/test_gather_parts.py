@@ -30,6 +30,7 @@ from trimtab.pulsar.keys import KEYS
 
 BROKER = "/loadbalance/brokers/b1:8080"
 SPACE = "/namespace/shop/orders"
+STATE = "/service_unit_state/shop/orders/0x00000000_0x80000000"
 BUNDLE = f"{SPACE}/0x00000000_0x80000000"
 
 
@@ -192,6 +193,12 @@ def test_what_a_prometheus_refuses_is_said(prometheus: fake.Broker, output: Fold
     [
         (BROKER, Kind.REPORT),
         ("/loadbalance/leader", Kind.LEADER),
+        ("/loadbalance/extension/leader", Kind.LEADER),
+        ("/loadbalance/extension", Kind.PARENT),
+        (STATE, Kind.STATE),
+        ("/service_unit_state/pulsar/h1/b1:8080/0x00000000_0xffffffff", Kind.STATE),
+        ("/service_unit_state/shop", Kind.PARENT),
+        ("/service_unit_state", Kind.PARENT),
         ("/loadbalance/bundle-data/shop/orders/0x00000000_0x80000000", Kind.AVERAGE),
         ("/loadbalance/broker-time-average/b1:8080", Kind.AVERAGE),
         (BUNDLE, Kind.OWNER),
@@ -298,6 +305,34 @@ def test_where_it_is_not(given: str) -> None:
 )
 def test_where_in_zookeeper_a_cluster_is(store: str, root: str) -> None:
     assert root_of(store) == root
+
+
+def test_every_version_of_a_state_is_recorded_and_those_that_were_skipped_are_counted(
+    tmp_path: Path,
+) -> None:
+    """Written twice, written unseen, removed, and made again with a write that was not seen."""
+    folder = Folder(tmp_path / "night")
+    store = object.__new__(WatchedStore)
+    store._folder, store._ledger, store._brokers, store._n_reports = folder, Ledger(), set(), 0
+    store._ledger.is_begun = True
+    for made_by, version in ((1, 0), (1, 1), (1, 1), (1, 3), (2, 1)):
+        value = json.dumps({"state": "Owned", "versionId": version + 1}).encode()
+        time = 1_000_000 * (made_by * 10 + version)
+        stat = SimpleNamespace(
+            czxid=made_by, version=version, cversion=0, mtime=time, ctime=made_by * 10_000_000
+        )
+        store._record(STATE, (value, stat), {}, {})
+    store._record(STATE, None, {}, {})
+    folder.close()
+
+    path = tmp_path / "night" / "store" / "service-unit-state.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    versions = [line["record"] and line["record"]["versionId"] for line in lines]
+    assert versions == [1, 2, 4, None, 2, None]
+    assert {line["bundle"] for line in lines} == {"shop/orders/0x00000000_0x80000000"}
+    assert [line["time"] for line in lines[:-1]] == sorted(line["time"] for line in lines[:-1])
+    counts = store._ledger.count()
+    assert (counts.states_seen, counts.states_missed) == (4, 2)
 
 
 def test_a_broker_that_came_back_is_seen_to_have_gone_before_it_came(tmp_path: Path) -> None:

@@ -9,32 +9,26 @@ schedule beside it.  Nobody sheds.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import click
 import numpy as np
 
 from cluster import kernel
+from cluster.drive import beside, get, leader, put, until
 from cluster.java import ClusterError
 from cluster.run import FOLDER, begin, down, leave, stopped_on_failure, up
 from cluster.schedule import BROKERS, SLOT_S, WARM_S, Schedule, Slot, schedule
 from cluster.state import State, broker_id, web
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 #: A bundle is moved if it gets and gives so many messages a second in all.
 LEAST_PER_S = 60.0
 # Messages a second of all topics, and between what they vary; s from one change to the next.
@@ -43,9 +37,6 @@ _TOPICS, _BUNDLES = 24, 12
 # Shares of a core: what a slowed broker may have, and what a neighbour takes.
 _QUOTA, _NEIGHBOUR = 0.25, 0.2
 _PERIOD_US = 100_000
-_CALL_S = 90.0
-_REDIRECTS_MAX = 4
-_END_S = 120.0
 # Burns a share of a core, in steps of a tenth of a second.
 _BURNS = (
     "import sys, time\n"
@@ -140,7 +131,7 @@ class Recorder:
             path = f"namespaces/{quote(bundle)}/unload"
             destination = broker_id(to, self.state.network)
             where = f"{path}?destinationBroker={quote(destination, safe=':')}"
-            said = _put(f"{web(_leader(self.state), self.state.network)}/admin/v2/{where}")
+            said = put(f"{web(leader(self.state), self.state.network)}/admin/v2/{where}")
             self._note(slot, bundle, source, to, said)
             if not said:
                 self.last.append((bundle, source, to))
@@ -183,10 +174,10 @@ def record(out: Path, plan: Schedule) -> None:
         state = up(State(FOLDER, mode="namespaces", settings=settings), BROKERS)
         recorder = Recorder(state, out)
         try:
-            with _beside("cluster.load", str(load), "--for", str(plan.end_s + 600.0)):
+            with beside("cluster.load", str(load), "--for", str(plan.end_s + 600.0)):
                 recorder.began_s = time.monotonic()
-                _until("all topics", lambda: _topics(state) >= _TOPICS)
-                with _beside("trimtab", *_gather(state, out)) as gathering:
+                until("all topics", lambda: _topics(state) >= _TOPICS)
+                with beside("trimtab", *_gather(state, out)) as gathering:
                     recorder.follow(plan)
                     if gathering.poll() is not None:
                         raise ClusterError("the recording ended early: see gather.log")
@@ -200,25 +191,6 @@ def record(out: Path, plan: Schedule) -> None:
 def _gather(state: State, out: Path) -> list[str]:
     asked = ("--every", "15s", "--metrics-every", "15s", "--for", "24h")
     return ["gather", "--admin", web(1, state.network), *asked, "-o", str(out / "night")]
-
-
-@contextmanager
-def _beside(*words: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module beside; it is asked to end when the block has, and waited for."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(["src", "testbed", *sys.path])}
-    with (FOLDER / f"{words[0]}.out").open("wb") as said:
-        command = [sys.executable, "-m", *words]
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=said, stderr=said)
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                process.send_signal(signal.SIGINT)
-            try:
-                process.wait(timeout=_END_S)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
 
 
 def _limited(group: Path) -> Path | None:
@@ -237,53 +209,13 @@ def _unlimited(file: Path) -> str:
 
 def _bundles(state: State, number: int) -> dict[str, float]:
     """Return the messages/s, in and out, of each bundle that a broker says it has."""
-    stats = _get(state, number, "broker-stats/load-report")["lastStats"]
+    stats = get(state, number, "broker-stats/load-report")["lastStats"]
     return {name: each["msgRateIn"] + each["msgRateOut"] for name, each in stats.items()}
 
 
 def _topics(state: State) -> int:
-    reports = [_get(state, i + 1, "broker-stats/load-report") for i in range(BROKERS)]
+    reports = [get(state, i + 1, "broker-stats/load-report") for i in range(BROKERS)]
     return sum(report["numTopics"] for report in reports)
-
-
-def _leader(state: State) -> int:
-    host = _get(state, 1, "brokers/leaderBroker")["serviceUrl"].split("//")[1].split(":")[0]
-    return int(host.rpartition(".")[2])
-
-
-def _get(state: State, number: int, path: str) -> Any:  # noqa: ANN401  # whatever the answer is
-    url = f"{web(number, state.network)}/admin/v2/{path}"
-    with urllib.request.urlopen(url, timeout=_CALL_S) as answer:
-        return json.load(answer)
-
-
-def _put(url: str) -> str:
-    """Return why a call was refused; blank if it was not.
-
-    Quirks:
-        Whoever does not own what is called answers with who does.
-    """
-    for _ in range(_REDIRECTS_MAX):
-        request = urllib.request.Request(url, method="PUT")
-        try:
-            urllib.request.urlopen(request, timeout=_CALL_S).close()
-        except urllib.error.HTTPError as error:
-            if error.code != HTTPStatus.TEMPORARY_REDIRECT:
-                return str(error)
-            url = error.headers["Location"]
-        except (urllib.error.URLError, TimeoutError) as error:
-            return str(error)
-        else:
-            return ""
-    return f"found no owner after {_REDIRECTS_MAX} redirections"
-
-
-def _until(what: str, is_so: Callable[[], bool], within_s: float = 180.0) -> None:
-    last = time.monotonic() + within_s
-    while not is_so():
-        if time.monotonic() > last:
-            raise ClusterError(f"waited {within_s:.0f} s for {what}")
-        time.sleep(1.0)
 
 
 @click.command()

@@ -28,6 +28,8 @@ class Part:
 
 _PACKAGE = "org/apache/pulsar/broker/loadbalance"
 ROUNDS = Part("quick", f"{_PACKAGE}/LoadSheddingTask.class", 0)
+#: Of the extensible load manager; it counts the grace period of a bundle in the same unit.
+TRANSFERS = Part("quick", f"{_PACKAGE}/extensions/scheduler/UnloadScheduler.class", 0)
 HOST_USAGE = Part("quick-usage", f"{_PACKAGE}/impl/LinuxBrokerHostUsageImpl.class", 1)
 #: As a class file has text: a tag, the length, the letters.
 _MINUTES, _SECONDS = b"\x01\x00\x07MINUTES", b"\x01\x00\x07SECONDS"

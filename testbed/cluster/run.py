@@ -19,7 +19,7 @@ from types import FrameType
 from cluster import places, tokens
 from cluster.java import BUILD, HERE, ClusterError, Memory, command
 from cluster.processes import end, end_all, start
-from cluster.quick import HOST_USAGE, ROUNDS, quickened
+from cluster.quick import HOST_USAGE, ROUNDS, TRANSFERS, quickened
 from cluster.state import State, broker_id, host, is_known, load, log, store, web
 
 FOLDER = BUILD / "run"
@@ -197,10 +197,11 @@ def _java(state: State, name: str, memory: Memory) -> list[str]:
         "trimtab.log": str(_log(state, name)),
         "log4j.configurationFile": str(HERE / "conf" / "log4j2.xml"),
     }
-    asked = {ROUNDS: state.is_quick, HOST_USAGE: state.is_sampled_quickly}
+    asked = dict.fromkeys((ROUNDS, TRANSFERS), state.is_quick)
+    asked[HOST_USAGE] = state.is_sampled_quickly
     parts = [part for part, is_asked in asked.items() if is_asked and name.startswith("broker")]
-    before = tuple(quickened(state.release, part) for part in parts)
-    return command(state.release, memory, properties, before)
+    before = dict.fromkeys(quickened(state.release, part) for part in parts)
+    return command(state.release, memory, properties, tuple(before))
 
 
 def _printed(state: State, name: str) -> Path:

@@ -74,20 +74,20 @@ def past_the_check(night: Night, time: int) -> None:
 
 def sheds(night: Night, time: int) -> None:
     """Have a round of TransferShedder move bundles to their destination."""
-    for bundle, target in _chosen(night, time):
-        _says(night, time, bundle, f"Optional[{night.brokers[target]}]")
+    for bundle, target in chosen(night, time):
+        says(night, time, bundle, f"Optional[{night.brokers[target]}]")
         night.transfer(time + 20, bundle, target)
 
 
 def sheds_nowhere(night: Night, time: int) -> None:
     """Have a round of TransferShedder give bundles up without a destination."""
-    chosen = _chosen(night, time)
-    if not chosen:
+    moves = chosen(night, time)
+    if not moves:
         return
-    for bundle, target in chosen:
-        _says(night, time, bundle, "Optional.empty")
+    for bundle, target in moves:
+        says(night, time, bundle, "Optional.empty")
         night.unload(time + 20, bundle, target)
-    bundles = tuple(bundle for bundle, _ in chosen)
+    bundles = tuple(bundle for bundle, _ in moves)
     night.planted.append(Planted("shed-without-destination", time, time, (), bundles))
 
 
@@ -106,10 +106,10 @@ def uses_up(night: Night, time: int) -> None:
 
 def _explained(night: Night, time: int, share: float, is_used_up: bool) -> int | None:
     """Have a round say in debug mode how much it finds of what is to go; return its source."""
-    chosen = _chosen(night, time)
-    if not chosen:
+    moves = chosen(night, time)
+    if not moves:
         return None
-    source, target = night.owners[chosen[0][0]], chosen[0][1]
+    source, target = night.owners[moves[0][0]], moves[0][1]
     assert source is not None
     asked = float(night.random.uniform(50, 5_000))
     night.say(
@@ -121,7 +121,7 @@ def _explained(night: Night, time: int, share: float, is_used_up: bool) -> int |
         f"Trying to offload 12.50%, {asked:.2f} KByte/s of traffic.",
     )
     # Of nothing found nothing is moved.
-    moved = [] if share < 0.05 else chosen
+    moved = [] if share < 0.05 else moves
     for number, (bundle, _) in enumerate(moved, 1):
         marked, part = asked * share * number / len(moved), asked * share / len(moved)
         night.say(
@@ -141,12 +141,12 @@ def _explained(night: Night, time: int, share: float, is_used_up: bool) -> int |
             f"from the maxBroker:{night.brokers[source]} is less than or equal to 1.",
         )
     for bundle, to in moved:
-        _says(night, time, bundle, f"Optional[{night.brokers[to]}]")
+        says(night, time, bundle, f"Optional[{night.brokers[to]}]")
         night.transfer(time + 20, bundle, to)
     return source
 
 
-def _chosen(night: Night, time: int) -> list[tuple[str, int]]:
+def chosen(night: Night, time: int) -> list[tuple[str, int]]:
     """Return what a round moves: from the broker with the most bundles to that with the fewest."""
     quiet = night.quiet(time)
     counts = {broker: len(night.owned_by(broker)) for broker in night.alive()}
@@ -155,7 +155,8 @@ def _chosen(night: Night, time: int) -> list[tuple[str, int]]:
     return [(bundle, target) for bundle in mine[: int(night.random.integers(1, 4))]]
 
 
-def _says(night: Night, time: int, bundle: str, where: str) -> None:
+def says(night: Night, time: int, bundle: str, where: str) -> None:
+    """Have the leader say that it unloads a bundle."""
     source = night.brokers[night.owners[bundle] or 0]
     order = f"Unload[sourceBroker={source}, serviceUnit={bundle}, destBroker={where}, force=false]"
     text = f"[TransferShedder] Unloading bundle: {order}"

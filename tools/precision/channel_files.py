@@ -17,7 +17,9 @@ from trimtab.trials.record.lines import log_line
 _ELECTION = "org.apache.pulsar.metadata.coordination.impl.LeaderElectionImpl"
 
 
-def write(night: Night, root: Path, origin: str, *, is_leader_stored: bool) -> None:
+def write(
+    night: Night, root: Path, origin: str, *, is_leader_stored: bool, is_debugging: bool = True
+) -> None:
     """Write a night as a recording whose states are from the `topic`, the `log` or `both`."""
     _conduct(night)
     records = [(t, bundle, it) for t, bundle, it in night.records if t < night.end_ms]
@@ -50,7 +52,8 @@ def write(night: Night, root: Path, origin: str, *, is_leader_stored: bool) -> N
         )
         text = printed(np.array([t for t, _ in mine], np.int64), [line for _, line in mine])
         _text(root / "logs" / f"broker{broker + 1}" / "pulsar-broker.log", text)
-        conf = f"loadManagerClassName={MANAGER}\nloadBalancerDebugModeEnabled=true\n"
+        conf = f"loadManagerClassName={MANAGER}\n"
+        conf += f"loadBalancerDebugModeEnabled={str(is_debugging).lower()}\n"
         conf += f"loadBalancerLoadSheddingStrategy={PACKAGE}.scheduler.TransferShedder\n"
         _text(root / "conf" / f"broker{broker + 1}.conf", conf)
     head = f'cluster = "corpus"\npulsar = "4.0.8"\nfrom = "{when(night.start_ms)}"\n'
@@ -89,7 +92,16 @@ def _logged(night: Night, records: Iterable[tuple[int, str, Record | None]]) -> 
                 f"{name} received a handle request for serviceUnit:{bundle}, "
                 f"data:ServiceUnitStateData[{values}]. totalHandledRequests:1"
             )
-            night.say(time + night.between((1, 20)), broker, CHANNEL, text)
+            night.say(heard_ms(night, broker, time), broker, CHANNEL, text)
+    for broker, since in night.started.items():
+        text = "Started load manager."
+        night.lines.append((since + 900, broker, log_line("main", MANAGER, text)))
+
+
+def heard_ms(night: Night, broker: int, time: int) -> int:
+    """Return when a broker hears of a record of a time."""
+    lag = max((by for who, a, b, by in night.lags if who == broker and a <= time < b), default=0)
+    return max(time + lag, night.started.get(broker, 0)) + night.between((1, 20))
 
 
 def _java(value: object) -> str:

@@ -57,6 +57,10 @@ class Night:
     free_ms: dict[str, int] = field(default_factory=dict)
     #: Broker → when it died.
     dead: dict[int, int] = field(default_factory=dict)
+    #: Broker, from when to when it hears of records late, and by how much.
+    lags: list[tuple[int, int, int, int]] = field(default_factory=list)
+    #: Broker → when it started, if it was not there from the beginning: it hears of all then.
+    started: dict[int, int] = field(default_factory=dict)
 
     def between(self, bounds: tuple[int, int]) -> int:
         """Draw a number of ms."""

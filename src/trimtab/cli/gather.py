@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ from trimtab.cli.cluster import (
 from trimtab.cli.output import note, say, say_as_is
 from trimtab.cli.signals import ended_by_signals
 from trimtab.cli.values import Duration
+
+if TYPE_CHECKING:
+    from trimtab.live.gather import Gathered
 
 
 @click.command()
@@ -118,6 +122,11 @@ def gather(
     if as_json:
         say_as_is(json.dumps({**asdict(recording), "folder": str(recording.folder)}, default=str))
         return
+    _tell(recording)
+
+
+def _tell(recording: Gathered) -> None:
+    """Say what a recording has become."""
     n_brokers = len(recording.brokers)
     say(
         f"{recording.cluster}: {n_brokers} brokers, {recording.looks} looks, "
@@ -125,6 +134,8 @@ def gather(
     )
     if recording.store:
         say(f"Store: {recording.store}")
+    if recording.states:
+        say(f"States of bundles: {recording.states}")
     for warning in recording.warnings:
         note(f"warning: {warning}")
     say(f"Recording: {recording.folder}")

@@ -23,6 +23,8 @@ STATE_LINES = {
 _ORIGINS = ("store", "topic", "log")
 #: Brokers are told of a record this close to each other.
 _SAME = timedelta(minutes=5)
+#: Between two records of which it is only known which came first.
+_NEXT = timedelta(microseconds=1)
 
 
 class Recorded(NamedTuple):
@@ -56,12 +58,32 @@ def bundle_records(
         sessions: file and line of a write to the store → session that wrote.
         lines: of the kinds in `STATE_LINES`, in order of time.
     """
-    every = [*(_of_row(row, sessions) for row in rows), *map(_of_line, lines)]
+    every = [*_in_topic_order(_of_row(row, sessions) for row in rows), *map(_of_line, lines)]
     every.sort(key=lambda it: (it.time, it.file, it.line))
     by_bundle: dict[str, list[Recorded]] = {}
     for each in every:
         by_bundle.setdefault(each.bundle, []).append(each)
     return {bundle: _once(mine) for bundle, mine in sorted(by_bundle.items())}
+
+
+def _in_topic_order(every: Iterable[Recorded]) -> list[Recorded]:
+    """Return records with those of the topic at times that rise as the topic has them.
+
+    Quirks:
+        A message is stamped by its sender, and the topic may take a later one first: of two that
+        assign a bundle at once the first in the topic counts, whatever its time.
+    """
+    ordered, last = [], dict[tuple[str, str], datetime]()
+    for each in sorted(every, key=lambda it: (it.file, it.line)):
+        if each.origin != "topic":
+            ordered.append(each)
+            continue
+        # Of several files each is in order by itself.
+        place = each.file, each.bundle
+        time = max(each.time, last[place] + _NEXT) if place in last else each.time
+        last[place] = time
+        ordered.append(each._replace(time=time))
+    return ordered
 
 
 def _of_row(row: Mapping[str, Any], sessions: Mapping[tuple[str, int], str]) -> Recorded:

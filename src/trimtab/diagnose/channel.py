@@ -15,6 +15,7 @@ from trimtab.diagnose.cluster_tables import ClusterTables, among, log_events
 from trimtab.diagnose.course import Basis
 from trimtab.diagnose.night import Channel, Event, Transition
 from trimtab.diagnose.reports import of_origin
+from trimtab.diagnose.tellings import STARTS, late_tellings
 from trimtab.diagnose.transitions import ORDERS, Writers, transitions
 from trimtab.pulsar.channel import MANAGER, SHEDDER
 from trimtab.pulsar.settings.channel import ChannelSettings, channel_settings
@@ -33,7 +34,7 @@ def channel(tables: ClusterTables, basis: Basis, end: datetime) -> Channel | Non
     rows = tables.rows("bundle_states")
     if not rows and not is_extensible(basis):
         return None
-    kinds = STATE_LINES.keys() | ORDERS | _PRESENCE.keys() | _MONITOR | _CLEANUP | _ELECTED
+    kinds = STATE_LINES.keys() | ORDERS | _PRESENCE.keys() | _MONITOR | _CLEANUP | _ELECTED | STARTS
     lines = log_events(tables, among("kind", kinds))
     writes = tables.rows("store_writes", _is_of_sessions()) if rows else []
     settings = channel_settings(basis.ran.conf, basis.ran.release)
@@ -95,7 +96,7 @@ def channel_of(
         if line.kind in _ELECTED
     )
     acts = _acts(every, lines, names)
-    return Channel(every, alive, settings, end, acts, elected)
+    return Channel(every, alive, settings, end, acts, elected, late_tellings(lines, names))
 
 
 def _acts(

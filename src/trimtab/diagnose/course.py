@@ -15,7 +15,7 @@ from trimtab.diagnose.deployment import Deployment
 from trimtab.diagnose.night import Event, Round, Undecidable, Usage
 from trimtab.diagnose.replay.tenures import Tenure, tenures
 from trimtab.diagnose.reports import of_origin
-from trimtab.diagnose.rounds import UNLOADING, rounds
+from trimtab.diagnose.rounds import BEGINS, UNLOADING, rounds
 from trimtab.diagnose.terms import IDLE, Term, terms
 from trimtab.diagnose.transfers.again import NOTHING_PUBLISHED
 from trimtab.pulsar.channel import SHEDDER
@@ -23,7 +23,7 @@ from trimtab.pulsar.releases import release_line
 from trimtab.pulsar.shed import shedder
 
 #: Kinds of lines that tell of leaders, besides those of the shedders' loggers.
-OF_LEADERS = UNLOADING | IDLE | {"elected-leader", "broker-starting"}
+OF_LEADERS = UNLOADING | IDLE | {BEGINS, "elected-leader", "broker-starting"}
 #: Shedders that print what `compared` asks for.
 _COMPARED = ("ThresholdShedder", "OverloadShedder", "UniformLoadShedder", "AvgShedder")
 #: Brokers that are named where very many have no report.

@@ -219,6 +219,16 @@ class Transition(NamedTuple):
         return self.state in IN_FLIGHT and self.lasted_s > waiting_s
 
 
+class LateTelling(NamedTuple):
+    """A broker heard of a record of a bundle's state later than others."""
+
+    broker: str
+    #: In which it says so.
+    line: Event
+    #: Behind the first who says so.
+    lag_s: float
+
+
 @dataclass(frozen=True, slots=True)
 class Channel:
     """What is known of the extensible manager's channel of bundle states."""
@@ -235,6 +245,8 @@ class Channel:
     acts: tuple[Event, ...] = ()
     #: When which broker said that it leads, in order of time.
     elected: tuple[tuple[datetime, str], ...] = ()
+    #: What brokers heard of late, in order of time.
+    late: tuple[LateTelling, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,18 +37,21 @@ UNLOADING = frozenset(
     }
 )
 
+#: The extensible manager says in debug mode that a round begins.
+BEGINS = "shedding-round"
+
 
 def rounds(events: Iterable[Event], interval_s: float) -> tuple[Round, ...]:
     """Return the rounds in the leader's log.
 
     A round is a run of lines of the shedding task: first the shedder's, then those of
-    the unloads.  The next round starts with a shedder's line after an unload, or after
-    half a shedding interval of silence, since rounds are at least an interval apart.
-    Events may come in any order.
+    the unloads.  The next round starts where a line says so, with a shedder's line after an
+    unload, or after half a shedding interval of silence, since rounds are at least an
+    interval apart.  Events may come in any order.
     """
     by_log: dict[str, list[Event]] = {}
     for event in events:
-        if is_of_a_round(event):
+        if is_of_a_round(event) or event.kind == BEGINS:
             by_log.setdefault(event.log_broker, []).append(event)
     groups: list[list[Event]] = []
     for log in by_log.values():
@@ -84,13 +87,16 @@ def _is_decision(event: Event) -> bool:
 
 def _groups(log: Sequence[Event], silence: timedelta) -> list[list[Event]]:
     groups: list[list[Event]] = []
-    is_unloading = False
+    is_unloading, is_announced = False, False
     for event in sorted(log, key=lambda event: (event.time, *_position(event))):
+        if event.kind == BEGINS:
+            is_announced = True
+            continue
         is_new = not groups or event.time - groups[-1][-1].time > silence
-        is_new = is_new or (is_unloading and _is_deciding(event))
+        is_new = is_new or is_announced or (is_unloading and _is_deciding(event))
         if is_new:
             groups.append([])
-            is_unloading = False
+            is_unloading = is_announced = False
         groups[-1].append(event)
         is_unloading = is_unloading or event.kind in UNLOADING
     return groups

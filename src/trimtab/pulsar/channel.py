@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 #: The manager that keeps it, by its simple name, and the only shedder of that.
 MANAGER, SHEDDER = "ExtensibleLoadManagerImpl", "TransferShedder"
+#: The class that keeps records in the metadata store, and not in the topic.
+IN_STORE = "ServiceUnitStateMetadataStoreTableViewImpl"
 #: No record: the bundle was never assigned, or what was known of it was removed.
 INIT = "Init"
 FREE, OWNED, ASSIGNING = "Free", "Owned", "Assigning"

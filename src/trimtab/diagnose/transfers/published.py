@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from copy import copy
+from datetime import datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, NamedTuple
 
@@ -34,6 +36,10 @@ _PERCENT = 100.0
 #: A printed percent may be off by this fraction.
 _HALF_UNIT = 0.005 / _PERCENT
 _SAME = 1e-12
+#: So long an answer with a sample takes at most.
+_ANSWERED = timedelta(seconds=1)
+#: Ways in which a stretch may have been: two a line, of which there are few between two samples.
+_PATHS_MAX = 64
 _BUNDLE = re.compile(
     r"BundleLoadData\[bundleName=([^,\]]+), stats=NamespaceBundleStats\("
     r"[^)]*?msgThroughputIn=([^,)]+)[^)]*?msgThroughputOut=([^,)]+)"
@@ -174,22 +180,62 @@ def _is_load(line: Event) -> bool:
 
 
 class _Stretch:
-    """Values from one sample to the next, whole if the next one follows from them."""
+    """What a broker may have smoothed from one sample to the next, line by line.
 
-    def __init__(self) -> None:
-        """Begin without any."""
-        self.values: list[tuple[tuple[int, str], float | None, float]] = []
-        self.is_whole = True
+    Where two looks at a machine print the same digits, either may be a line's.
+    """
 
-    def usages(self, *, is_whole: bool) -> Iterator[tuple[tuple[int, str], Usage]]:
-        """Yield by line what the broker published then."""
-        for at, value, printed in self.values:
-            if is_whole and value is not None:
-                yield at, Usage((value,), is_whole=True)
-            else:
+    def __init__(self, before: float, settings: BrokerLoadSettings) -> None:
+        """Begin with what a sample says, NaN for nothing."""
+        self._settings = settings
+        #: Place of a line, and the percent that it prints.
+        self._lines: tuple[tuple[tuple[int, str], float], ...] = ()
+        #: What was there before, and a value a line; each is one way in which it may have been.
+        self._paths: list[tuple[float, ...]] = [(before,)]
+        self._is_broken = False
+
+    def add(self, line: Event, measured: Sequence[float], *, was_anew: bool) -> None:
+        """Add a line, with what its broker may have measured then."""
+        printed = line.numbers["weighted_max_ema_percent"]
+        is_anew = not line.numbers["reported_at"]
+        paths = []
+        for path in self._paths:
+            for each in measured:
+                follows = _next(path[-1], each, self._settings)
+                choices = [follows, each] if is_anew and was_anew else [follows]
+                choices = [each, follows] if is_anew and not was_anew else choices
+                value = next((v for v in choices if fixed(v * _PERCENT) == printed), None)
+                if value is not None:
+                    paths.append((*path, value))
+        self._lines = (*self._lines, ((line.line, line.file), printed))
+        self._is_broken = self._is_broken or not paths
+        # What comes behind what does not follow begins anew, and only its digits are known.
+        broken = [(*self._paths[0], math.nan)]
+        self._paths = list(dict.fromkeys(paths))[:_PATHS_MAX] or broken
+
+    def leads_to(self, sample: Sample) -> bool:
+        """Return whether a sample follows from what was smoothed last."""
+        return not self._is_broken and any(self._leads_to(p[-1], sample) for p in self._paths)
+
+    def usages(self, sample: Sample | None) -> Iterator[tuple[tuple[int, str], Usage]]:
+        """Yield by line what was smoothed: whole if the sample behind follows in one way alone."""
+        paths = [path[1:] for path in self._paths if self._leads_to(path[-1], sample)]
+        for i, (place, printed) in enumerate(self._lines):
+            values = tuple(dict.fromkeys(path[i] for path in paths))
+            if self._is_broken or not values:
                 middle = printed / _PERCENT
                 low, high = max(0.0, middle - _HALF_UNIT), middle + _HALF_UNIT
-                yield at, Usage((middle, low, high), is_whole=False)
+                yield place, Usage((middle, low, high), is_whole=False)
+            else:
+                yield place, Usage(values, is_whole=len(values) == 1)
+
+    def _leads_to(self, before: float, sample: Sample | None) -> bool:
+        # Behind the last sample nothing confirms what follows.
+        if sample is None:
+            return False
+        busiest = _busiest(sample.resources, self._settings)
+        then = {_next(before, busiest, self._settings), busiest}
+        return any(math.isclose(each, sample.usage, rel_tol=_SAME) for each in then)
 
 
 def _usages(
@@ -201,32 +247,30 @@ def _usages(
         Whoever asks for the metrics has the broker measure and smooth once more.
         A broker that takes back what it published forgets it too, and begins to smooth anew;
         the time of its last report is then 0.
+        A sample has the time at which it was asked for, and its answer may come behind the line
+        that follows.  Where both orders lead to it, the order of the times is taken.
     """
     usages: dict[tuple[int, str], Usage] = {}
-    stretch, before, was_anew = _Stretch(), math.nan, False
+    stretch, was_anew = _Stretch(math.nan, settings), False
     marks: list[tuple[datetime, int, Any]] = [(line.time, 0, line) for line in lines]
     marks += [(sample.time, 1, sample) for sample in sampled]
-    for _, is_sample, mark in sorted(marks, key=lambda each: each[:2]):
+    marks.sort(key=lambda each: each[:2])
+    for i in range(len(marks)):
+        _, is_sample, mark = marks[i]
+        following = marks[i + 1] if i + 1 < len(marks) else None
+        if is_sample and following and not following[1] and not stretch.leads_to(mark):
+            line, trial = following[2], copy(stretch)
+            trial.add(line, _measured(line, sampled, settings), was_anew=was_anew)
+            if line.time - mark.time <= _ANSWERED and trial.leads_to(mark):
+                marks[i], marks[i + 1] = marks[i + 1], marks[i]
+                _, is_sample, mark = marks[i]
         if is_sample:
-            busiest = _busiest(mark.resources, settings)
-            then = {_next(before, busiest, settings), busiest}
-            is_next = any(math.isclose(each, mark.usage, rel_tol=_SAME) for each in then)
-            usages |= stretch.usages(is_whole=stretch.is_whole and is_next)
-            stretch, before = _Stretch(), mark.usage
+            usages |= stretch.usages(mark)
+            stretch = _Stretch(mark.usage, settings)
             continue
-        printed = mark.numbers["weighted_max_ema_percent"]
-        is_anew = not mark.numbers["reported_at"]
-        measured = _measured(mark, sampled, settings)
-        value = None
-        if measured is not None:
-            follows = _next(before, measured, settings)
-            choices = [follows, measured] if is_anew and was_anew else [follows]
-            choices = [measured, follows] if is_anew and not was_anew else choices
-            value = next((v for v in choices if fixed(v * _PERCENT) == printed), None)
-        stretch.is_whole = stretch.is_whole and value is not None
-        stretch.values.append(((mark.line, mark.file), value, printed))
-        before, was_anew = math.nan if value is None else value, is_anew
-    usages |= stretch.usages(is_whole=stretch.is_whole)
+        stretch.add(mark, _measured(mark, sampled, settings), was_anew=was_anew)
+        was_anew = not mark.numbers["reported_at"]
+    usages |= stretch.usages(None)
     return usages
 
 
@@ -237,16 +281,29 @@ def _next(before: float, measured: float, settings: BrokerLoadSettings) -> float
     return float(blended(np.array(before), np.array(measured), settings.history_share))
 
 
-def _measured(line: Event, sampled: Sequence[Sample], settings: BrokerLoadSettings) -> float | None:
-    """Return the usage that a line's broker measured, whole; None if no sample has it."""
+def _measured(
+    line: Event, sampled: Sequence[Sample], settings: BrokerLoadSettings
+) -> tuple[float, ...]:
+    """Return what a line's broker may have measured, whole; empty if no sample has it.
+
+    It is what the sample before says, or the one behind, where both print the same digits.
+    """
     weights = settings.weights.by_resource()
-    for sample in sorted(sampled, key=lambda each: abs(each.time - line.time)):
+    matching = [
+        sample
+        for sample in sampled
         if all(
             not weight or fixed(percent) == line.numbers.get(f"{name}_percent")
             for name, weight, percent in zip(RESOURCES, weights, sample.resources, strict=True)
-        ):
-            return _busiest(sample.resources, settings)
-    return None
+        )
+    ]
+    if not matching:
+        return ()
+    behind = bisect_left(sampled, line.time, key=lambda each: each.time)
+    near = [each for each in sampled[max(behind - 1, 0) : behind + 1] if each in matching]
+    near = near or [min(matching, key=lambda each: abs(each.time - line.time))]
+    near.sort(key=lambda each: abs(each.time - line.time))
+    return tuple(dict.fromkeys(_busiest(each.resources, settings) for each in near))
 
 
 def _busiest(resources: Sequence[float], settings: BrokerLoadSettings) -> float:

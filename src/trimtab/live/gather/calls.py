@@ -7,9 +7,10 @@ import re
 import ssl
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from urllib.parse import urljoin, urlsplit
 
@@ -63,6 +64,8 @@ class Answer:
 
     body: bytes
     url: str
+    #: By name in small letters.
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Calls:
@@ -184,8 +187,8 @@ class Calls:
             for _ in range(self.limits.redirects_max + 1):
                 status, headers, body = self._once(method, here, last, sent)
                 if status not in _REDIRECTS:
-                    return status, Answer(body, here)
-                here = _next(here, headers.get("Location"))
+                    return status, Answer(body, here, headers)
+                here = _next(here, headers.get("location"))
         except _BrokenError as broken:
             raise CallError(url, str(broken), method=method) from None
         reason = f"more than {self.limits.redirects_max} redirects, to {here}"
@@ -201,13 +204,12 @@ class Calls:
             connect=max(0.001, min(limits.connect_s, left)),
             read=max(0.001, min(limits.read_s, left)),
         )
-        headers = self._access.header()
         try:
             answer = self._pool.request(
                 method,
                 here,
                 body=sent,
-                headers=headers,
+                headers=self._access.header(),
                 timeout=timeout,
                 redirect=False,
                 preload_content=False,
@@ -230,7 +232,8 @@ class Calls:
             answer.close()
             raise
         answer.release_conn()
-        return answer.status, dict(answer.headers), bytes(body)
+        headers = {name.lower(): value for name, value in answer.headers.items()}
+        return answer.status, headers, bytes(body)
 
 
 class _BrokenError(Exception):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlsplit
 
 from trimtab.live.gather.calls import Answer, CallError, Calls, EndedError
 from trimtab.live.gather.folder import Folder, now_text
+from trimtab.pulsar.channel import IN_STORE, MANAGER
 
 #: Where it stands what went wrong, and when a broker answered again.
 TROUBLE = "gather.jsonl"
@@ -18,6 +19,8 @@ TROUBLE = "gather.jsonl"
 BROKERS = "/admin/v2/brokers"
 RUNTIME = f"{BROKERS}/configuration/runtime"
 REPORT = "/admin/v2/broker-stats/load-report"
+_VIEW = "loadManagerServiceUnitStateTableViewClassName"
+_SYNCER, _NO_SYNCER = "loadBalancerServiceUnitTableViewSyncer", "None"
 _HAS_NO_REPORT = "UnsupportedOperationException"
 
 
@@ -42,6 +45,10 @@ class Cluster:
     settled: set[str] = field(default_factory=set)
     #: Brokers under the extensible load manager, which report no load when asked.
     without_report: set[str] = field(default_factory=set)
+    #: The states of bundles are kept in a topic, as far as the first broker's settings tell.
+    has_state_topic: bool = False
+    #: Its brokers say in no log what they publish of their loads.
+    is_silent: bool = False
 
 
 class Asker:
@@ -89,6 +96,26 @@ class Asker:
         """
         others = [self.cluster.addresses[broker] for broker in self.cluster.active]
         return first_answer(self.calls, [self.cluster.admin, *others], path)
+
+    def anywhere(self, path: str, calls: Calls | None = None) -> Answer:
+        """Return the answer of where the first call goes, or else of the first that has one.
+
+        Args:
+            path: of the admin API.
+            calls: other calls than the usual ones, such as after an end was asked for.
+
+        Raises:
+            CallError: nobody answers; the error is the first one's.
+        """
+        first: CallError | None = None
+        others = (self.cluster.addresses[broker] for broker in self.cluster.active)
+        for address in dict.fromkeys((self.cluster.admin, *others)):
+            try:
+                return (calls or self.calls).get(address + path)
+            except CallError as error:
+                first = first or error
+        assert first is not None
+        raise first
 
     def answered(self, broker: str, path: str) -> None:
         """Note that a broker answered, with a line if it did not before."""
@@ -141,6 +168,26 @@ def settings_in(answer: object, url: str) -> dict[str, object]:
     if not isinstance(answer, dict) or "clusterName" not in answer:
         raise CallError(url, "no settings of a broker: expected the admin API of Pulsar")
     return answer
+
+
+def is_extensible(settings: Mapping[str, object]) -> bool:
+    """Return whether the extensible load manager runs."""
+    return str(settings.get("loadManagerClassName")).endswith(MANAGER)
+
+
+def is_silent(settings: Mapping[str, object]) -> bool:
+    """Return whether brokers publish their loads to topics alone, and print none of it."""
+    is_debugging = str(settings.get("loadBalancerDebugModeEnabled")).lower() == "true"
+    return is_extensible(settings) and not is_debugging
+
+
+def has_state_topic(settings: Mapping[str, object]) -> bool:
+    """Return whether a cluster keeps the states of its bundles in a topic, copies included."""
+    texts = {key: str(value) for key, value in settings.items() if value is not None}
+    if not is_extensible(settings):
+        return False
+    is_kept_there = not texts.get(_VIEW, "").endswith(IN_STORE)
+    return is_kept_there or texts.get(_SYNCER, _NO_SYNCER) != _NO_SYNCER
 
 
 def release_of(calls: Calls, admin: str) -> str | None:

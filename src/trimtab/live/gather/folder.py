@@ -17,6 +17,9 @@ from typing import IO
 
 from trimtab.live.gather.access import GatherError
 
+#: A line of it is a message of the topic of states, or a version of a node with a state.
+STATES_FILE = "store/service-unit-state.jsonl"
+
 
 class Folder:
     """A recording that is being written; safe for several threads.

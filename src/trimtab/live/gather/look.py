@@ -15,6 +15,8 @@ from trimtab.live.gather.cluster import (
     Asker,
     broker_address,
     has_no_report,
+    has_state_topic,
+    is_silent,
     owned_path,
     release_of,
     root_of,
@@ -41,6 +43,8 @@ def first_look(asker: Asker) -> None:
     settings = settings_in(asker.calls.json(url), url)
     cluster.name = str(settings["clusterName"])
     cluster.store_root = root_of(str(settings.get("metadataStoreUrl", "")))
+    cluster.has_state_topic = has_state_topic(settings)
+    cluster.is_silent = is_silent(settings)
     cluster.release = release_of(asker.calls, cluster.admin) or ""
 
 

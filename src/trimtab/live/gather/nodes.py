@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-ROOTS = ("/loadbalance", "/namespace")
+STATES = "/service_unit_state"
+ROOTS = ("/loadbalance", "/namespace", STATES)
 BROKERS = "/loadbalance/brokers"
-LEADER = "/loadbalance/leader"
 _RANGE = r"/0x[0-9a-fA-F]+_0x[0-9a-fA-F]+"
 
 
@@ -22,6 +22,8 @@ class Kind(Enum):
     AVERAGE = "average"
     #: Who owns a bundle.
     OWNER = "owner"
+    #: The state of a bundle, under the extensible load manager where it keeps them here.
+    STATE = "state"
     #: It has such nodes below it.
     PARENT = "parent"
 
@@ -30,12 +32,16 @@ _KINDS: tuple[tuple[re.Pattern[str], Kind], ...] = tuple(
     (re.compile(pattern), kind)
     for pattern, kind in (
         (rf"{BROKERS}/[^/]+", Kind.REPORT),
-        (LEADER, Kind.LEADER),
+        (r"/loadbalance(?:/extension)?/leader", Kind.LEADER),
         (rf"/loadbalance/bundle-data/.+{_RANGE}", Kind.AVERAGE),
         (r"/loadbalance/broker-time-average/[^/]+", Kind.AVERAGE),
         (rf"/namespace/.+{_RANGE}", Kind.OWNER),
-        (r"/loadbalance(?:/brokers|/broker-time-average|/bundle-data(?:/.+)?)?", Kind.PARENT),
-        (r"/namespace(?:/.+)?", Kind.PARENT),
+        (rf"{STATES}/.+{_RANGE}", Kind.STATE),
+        (
+            r"/loadbalance(?:/brokers|/extension|/broker-time-average|/bundle-data(?:/.+)?)?",
+            Kind.PARENT,
+        ),
+        (rf"(?:/namespace|{STATES})(?:/.+)?", Kind.PARENT),
     )
 )
 
@@ -65,6 +71,14 @@ class Count:
     #: Bundles got an owner or lost one: to go from one to another is both.
     owners_seen: int
     owners_missed: int
+    #: Versions of bundles' states.
+    states_seen: int = 0
+    states_missed: int = 0
+
+    @property
+    def missed(self) -> int:
+        """Return all that has not been seen."""
+        return self.reports_missed + self.owners_missed + self.states_missed
 
 
 class Ledger:
@@ -76,22 +90,24 @@ class Ledger:
         #: Parent → its count of children's changes when first seen, and how many were seen since.
         self._first: dict[str, int] = {}
         self._changes: dict[str, int] = {}
-        self._missed_reports = self._owners_seen = 0
+        self._owners_seen = self._states_seen = 0
+        #: Kind of a node whose versions count → how many were not seen.
+        self._missed = dict.fromkeys((Kind.REPORT, Kind.STATE), 0)
         #: Before all has been seen once, nothing that comes new is a change.
         self.is_begun = False
 
     def is_new(self, path: str, node: NodeVersion) -> bool:
         """Return whether a node has changed since it was seen, and note how it stands now."""
-        before = self.nodes.get(path)
+        before, kind = self.nodes.get(path), kind_of(path)
         self.nodes[path] = node
         if before is not None and before.made_by == node.made_by:
-            if kind_of(path) is Kind.REPORT:
-                self._missed_reports += max(0, node.version - before.version - 1)
+            self._skipped(kind, node.version - before.version - 1)
+            self._states_seen += kind is Kind.STATE and node.version != before.version
             return node.version != before.version
+        self._states_seen += kind is Kind.STATE
         if self.is_begun:
             self._changed(path, 1 if before is None else 2)
-            if kind_of(path) is Kind.REPORT:
-                self._missed_reports += node.version
+            self._skipped(kind, node.version)
         return True
 
     def was_made_again(self, path: str, node: NodeVersion) -> bool:
@@ -124,7 +140,18 @@ class Ledger:
             node = self.nodes.get(path)
             if path.startswith("/namespace") and node is not None:
                 missed += max(0, node.children_version - first - self._changes[path])
-        return Count(self._missed_reports, self._owners_seen, missed)
+        return Count(
+            self._missed[Kind.REPORT],
+            self._owners_seen,
+            missed,
+            self._states_seen,
+            self._missed[Kind.STATE],
+        )
+
+    def _skipped(self, kind: Kind | None, versions: int) -> None:
+        """Note versions that were written and not seen, of a node whose versions count."""
+        if kind in self._missed:
+            self._missed[kind] += max(0, versions)
 
     def _changed(self, path: str, times: int) -> None:
         """Note that a node was made, removed, or both."""

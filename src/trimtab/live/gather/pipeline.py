@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,7 +24,14 @@ from trimtab.live.gather.copies import (
 from trimtab.live.gather.folder import Folder, folder_name, now_text
 from trimtab.live.gather.look import first_look, look
 from trimtab.live.gather.prometheus import export
+from trimtab.live.gather.state_topic import StateTopic, TopicCounts
 from trimtab.live.gather.watched_store import StoreCounts, WatchedStore, servers_of
+
+_SILENT = (
+    "Brokers publish their loads to topics that keep nothing, and with "
+    "loadBalancerDebugModeEnabled=false no log has a line of it: no round of TransferShedder can "
+    "be decided again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +67,8 @@ class Gathered:
     failed: int
     #: What a watched store has given; None if none was watched.
     store: str | None
+    #: What the topic of bundles' states has given; None if there is none.
+    states: str | None
     #: What is missing, in whole sentences.
     warnings: tuple[str, ...]
 
@@ -87,8 +96,11 @@ def gather(
     try:
         first_look(asker)
         cluster.store_root = root or cluster.store_root
-        watched = WatchedStore(servers, folder, is_over, access.store) if servers else None
-        n_looks, kept, warnings = _record(asker, request, watched, ends, is_over)
+        beside = _Beside(
+            WatchedStore(servers, folder, is_over, access.store) if servers else None,
+            StateTopic(asker, access) if cluster.has_state_topic else None,
+        )
+        n_looks, warnings = _record(asker, request, beside, ends, is_over)
     except OSError as error:
         raise GatherError(f"{output}: {error.strerror or error}") from None
     return Gathered(
@@ -98,7 +110,8 @@ def gather(
         looks=n_looks,
         answered=asker.n_answered,
         failed=asker.n_failed,
-        store=kept.sentence if kept else None,
+        store=beside.store.sentence if beside.store else None,
+        states=beside.states.sentence if beside.states else None,
         warnings=warnings,
     )
 
@@ -114,6 +127,29 @@ class _Ends:
     unnamed: Calls
 
 
+@dataclass(slots=True)
+class _Beside:
+    """What is recorded beside the looks, and what has come of it in the end."""
+
+    watched: WatchedStore | None
+    topic: StateTopic | None
+    store: StoreCounts | None = None
+    states: TopicCounts | None = None
+
+    def close(self) -> None:
+        """Take a last look at everything."""
+        self.states = self.topic.close() if self.topic else None
+        self.store = self.watched.close() if self.watched else None
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what is missing, in whole sentences."""
+        kept, states = self.store, self.states
+        if kept and (kept.changes.missed or kept.fault):
+            yield f"Some writes to ZooKeeper are not in the recording: {kept.sentence}."
+        if states and (states.missed or states.lost):
+            yield f"Some states of bundles are not in the recording: {states.sentence}."
+
+
 def _ends(request: GatherRequest, access: Access) -> _Ends:
     """Return what is only looked at in the end, checked in the beginning."""
     return _Ends(
@@ -127,34 +163,39 @@ def _ends(request: GatherRequest, access: Access) -> _Ends:
 def _record(
     asker: Asker,
     request: GatherRequest,
-    watched: WatchedStore | None,
+    beside: _Beside,
     ends: _Ends,
     is_over: threading.Event,
-) -> tuple[int, StoreCounts | None, tuple[str, ...]]:
-    """Return the looks, the store's counts and the warnings of a recording, once it is over."""
+) -> tuple[int, tuple[str, ...]]:
+    """Return the looks and the warnings of a recording, once it is over."""
     cluster, folder = asker.cluster, asker.folder
     began = datetime.now(UTC)
     folder.line(TROUBLE, time=now_text(), event="begin", cluster=cluster.name)
     warnings: list[str] = []
     n_looks = 0
     try:
-        n_looks = _look_on(asker, request, watched is not None, began, is_over)
+        n_looks = _look_on(asker, request, beside, began, is_over)
     finally:
-        kept = watched.close() if watched else None
+        beside.close()
         _copy(ends, folder, warnings)
         _export(ends, began - timedelta(seconds=request.back_s), folder, warnings)
         _describe(cluster, folder, began, request.time_zone)
         folder.line(TROUBLE, time=now_text(), event="end", looks=n_looks)
         folder.close()
-    if kept and (kept.changes.reports_missed + kept.changes.owners_missed or kept.fault):
-        warnings.append(f"Some writes to ZooKeeper are not in the recording: {kept.sentence}.")
+    warnings += beside.warnings()
+    if cluster.is_silent:
+        warnings.append(_SILENT)
     if asker.n_failed:
         warnings.append(f"{asker.n_failed} calls failed; {TROUBLE} says which.")
-    return n_looks, kept, tuple(warnings)
+    return n_looks, tuple(warnings)
 
 
 def _look_on(
-    asker: Asker, request: GatherRequest, watched: bool, began: datetime, is_over: threading.Event
+    asker: Asker,
+    request: GatherRequest,
+    beside: _Beside,
+    began: datetime,
+    is_over: threading.Event,
 ) -> int:
     """Return how often the cluster was looked at until the time was up."""
     start = time.monotonic()
@@ -165,7 +206,9 @@ def _look_on(
     while not is_over.is_set():
         now = time.monotonic()
         has_metrics = now >= next_metrics
-        look(asker, is_over, metrics=has_metrics, owners=not watched)
+        look(asker, is_over, metrics=has_metrics, owners=beside.watched is None)
+        if beside.topic:
+            beside.topic.read(is_over)
         n_looks += 1
         if has_metrics:
             next_metrics = now + request.metrics_every_s

@@ -22,8 +22,17 @@ from kazoo.protocol.states import KazooState, WatchedEvent, ZnodeStat
 from trimtab.live.gather.access import GatherError
 from trimtab.live.gather.calls import EndedError
 from trimtab.live.gather.cluster import TROUBLE
-from trimtab.live.gather.folder import Folder, now_text, time_text
-from trimtab.live.gather.nodes import BROKERS, ROOTS, Count, Kind, Ledger, NodeVersion, kind_of
+from trimtab.live.gather.folder import STATES_FILE, Folder, now_text, time_text
+from trimtab.live.gather.nodes import (
+    BROKERS,
+    ROOTS,
+    STATES,
+    Count,
+    Kind,
+    Ledger,
+    NodeVersion,
+    kind_of,
+)
 
 #: Options of a ZooKeeper that takes whoever comes.
 NOTHING_ELSE: Mapping[str, Any] = {}
@@ -54,10 +63,12 @@ class StoreCounts:
     @property
     def sentence(self) -> str:
         """Return it in one sentence."""
+        states, missed = self.changes.states_seen, self.changes.states_missed
         return (
             f"{self.reports} versions of the load reports of {self.brokers} brokers, "
             f"{self.changes.reports_missed} missed; {self.changes.owners_seen} changes of owners, "
             f"{self.changes.owners_missed} missed"
+            + (f"; {states} states of bundles, {missed} missed" if states or missed else "")
         ) + (f"; ZooKeeper was recorded no further: {self.fault}" if self.fault else "")
 
 
@@ -241,7 +252,7 @@ class WatchedStore:
             return
         content, stat = answer
         stamp = _node_version(stat)
-        if self._ledger.was_made_again(path, stamp) and kind is Kind.REPORT:
+        if self._ledger.was_made_again(path, stamp) and kind in {Kind.REPORT, Kind.STATE}:
             # It went before it came, and is seen after both: whoever sorts has to know.
             self._record_departure(kind, path, owners, before_ms=stat.ctime)
         if not self._ledger.is_new(path, stamp):
@@ -264,6 +275,8 @@ class WatchedStore:
             self._folder.line("store/leader.jsonl", **written, leader=value)
         elif kind is Kind.AVERAGE:
             averages[path] = {"mtime": stat.mtime, "v": value}
+        elif kind is Kind.STATE:
+            self._record_state(path, time_text(stat.mtime), value)
         else:
             owners[path.removeprefix("/namespace/")] = owner_in(value)
 
@@ -281,6 +294,14 @@ class WatchedStore:
             self._folder.line("store/brokers.jsonl", time=time_, broker=broker, report=None)
         elif kind is Kind.OWNER:
             owners[path.removeprefix("/namespace/")] = None
+        elif kind is Kind.STATE:
+            time_ = now_text() if before_ms is None else time_text(before_ms - 1)
+            self._record_state(path, time_, None)
+
+    def _record_state(self, path: str, time_: str, record: object) -> None:
+        """Record a bundle's state as a message of the topic of states would have it."""
+        bundle = path.removeprefix(f"{STATES}/")
+        self._folder.line(STATES_FILE, time=time_, bundle=bundle, record=record)
 
 
 def servers_of(metadata: str) -> tuple[str, str]:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from trimtab.pulsar.channel import Kept
-from trimtab.pulsar.settings.reader import Reader, by, settings_of
-
-_IN_STORE = "ServiceUnitStateMetadataStoreTableViewImpl"
+from trimtab.pulsar.channel import IN_STORE, Kept
+from trimtab.pulsar.settings.reader import Reader, by, flag, settings_of
 
 
 def _waiting_s(read: Reader) -> float:
@@ -25,7 +23,7 @@ def _monitor_interval_s(read: Reader) -> float:
 def _kept(read: Reader) -> Kept:
     """Return where records are kept; before 4.0 always in the topic."""
     view = read.text("loadManagerServiceUnitStateTableViewClassName", before="")
-    return Kept.STORE if view.endswith(_IN_STORE) else Kept.TOPIC
+    return Kept.STORE if view.endswith(IN_STORE) else Kept.TOPIC
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +35,8 @@ class ChannelSettings:
     #: How often the leader looks for bundles that are on their way for longer.
     monitor_interval_s: float = by(_monitor_interval_s)
     kept: Kept = by(_kept)
+    #: Decisions are logged in detail, and TransferShedder counts what it exchanges.
+    is_debugging: bool = flag("loadBalancerDebugModeEnabled")
 
 
 channel_settings = partial(settings_of, ChannelSettings)
