@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--exhaustive", action="store_true", help="draw, damage, kill ten times as often and more"
     )
     parser.addoption("--seed", type=int, help="draw only this one, as a failure says")
+
+
+def pytest_configure() -> None:
+    """Heed Ctrl-C as tests ask for it, though a shell that runs this behind itself ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -348,12 +348,15 @@ def killed(yard: Yard, plan: RolloutPlan, number: int) -> bool:
     """Carry a restart out in a process of its own that kills itself; say whether it did."""
     child = os.fork()
     if child == 0:
+        is_done = False
         try:
             with at_step(number):
-                yard.run(plan)
+                is_done = yard.run(plan).is_done
         finally:
-            os._exit(0)
+            os._exit(0 if is_done else 1)
     _, status = os.waitpid(child, 0)
+    # Neither killed nor done: whatever stopped it is no kill.
+    assert os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 0, number
     return os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
 
 
@@ -365,7 +368,8 @@ def test_a_restart_that_is_killed_at_any_step_goes_on(tmp_path: Path, is_exhaust
         folder = tmp_path / str(number)
         folder.mkdir()
         with cluster_of(2, 2) as cluster:
-            yard = Yard(cluster, folder, n_brokers=n_brokers)
+            # A busy machine takes its time to start a command.
+            yard = Yard(cluster, folder, back_s=6.0, n_brokers=n_brokers)
             plan = yard.plan()
             if not killed(yard, plan, number):
                 break
