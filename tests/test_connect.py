@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -118,7 +119,8 @@ def test_progress_ends_at_all_tasks_whatever_the_server_said_of_the_last(remote:
         remote.join("silent")
         results(remote, abs, range(3))
     finally:
-        remote.session.registerProgressHandler(remote.take_progress)  # type: ignore[arg-type]  # whatever calls
+        handler: Any = remote.take_progress
+        remote.session.registerProgressHandler(handler)
 
     assert remote.counted("silent") == (3, 3)
 

@@ -243,7 +243,8 @@ def test_the_examples_of_the_docs_do_as_they_say(
     page = (ROOT / "docs" / "spark.md").read_text("utf-8")
     # Java keeps the folder in which it was started.
     page = page.replace("recordings/threshold", str(NIGHT))
-    [program] = re.findall(r"(?ms)^```python\n(.*?)^```", page)
+    # The first is for a store, and tried with one.
+    [_, program] = re.findall(r"(?ms)^```python\n(.*?)^```", page)
     [view, query] = re.findall(r"(?ms)^[A-Z][^;`]*(?=;$)", page.partition("```sql")[2])
 
     exec(program, {"spark": session})

@@ -143,14 +143,14 @@ def explain(
         TrimtabError: nothing could be read, a parameter is not what it should be, or Spark,
             the store or the Prometheus failed.
     """
-    from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
+    from trimtab.files.parameters import place_at, plain_errors, text_of, whole_of
 
     others = (prometheus, loki, elasticsearch, opensearch, victorialogs, selector, index)
     with plain_errors(**{"from": "begin", "to": "end"}):
-        folder = None if output is None else path_of("output", output)
+        folder = None if output is None else place_at("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
         with _opened(path, folder, others, (begin, end)) as recording:
-            folder = folder or path_of("output", f"explained/{recording.name}")
+            folder = folder or place_at("output", f"explained/{recording.name}")
             from trimtab.spark.choice import shared_runner, shared_spark
             from trimtab.spark.runner import Here
 
@@ -178,10 +178,10 @@ def _opened(
         from trimtab.live.gather.others import with_others
 
         return with_others(path, output, others, times)
-    from trimtab.files.parameters import path_of
+    from trimtab.files.parameters import place_at
     from trimtab.ingest.recording import open_recording
 
-    return open_recording(path_of("path", path))
+    return open_recording(place_at("path", path))
 
 
 def _load_explanation() -> None:
@@ -209,23 +209,23 @@ def read(
         TrimtabError: there is nothing to read, a parameter is not what it should be, or
             Spark failed.
     """
-    from trimtab.files.datasets import Tables
-    from trimtab.files.parameters import path_of, plain_errors, text_of, whole_of
+    from trimtab.files.datasets import tables_in
+    from trimtab.files.parameters import place_at, plain_errors, text_of, whole_of
     from trimtab.files.scratch import scratch_folder
     from trimtab.ingest.pipeline import ingest_all
     from trimtab.ingest.recording import open_recording
     from trimtab.spark.choice import shared_spark
 
     with plain_errors():
-        folder = None if output is None else path_of("output", output)
+        folder = None if output is None else place_at("output", output)
         n_tasks, url = whole_of("cores", cores, 1), text_of("master", master)
         with (
-            open_recording(path_of("path", path)) as recording,
+            open_recording(place_at("path", path)) as recording,
             shared_spark(cores=n_tasks, master=url) as spark,
         ):
             folder = folder or scratch_folder("tables") / "tables"
             (accounting,) = ingest_all(spark, [recording], folder)
-            return Tables(folder, accounting.totals, tuple(accounting.faults))
+            return tables_in(folder, accounting.totals, accounting.faults)
 
 
 def lint(

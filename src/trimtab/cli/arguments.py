@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -9,13 +10,46 @@ from typing import Any, TypeVar
 import click
 
 from trimtab.cli.values import Finite
+from trimtab.files.places import is_store, place_of
+from trimtab.files.stores import PlaceError
 
 Command = TypeVar("Command", bound=Callable[..., object])
 
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
-RECORDING = click.argument("recording", type=click.Path(path_type=Path))
+class _Place(click.Path):
+    """A place on this machine, or where it is said one in a store."""
+
+    def __init__(self, *, is_store_fine: bool, file_okay: bool = False) -> None:
+        super().__init__(file_okay=file_okay)
+        self._is_store_fine = is_store_fine
+
+    def convert(
+        self,
+        value: str | os.PathLike[str],
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Path:
+        """Return it as a place."""
+        try:
+            place = place_of(value)
+        except PlaceError as fault:
+            self.fail(str(fault), param, ctx)
+        if not is_store(place):
+            super().convert(str(place), param, ctx)
+            return place
+        if not self._is_store_fine:
+            self.fail(f"found {place}, expected a path of this machine", param, ctx)
+        return place
+
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = _Place(is_store_fine=False)
+#: A folder that may be in a store, by its URI.
+PLACE = _Place(is_store_fine=True)
+
+#: A file or a folder of this machine, and not of a store.
+HERE = _Place(is_store_fine=False, file_okay=True)
+RECORDING = click.argument("recording", type=HERE)
 _CORES = click.option(
     "--cores", type=click.IntRange(1), default=2, show_default=True, help="Tasks at a time."
 )

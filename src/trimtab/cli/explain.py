@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import trimtab
-from trimtab.cli.arguments import json_option, output_option, spark_options
+from trimtab.cli.arguments import PLACE, json_option, output_option, spark_options
 from trimtab.cli.output import note, say, say_as_is
 
 _STORES = ("loki", "elasticsearch", "opensearch", "victorialogs")
@@ -18,7 +18,7 @@ _OPTIONS = {"begin": "--from", "end": "--to"}
 
 @click.command()
 @click.argument("recordings", metavar="[RECORDING]...", nargs=-1)
-@output_option("Folder to write into.  [default: explained/NAME; of several explained]")
+@output_option("Folder to write into.  [default: explained/NAME; of several explained]", PLACE)
 @spark_options
 @click.option(
     "--prometheus", metavar="URL", help="Prometheus to ask where the recording has no metrics."
@@ -55,6 +55,8 @@ def explain(
     Writes report.html, findings.json and tables/ into the output folder.  What is absent
     from the recording is not used, and the report says which questions stay open.
 
+    Recordings and the output folder may be in a store of objects, such as S3 (docs/spark.md).
+
     Several, folders of them, or a pattern in quotes: each is explained by itself, at most
     --cores at a time, into CLUSTER/NIGHT of the output folder, where nights.parquet and
     nights.jsonl have a row a night, of one that failed why.  A night whose bytes are those
@@ -72,6 +74,7 @@ def explain(
       trimtab explain recordings/threshold
       trimtab explain last-night.tar.gz -o night --cores 8
       trimtab explain 'logs/*/2026-11-*/' -o fleet --cores 8
+      trimtab explain s3://logs/tuesday -o s3://explained/tuesday
       trimtab explain recordings/uniform --what-if
       trimtab explain pulsar-broker.log --json | jq .headline
       trimtab explain logs --prometheus http://prometheus:9090

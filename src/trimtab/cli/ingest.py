@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from trimtab.cli.arguments import json_option, output_option, spark_options
+from trimtab.cli.arguments import PLACE, json_option, output_option, spark_options
 from trimtab.cli.output import complain, note, say, say_as_is
 from trimtab.cli.values import Finite
 
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument(
-    "recordings", metavar="RECORDING...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
-@output_option("Folder of tables to write.", required=True)
+@click.argument("recordings", metavar="RECORDING...", nargs=-1, required=True)
+@output_option("Folder of tables to write.", PLACE, required=True)
 @spark_options
 @click.option(
     "--follow",
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 )
 @json_option("Print the counts as JSON.")
 def ingest(
-    recordings: tuple[Path, ...],
+    recordings: tuple[str, ...],
     output: Path,
     cores: int,
     master: str | None,
@@ -66,6 +64,8 @@ def ingest(
     out.  Of a recording that it holds already, known by its cluster and its name, only
     what is new is parsed, and the tables become those of the recording as it is now.
 
+    Recordings and the folder may be in a store of objects, such as S3 (docs/spark.md).
+
     With --follow, files may grow, rotate, be truncated, appear and vanish meanwhile, and the
     command may be killed at any moment: started again, it goes on, and each line is stored
     once.  See docs/follow.md.
@@ -77,6 +77,7 @@ def ingest(
       trimtab ingest recordings/threshold -o tables
       trimtab ingest monday.tar.gz tuesday.tar.gz -o tables
       trimtab ingest /mnt/nights/* -o /mnt/tables --master spark://host:7077
+      trimtab ingest s3://logs/tuesday -o s3://tables
       trimtab ingest /var/lib/pulsar/recording -o tables --follow
       trimtab ingest /var/lib/pulsar/recording -o tables --follow --until-idle
     """
@@ -85,10 +86,12 @@ def ingest(
     if is_followed and len(recordings) > 1:
         raise click.UsageError(f"--follow: found {len(recordings)} recordings, expected one")
     if is_followed:
+        from trimtab.files.parameters import path_of
         from trimtab.live.follow import Pace
 
+        recording, output = path_of("RECORDING", recordings[0]), path_of("--output", output)
         pace = Pace(until_idle, every, rest)
-        totals = _follow(recordings[0], output, pace, cores=cores, master=master)
+        totals = _follow(recording, output, pace, cores=cores, master=master)
         say_as_is(json.dumps(totals)) if as_json else say(_summary(totals))
         return
     accountings = _ingested(recordings, output, cores=cores, master=master)
@@ -105,14 +108,15 @@ def ingest(
 
 
 def _ingested(
-    recordings: Sequence[Path], output: Path, *, cores: int, master: str | None
+    recordings: Sequence[str], output: Path, *, cores: int, master: str | None
 ) -> list[Accounting]:
+    from trimtab.files.places import place_of
     from trimtab.ingest.pipeline import ingest_all
     from trimtab.ingest.recording import open_recording
     from trimtab.spark.choice import opened_spark
 
     with ExitStack() as stack:
-        opened = [stack.enter_context(open_recording(path)) for path in recordings]
+        opened = [stack.enter_context(open_recording(place_of(it))) for it in recordings]
         spark = stack.enter_context(opened_spark(cores=cores, master=master))
         return ingest_all(spark, opened, output)
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from trimtab.cli.arguments import json_option, output_option
+from trimtab.cli.arguments import HERE, json_option, output_option
 from trimtab.cli.output import say, say_as_is
 
 
 @click.command()
-@click.argument("explained", type=click.Path(path_type=Path))
+@click.argument("explained", type=HERE)
 @output_option("Folder to write into.", required=True)
 @json_option("Print trends.json instead of a summary.")
 def trends(explained: Path, output: Path, as_json: bool) -> None:

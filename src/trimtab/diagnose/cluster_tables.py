@@ -27,6 +27,7 @@ from trimtab.diagnose.whole_night import HEAVIEST
 from trimtab.files.batches import batches
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import part_files
+from trimtab.files.places import located
 from trimtab.files.tables import INGESTED
 from trimtab.spark.runner import Runner, results
 
@@ -73,7 +74,7 @@ class ClusterTables:
         shares = batches(parts, lambda file: file.stat().st_size, _SHARE_BYTES)
 
         def answer(files: Sequence[Path]) -> pa.Table:
-            rows = ds.dataset(list(map(str, files)), schema=schema, format="parquet")
+            rows = ds.dataset(**located(files), schema=schema, format="parquet")
             if until is not None and "time" in schema.names:
                 rows = rows.filter(ds.field("time") < until)
             return ask(rows)

@@ -20,7 +20,7 @@ from trimtab.files.errors import TrimtabError
 from trimtab.files.visible import visible
 from trimtab.files.whole_files import write_whole
 from trimtab.ingest.accounting import Accounting
-from trimtab.ingest.pipeline import ingest
+from trimtab.ingest.pipeline import ingested
 from trimtab.ingest.recording import FOREIGN, META, NOT_IN_LAYOUT, OVERSIGHTS, SAME_LOG, Recording
 from trimtab.ingest.wrapped.kinds import first_line, look_at
 from trimtab.ingest.wrapped.lines_by_broker import SOURCE as WRAPPED
@@ -72,8 +72,30 @@ def explain(
 
 def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[More]) -> Explained:
     output.mkdir(parents=True, exist_ok=True)
-    tables = output / "tables"
-    accounting = ingest(spark, recording, tables)
+    with ingested(spark, recording, output / "tables") as (tables, accounting):
+        strangers = _checked(recording, accounting)
+        with progress(spark, f"explaining {recording.name}"), plain_faults():
+            # Where Spark ran before, its workers may stand in another folder than this program.
+            diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
+        document = diagnosis.findings | {"accounting": _accounting(accounting)}
+        document["warnings"] = [*strangers, *_unread(accounting), *document["warnings"]]
+        for each in more:
+            document |= each(tables, document)
+    if "what_if" in document:
+        document["changes"] = with_replayed(document)
+    _LOG.info("%d findings, %d unloads", len(document["findings"]), len(document["unloads"]))
+    page = render(document, diagnosis.picture, VERDICT_WORDS, finding_pages())
+    report = write_whole(output / "report.html", page)
+    write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
+    return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
+
+
+def _checked(recording: Recording, accounting: Accounting) -> list[str]:
+    """Return a sentence for each log in which nothing is Pulsar's.
+
+    Raises:
+        NothingReadableError: there is nothing else, or no line could be read.
+    """
     # What recording.toml says of a recording is nothing that the cluster left.
     left = [file for file in accounting.files if file.file != META]
     if not any(file.rows + file.other for file in left):
@@ -84,20 +106,7 @@ def _explain(spark: Runner, recording: Recording, output: Path, more: Sequence[M
     if strangers and sum(file.rows > 0 for file in left) == 0:
         raise NothingReadableError(strangers[0])
     _LOG.info("%d lines of %d files read", sum(it.lines for it in left), len(left))
-    with progress(spark, f"explaining {recording.name}"), plain_faults():
-        # Where Spark ran before, its workers may stand in another folder than this program.
-        diagnosis = diagnose(spark, tables.absolute(), recording.cluster)
-    document = diagnosis.findings | {"accounting": _accounting(accounting)}
-    document["warnings"] = [*strangers, *_unread(accounting), *document["warnings"]]
-    for each in more:
-        document |= each(tables, document)
-    if "what_if" in document:
-        document["changes"] = with_replayed(document)
-    _LOG.info("%d findings, %d unloads", len(document["findings"]), len(document["unloads"]))
-    page = render(document, diagnosis.picture, VERDICT_WORDS, finding_pages())
-    report = write_whole(output / "report.html", page)
-    write_whole(output / FINDINGS, json.dumps(document, indent=1) + "\n")
-    return explained(document, report, Tables(tables, accounting.totals, tuple(accounting.faults)))
+    return strangers
 
 
 def _not_pulsar(recording: Recording, accounting: Accounting) -> list[str]:

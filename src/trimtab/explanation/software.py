@@ -13,6 +13,7 @@ from trimtab.explanation.conf_text import read_conf
 from trimtab.explanation.lint import Conf, Written
 from trimtab.explanation.lint.conf import EXTENSIONS, IMPL, MANAGER_KEY, SHEDDER_KEY
 from trimtab.files.errors import TrimtabError
+from trimtab.files.places import readable
 from trimtab.ingest.recording import RecordedFile
 from trimtab.pulsar.confs import scalars
 from trimtab.pulsar.releases import release_order
@@ -126,7 +127,7 @@ def _content(file: RecordedFile) -> bytes:
         with file.path.open("rb") as opened:
             content = opened.read(_BYTES_MAX)
         if content.startswith(_GZIP):
-            with gzip.open(file.path, "rb") as unpacked:
+            with gzip.open(readable(file.path), "rb") as unpacked:
                 content = unpacked.read(_BYTES_MAX)
     except (OSError, EOFError, zlib.error):
         return b""

@@ -10,7 +10,9 @@ import pyarrow as pa
 from pyarrow.dataset import Dataset, dataset, partitioning
 
 from trimtab.files.fields import FieldError, expected_name
+from trimtab.files.generations import current
 from trimtab.files.partitions import CLUSTER, DAY, has_days
+from trimtab.files.places import located
 from trimtab.files.tables import DIAGNOSED, INGESTED, JUDGED, TRACED
 
 _SCHEMAS = INGESTED | DIAGNOSED | TRACED | JUDGED
@@ -28,10 +30,10 @@ def columns_of(name: str) -> pa.Schema:
     return pa.schema([*of_rows, *_of_folders(of_rows)], metadata=of_rows.metadata)
 
 
-def stored(name: str, files: Path | Sequence[str]) -> Dataset:
+def stored(name: str, files: Path | Sequence[Path]) -> Dataset:
     """Return what a table's folder holds, or some files of it, to be read when asked for rows."""
     return dataset(
-        files,
+        **located(files),
         schema=columns_of(name),
         format="parquet",
         partitioning=partitioning(pa.schema(_of_folders(_SCHEMAS[name])), flavor="hive"),
@@ -42,6 +44,11 @@ def _of_folders(of_rows: pa.Schema) -> list[pa.Field]:
     # Said, not guessed: a cluster called 7 is text.
     days = [pa.field(DAY, pa.date32())] if has_days(of_rows) else []
     return [pa.field(CLUSTER, pa.string()), *days]
+
+
+def tables_in(folder: Path, lines: Mapping[str, int], warnings: Sequence[str]) -> Tables:
+    """Return the tables of a folder, in a store those of the generation that counts."""
+    return Tables(current(folder), lines, tuple(warnings))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

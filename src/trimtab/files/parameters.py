@@ -12,6 +12,7 @@ from pathlib import Path
 
 from trimtab.files.errors import TrimtabError, system_fault
 from trimtab.files.fields import FieldError
+from trimtab.files.places import is_store, place_of
 
 #: An option of the command line as errors name it.
 _OPTION = re.compile(r"(?<![^\s(])--([a-z][a-z-]*)")
@@ -51,13 +52,27 @@ def _parameter(option: str, parameters: Mapping[str, str]) -> str:
 
 
 def path_of(name: str, value: object) -> Path:
-    """Return a parameter as a path.
+    """Return a parameter as a path of this machine.
 
     Raises:
         FieldError: it is none.
+        PlaceError: it is the address of nothing that is known.
+    """
+    path = place_at(name, value)
+    if is_store(path):
+        raise FieldError(name, str(path), "a path of this machine")
+    return path
+
+
+def place_at(name: str, value: object) -> Path:
+    """Return a parameter as a path, or as a place in a store by its URI.
+
+    Raises:
+        FieldError: it is none.
+        PlaceError: it is the address of nothing that is known.
     """
     if isinstance(value, str | os.PathLike) and str(value):
-        return Path(value)
+        return place_of(value)
     raise FieldError(name, repr(value), "a path")
 
 

@@ -7,9 +7,7 @@ what is read is found by it.
 
 from __future__ import annotations
 
-import os
 import re
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+from trimtab.files.places import draft_of, put
 
 #: The day of rows without a time: Hive's word for a null.
 NO_DAY = "__HIVE_DEFAULT_PARTITION__"
@@ -134,7 +134,7 @@ class Part:
         for file in self._files.values():
             file.close()
         for path, file in self._files.items():
-            file.draft.replace(path)
+            put(file.draft, path)
         return list(self._files)
 
     def _file(self, table: str, folder: str, schema: pa.Schema) -> _File:
@@ -142,9 +142,7 @@ class Part:
         path = place / part_name(self.name)
         if path not in self._files:
             place.mkdir(parents=True, exist_ok=True)
-            # Two tries of one task may write at the same time.
-            draft = place / f".{os.getpid()}-{uuid.uuid4().hex}.draft"
-            self._files[path] = _File(draft, schema)
+            self._files[path] = _File(draft_of(path), schema)
         return self._files[path]
 
 

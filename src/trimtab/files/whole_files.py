@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from trimtab.files.errors import TrimtabError
+from trimtab.files.places import is_store
 
 
 def write_whole(path: Path, content: str | bytes) -> Path:
@@ -17,9 +18,13 @@ def write_whole(path: Path, content: str | bytes) -> Path:
     Raises:
         OSError: it cannot be written, and the error names it; what was there before still is.
     """
+    content = content.encode() if isinstance(content, str) else content
+    if is_store(path):
+        path.write_bytes(content)
+        return path
     draft = path.with_name(f".{path.name}.draft")
     try:
-        draft.write_bytes(content.encode() if isinstance(content, str) else content)
+        draft.write_bytes(content)
         return draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)

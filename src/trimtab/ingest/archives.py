@@ -54,12 +54,12 @@ def unpack(path: Path, folder: Path) -> tuple[str, ...]:
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes] | None]]:
     """Yield the names and contents of what is in an archive; None for links and the like."""
     if path.name.endswith(".zip"):
-        with zipfile.ZipFile(path) as zipped:
+        with path.open("rb") as file, zipfile.ZipFile(file) as zipped:
             for entry in zipped.infolist():
                 if not entry.is_dir():
                     yield entry.filename, zipped.open(entry)
     else:
-        with tarfile.open(path) as tarred:
+        with path.open("rb") as file, tarfile.open(fileobj=file) as tarred:
             for member in tarred:
                 if not member.isdir():
                     yield member.name, tarred.extractfile(member) if member.isreg() else None

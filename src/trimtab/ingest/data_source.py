@@ -7,7 +7,6 @@ it is asked for.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyspark.sql import datasource as spark
@@ -58,12 +57,14 @@ class TrimtabSource(spark.DataSource):
         """
         from trimtab.files.datasets import columns_of
         from trimtab.files.fields import FieldError
+        from trimtab.files.generations import current
+        from trimtab.files.places import place_of
         from trimtab.ingest.table_reader import PushedReader, TableReader, filters_of
 
         if "path" not in self.options:
             raise FieldError("path", "nothing", "a recording or a folder of tables")
         # Workers may stand in another folder.
-        path = Path(self.options["path"]).absolute()
+        path = current(place_of(self.options["path"]).absolute())
         filters = filters_of(self.options, columns_of(self._table))
         is_pushed = self.options.get("pushdown", "false").lower() == "true"
         reader = PushedReader if is_pushed else TableReader

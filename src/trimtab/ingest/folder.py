@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from trimtab.files.generations import begun, commit, generation
+from trimtab.files.places import copied, is_store, remove_tree
 from trimtab.ingest.accounting import IngestError
 
 #: Tells a folder of tables of ours from any other; holds the accounting for programs.
@@ -35,28 +37,25 @@ class Rewriting:
     def link(self, path: Path, name: str = "") -> Path:
         """Take a file of the folder as it is into the new one, by another name if one is given."""
         target = self.new / path.relative_to(self.now)
-        if name:
-            target = target.with_name(name)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            target.hardlink_to(path)
-        except FileExistsError:
-            raise
-        except OSError:
-            # Not every file system has links.
-            shutil.copy2(path, target)
-        return target
+        return copied(path, target.with_name(name) if name else target)
 
 
 @contextmanager
 def rewritten(tables: Path) -> Iterator[Rewriting]:
     """Yield a folder to write in, which takes the place of `tables` if the block ends well.
 
+    In a store it becomes the generation that counts.
+
     Raises:
         IngestError: `tables` holds something else, another run writes there, or the disk
             is full.
+        GenerationError: the same of a store.
     """
     tables = tables.absolute()
+    if is_store(tables):
+        with _next_generation(tables) as rewriting:
+            yield rewriting
+        return
     try:
         tables.parent.mkdir(parents=True, exist_ok=True)
         with locked(tables):
@@ -72,6 +71,19 @@ def rewritten(tables: Path) -> Iterator[Rewriting]:
     except OSError as fault:
         why = fault.strerror or str(fault)
         raise IngestError(f"{tables}: cannot be written: {why}") from None
+
+
+@contextmanager
+def _next_generation(tables: Path) -> Iterator[Rewriting]:
+    """Yield a new generation beside the one that counts; what is written of one that fails goes."""
+    earlier = generation(tables)
+    new = begun(tables)
+    try:
+        yield Rewriting(tables / (earlier.name or "nothing"), new)
+        commit(tables, earlier, new)
+    except BaseException:
+        remove_tree(new)
+        raise
 
 
 def _check_ours(tables: Path) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from trimtab.files.places import readable
+
 _CHUNK_SIZE = 1 << 20
 #: Bytes at the head of logs that may be the same one; a time must stand in them.
 _HEAD = 256
@@ -28,7 +30,7 @@ def is_packed_copy(packed: Path, plain: Path) -> bool:
     """
     size = 0
     try:
-        with gzip.open(packed) as one, plain.open("rb") as other:
+        with gzip.open(readable(packed)) as one, plain.open("rb") as other:
             while chunk := one.read(_CHUNK_SIZE):
                 if chunk != other.read(len(chunk)):
                     return False
@@ -64,7 +66,7 @@ def same_logs(logs: Mapping[str, Path]) -> dict[str, str]:
 def _opened(path: Path) -> IO[bytes]:
     with path.open("rb") as file:
         is_packed = file.read(2) == _GZIP_MAGIC
-    return gzip.open(path) if is_packed else path.open("rb")  # type: ignore[return-value]  # both read bytes
+    return gzip.open(readable(path)) if is_packed else path.open("rb")  # type: ignore[return-value]  # both read bytes
 
 
 def _head(path: Path) -> bytes:

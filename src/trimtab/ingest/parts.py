@@ -12,8 +12,6 @@ it drops the meaning and the unit of the columns.
 from __future__ import annotations
 
 import gc
-import os
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +22,7 @@ import pyarrow as pa
 
 from trimtab.files.packing import packed, unpacked
 from trimtab.files.partitions import Part
+from trimtab.files.places import draft_of, put
 from trimtab.ingest.pieces import Group, moved, run_group
 from trimtab.ingest.split_result import SplitAccount, TableRows
 
@@ -117,8 +116,7 @@ def _write_part(place: Place, number: int, group: Group) -> Written:
 def _keep_waiting(place: Place, number: int, group: Group) -> Written:
     """Parse a group that begins within a file, and keep its rows for `_write_kept`."""
     path = _kept(place, number)
-    # Two tries of one task may write at the same time.
-    draft = path.with_name(f".{os.getpid()}-{uuid.uuid4().hex}.draft")
+    draft = draft_of(path)
     accounts: list[SplitAccount] = []
     with _writing():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +131,7 @@ def _keep_waiting(place: Place, number: int, group: Group) -> Written:
     with _writing():
         stream.close()
         file.close()
-        draft.replace(path)
+        put(draft, path)
     # A part that is to be kept as it is has no rows.
     return Written(accounts, waits=not any(account.is_linked for account in accounts))
 
@@ -141,7 +139,7 @@ def _keep_waiting(place: Place, number: int, group: Group) -> Written:
 def _write_kept(place: Place, number: int, offsets: Mapping[int, int]) -> Written:
     """Write rows that waited."""
     part = Part(place.tables, place.cluster, place.part(number))
-    with pa.OSFile(str(_kept(place, number))) as file:
+    with _kept(place, number).open("rb") as file:
         for batch in pa.ipc.open_stream(file):
             [row] = batch.to_pylist()
             rows = TableRows(row["table"], unpacked(row["rows"]))

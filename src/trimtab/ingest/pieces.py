@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from trimtab.files.places import readable
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.fingerprint import Fingerprint, ends_with_a_line, fingerprint, is_made_of_lines
 from trimtab.ingest.split_result import CLASSES, SplitAccount, SplitItem, TableRows
@@ -145,7 +146,7 @@ def _known_rows(earlier: EarlierPiece, file: str) -> Iterator[TableRows]:
     mine = [("file", "=", file), ("line", ">", before), ("line", "<=", before + account.lines)]
     for table, path in earlier.parts:
         if account.table_rows.get(table):
-            rows = pq.read_table(path, filters=mine, partitioning=None)
+            rows = pq.read_table(readable(path), filters=mine, partitioning=None)
             # The cast gives the schema's metadata the order that parsed rows have.
             yield TableRows(table, moved(rows.cast(INGESTED[table]), -before))
 

@@ -8,8 +8,8 @@ those that had to wait.  What a line means stands in the parsers, what a task do
 from __future__ import annotations
 
 import itertools
-import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from trimtab.files.partitions import cluster_folder, part_files, part_name, write_rows
+from trimtab.files.places import is_store, readable, remove_tree
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.accounting import (
     Accounting,
@@ -78,8 +79,31 @@ def ingest(spark: Runner, recording: Recording, tables: Path) -> Accounting:
         SparkError: Spark failed.
     """
     with rewritten(tables) as folder:
-        accounting, recording_entry = _bring(spark, recording, folder)
-        write_entries(folder.new, [recording_entry])
+        return _alone(spark, recording, folder)
+
+
+@contextmanager
+def ingested(
+    spark: Runner, recording: Recording, tables: Path
+) -> Iterator[tuple[Path, Accounting]]:
+    """Yield where a recording's tables are, for who adds to them, and its accounting.
+
+    In a store, where a folder cannot be exchanged again and again, readers see what they saw
+    before until the block ends.
+
+    Raises:
+        IngestError, SparkError: as `ingest`.
+    """
+    if not is_store(tables):
+        yield tables, ingest(spark, recording, tables)
+        return
+    with rewritten(tables) as folder:
+        yield folder.new, _alone(spark, recording, folder)
+
+
+def _alone(spark: Runner, recording: Recording, folder: Rewriting) -> Accounting:
+    accounting, recording_entry = _bring(spark, recording, folder)
+    write_entries(folder.new, [recording_entry])
     return accounting
 
 
@@ -269,7 +293,7 @@ def _shared(
     }
     if fingerprints and are_unchanged(spark, splits, fingerprints):
         mine = _own_files(Place(folder.now, recording.cluster, recording.name), "store_files")
-        files = [row for path in mine for row in pq.ParquetFile(path).read().to_pylist()]
+        files = [row for path in mine for row in pq.ParquetFile(readable(path)).read().to_pylist()]
         return splits, files, earlier_run
     splits, store_files = shared_out(spark, splits)
     return splits, store_files, earlier_run.without(ZOOKEEPER)
@@ -309,7 +333,7 @@ def _write_small(place: Place, small: dict[str, list[dict[str, Any]]]) -> None:
 
 def _remove_drafts(place: Place) -> None:
     """Remove what is no part: rows that waited, and what tasks left that were killed."""
-    shutil.rmtree(place.waiting, ignore_errors=True)
+    remove_tree(place.waiting)
     for path in place.tables.glob("*/cluster=*/**/.*.draft"):
         path.unlink(missing_ok=True)
 
@@ -321,12 +345,12 @@ def _own_files(place: Place, table: str) -> list[Path]:
 
 
 def _row_count(place: Place, table: str) -> int:
-    return sum(pq.read_metadata(path).num_rows for path in _own_files(place, table))
+    return sum(pq.read_metadata(readable(path)).num_rows for path in _own_files(place, table))
 
 
 def _head(place: Place, table: str) -> tuple[dict[str, Any], ...]:
     """Return the first rows of a table."""
-    first = pq.ParquetFile(_own_files(place, table)[0])
+    first = pq.ParquetFile(readable(_own_files(place, table)[0]))
     batch = next(first.iter_batches(batch_size=_SAMPLE_SIZE), None)
     return tuple(batch.to_pylist()) if batch else ()
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, tzinfo
 from pathlib import Path, PurePosixPath
 
+from trimtab.files.places import files_below, is_store
 from trimtab.ingest.archives import ARCHIVES, ArchiveError, unpack
 from trimtab.ingest.outcome import SharedLines
 from trimtab.ingest.packed_copies import is_packed_copy, same_logs
@@ -343,6 +344,8 @@ def _walk(root: Path) -> tuple[list[Path], list[Path]]:
     Returns:
         The files, and the folders that cannot be looked into.
     """
+    if is_store(root):
+        return files_below(root), []
     paths: list[Path] = []
     shut: list[Path] = []
     visited = set()

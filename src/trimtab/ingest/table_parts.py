@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 from trimtab.files.batches import batches
 from trimtab.files.datasets import stored
 from trimtab.files.partitions import CLUSTER, DAY, has_days
+from trimtab.files.places import named_by_arrow
 from trimtab.files.tables import INGESTED
 from trimtab.ingest.accounting import check_lines, file_accounts, meta_account
 from trimtab.ingest.archives import ARCHIVES
@@ -44,7 +45,7 @@ class StoredPart:
     """Files of a table that ingest wrote."""
 
     table: str
-    files: tuple[str, ...]
+    files: tuple[Path, ...]
 
     def datasets(self) -> Iterator[ds.Dataset]:
         """Return the rows, to be read when they are asked for."""
@@ -114,8 +115,8 @@ def _stored(folder: Path, table: str, condition: ds.Expression | None) -> list[P
     if not (folder / table).is_dir():
         raise RecordingError(f"{folder}: has no table {table}")
     fragments = stored(table, folder / table).get_fragments(filter=condition)
-    files = sorted(fragment.path for fragment in fragments)
-    grouped = batches(files, lambda file: Path(file).stat().st_size, _STORED_BYTES)
+    files = [named_by_arrow(folder, name) for name in sorted(it.path for it in fragments)]
+    grouped = batches(files, lambda file: file.stat().st_size, _STORED_BYTES)
     return [StoredPart(table, group) for group in grouped]
 
 

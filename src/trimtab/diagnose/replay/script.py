@@ -14,6 +14,7 @@ from trimtab.diagnose.replay.store_columns import stored_averages, stored_report
 from trimtab.diagnose.replay.tenures import Tenure
 from trimtab.diagnose.store_source import Span, best_rows
 from trimtab.files.partitions import cluster_folder
+from trimtab.files.places import located
 
 
 def script(folder_and_cluster: tuple[Path, str], tenure: Tenure, spans: Sequence[Span]) -> Script:
@@ -48,7 +49,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     """Return rows of a table, by file and line."""
     tables, cluster = folder_and_cluster
-    files = ds.dataset(cluster_folder(tables, table, cluster), format="parquet")
+    files = ds.dataset(**located(cluster_folder(tables, table, cluster)), format="parquet")
     rows: list[dict[str, Any]] = files.to_table(filter=condition).to_pylist()
     return sorted(rows, key=lambda row: (row["file"], row["line"]))
 

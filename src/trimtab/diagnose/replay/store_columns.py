@@ -17,6 +17,7 @@ import pyarrow.dataset as ds
 from trimtab.diagnose.columns import Moments, beside, floats, moments
 from trimtab.diagnose.store_source import Span, best_positions, best_table
 from trimtab.files.partitions import cluster_folder
+from trimtab.files.places import located
 from trimtab.pulsar.leader.averages import Average
 from trimtab.pulsar.leader.time_average import METRICS
 from trimtab.pulsar.leader.view import Report
@@ -196,9 +197,8 @@ def _in_order(
 ) -> pa.Table:
     """Return rows of a table by file and line; they lie day by day."""
     parquet = ds.ParquetFileFormat(dictionary_columns=_NAMED)
-    files = ds.dataset(
-        cluster_folder(folder_and_cluster[0], name, folder_and_cluster[1]), format=parquet
-    )
+    folder = cluster_folder(folder_and_cluster[0], name, folder_and_cluster[1])
+    files = ds.dataset(**located(folder), format=parquet)
     table = files.to_table(columns=list(columns), filter=condition).unify_dictionaries()
     places = _places(table, _files(table))
     # Of one day they are in order already, and to take millions of rows apart is dear.

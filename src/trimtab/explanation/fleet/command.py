@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 from trimtab.explanation.fleet.nights import Content, content, nights_of
 from trimtab.explanation.fleet.row import FAILED, Row, failed_row
 from trimtab.explanation.fleet.work import PAGE, ROW, More, Task, explain_night, keep, kept
+from trimtab.files.places import files_below
 from trimtab.files.tables import FLEET
 from trimtab.files.whole_files import write_whole
 from trimtab.spark.choice import has_spark, shared_runner, shared_spark
@@ -181,7 +182,7 @@ def _runner(due: Sequence[Task], start: Start, *, are_few: bool) -> AbstractCont
 
 
 def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [it for it in path.rglob("*") if it.is_file()]
+    return [path] if path.is_file() else files_below(path)
 
 
 def _run(runner: Runner, tasks: Sequence[Task]) -> None:

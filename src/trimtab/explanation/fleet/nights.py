@@ -12,6 +12,7 @@ from pathlib import Path
 from isal import isal_zlib
 
 from trimtab.files.errors import TrimtabError
+from trimtab.files.places import files_below, is_store, matching, place_of
 from trimtab.files.visible import visible_name
 from trimtab.ingest.archives import ARCHIVES
 from trimtab.ingest.recording import META
@@ -52,6 +53,8 @@ def are_several(words: Sequence[str]) -> bool:
     if len(words) != 1:
         return True
     (word,) = words
+    if is_store(place := place_of(word)):
+        return glob.has_magic(word) or len(_below(place)) > 1
     if not os.path.lexists(word):
         return glob.has_magic(word)
     return len(_below(Path(word))) > 1
@@ -77,19 +80,27 @@ def nights_of(words: Sequence[str]) -> list[Night]:
 
 def _paths(word: str) -> list[Path]:
     """Return the recordings that a word names."""
-    if os.path.lexists(word):
+    matches: Sequence[str | Path]
+    if is_store(place := place_of(word)):
+        matches = matching(place)
+    elif os.path.lexists(word):
         matches = [word]
     else:
         matches = sorted(glob.glob(word)) if glob.has_magic(word) else []
     if not matches:
         what = "matches nothing" if glob.has_magic(word) else "no such file or folder"
         raise NightsError(f"{word}: {what}; expected recordings, or folders of recordings")
-    return [path for match in matches for path in (_below(Path(match)) or [Path(match)])]
+    return [path for match in map(place_of, matches) for path in (_below(match) or [match])]
 
 
 def _below(path: Path) -> list[Path]:
     """Return the folders of recordings below one, where there are several; else nothing."""
-    recordings = []
+    recordings: list[Path] = []
+    if is_store(path):
+        for file in path.rglob(META):
+            if not any(file.is_relative_to(it) for it in recordings):
+                recordings.append(file.parent)
+        return recordings if len(recordings) > 1 else []
     for folder, folders, files in os.walk(path):
         if META in files:
             recordings.append(Path(folder))
@@ -99,7 +110,7 @@ def _below(path: Path) -> list[Path]:
 
 
 def _night(path: Path) -> Night:
-    whole = Path(os.path.abspath(path))
+    whole = path if is_store(path) else Path(os.path.abspath(path))
     stem = next((whole.name.removesuffix(it) for it in ARCHIVES if whole.name.endswith(it)), None)
     around, name = (visible_name(it) or "_" for it in (whole.parent.name, stem or whole.name))
     return Night(whole, around, f"{around}/{name}")
@@ -131,6 +142,9 @@ def _files(path: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files of a recording with their names in it, links followed, but in no circle."""
     if not path.is_dir():
         yield path.name, path
+        return
+    if is_store(path):
+        yield from ((it.relative_to(path).as_posix(), it) for it in files_below(path))
         return
     names: dict[str, Path] = {}
     visited = set()

@@ -36,6 +36,7 @@ def with_others(
         FieldError: something is of a wrong kind.
     """
     prometheus, *urls, selector, index = others
+    output = None if output is None else path_of("output", output)
     begin, end = map(text_of_time, ("begin", "end"), times)
     remote = remote_of(text_of("prometheus", prometheus), begin, end)
     store = log_store_of(dict(zip(KINDS, urls, strict=True)), selector, index, begin, end)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from trimtab.files.places import located
 from trimtab.pulsar.model import Floats, Ints
 
 
@@ -38,12 +39,12 @@ def rows(tables: Path, name: str, columns: Sequence[str] | None = None) -> list[
 
 def is_empty(tables: Path, name: str) -> bool:
     """Return whether a table has no rows."""
-    return int(ds.dataset(tables / name, format="parquet").count_rows()) == 0
+    return int(ds.dataset(**located(tables / name), format="parquet").count_rows()) == 0
 
 
 def stored_table(tables: Path, name: str, columns: Sequence[str] | None = None) -> pa.Table:
     """Return a table by file and line, where it has them; it lies day by day."""
-    stored = ds.dataset(tables / name, format="parquet")
+    stored = ds.dataset(**located(tables / name), format="parquet")
     names = stored.schema.names if columns is None else list(columns)
     places = [place for place in ("file", "line") if place in stored.schema.names]
     table = stored.to_table(columns=list(dict.fromkeys([*names, *places])))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.store_source import Span, best_table
+from trimtab.files.places import located
 from trimtab.lab.reconstruct.evidence import Averages, Printed
 from trimtab.trials.recorded_cluster.columns import Names, floats, seconds, stored_table
 
@@ -50,7 +51,7 @@ def stored_averages(tables: Path, spans: Sequence[Span], bundles: Names) -> Aver
 def printed(tables: Path, logged: Iterable[Mapping[str, Any]]) -> dict[int, Printed]:
     """Return what rounds of findings.json printed of what was remembered, by their number."""
     kinds = ds.field("kind").isin([_COUNTED, *_FIRED, _SMOOTHED])
-    stored = ds.dataset(tables / "log_events", format="parquet")
+    stored = ds.dataset(**located(tables / "log_events"), format="parquet")
     by_log: dict[str, list[dict[str, Any]]] = {}
     for line in stored.to_table(list(_LINE), kinds).sort_by("time").to_pylist():
         by_log.setdefault(line["log_broker"], []).append(line)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from trimtab.diagnose.store_source import Span, best_rows, covered, is_logged
+from trimtab.files.places import located
 from trimtab.lab.reconstruct.evidence import (
     Evidence,
     Lines,
@@ -103,7 +104,7 @@ def read(tables: Path, document: Mapping[str, Any], manager: LoadManagerSettings
 def _process_cpu(tables: Path, brokers: Names) -> ProcessCpu:
     """Return the CPU of brokers' processes, of those whose scrapes can be told apart."""
     meta = {row["key"]: row["value"] for row in rows(tables, "recording")}
-    stored = ds.dataset(tables / "metrics", format="parquet")
+    stored = ds.dataset(**located(tables / "metrics"), format="parquet")
     table = stored.to_table(["time", "log_broker", "value"], ds.field("name") == _PROCESS_CPU)
     table = table.sort_by("time")
     logs = table["log_broker"].to_pylist()

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from trimtab.files.partitions import write_rows
+from trimtab.files.places import located
 from trimtab.files.tables import JUDGED
 from trimtab.lab.costs import Windows
 from trimtab.lab.reconstruct.cluster import NothingToSimulateError
@@ -74,7 +75,7 @@ def _judged(tables: Path, findings: Mapping[str, Any]) -> tuple[list[Judged | Op
     """Return each decision judged, and why none is."""
     if not findings["unloads"]:
         return [], "the leader unloaded nothing"
-    count = int(ds.dataset(tables / "bundle_reports", format="parquet").count_rows())
+    count = int(ds.dataset(**located(tables / "bundle_reports"), format="parquet").count_rows())
     if count > ROWS_MAX:
         return [], f"found {count:,} rows of bundles, expected at most {ROWS_MAX:,}: cut it in time"
     try:
