@@ -32,6 +32,14 @@ from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.evidence_until import evidence_until
 from trimtab.lab.rehearsal.disturbed import rehearsed
+from trimtab.lab.rehearsal.going_on import (
+    Besides,
+    Experience,
+    drawn_overhead,
+    drawn_traffic,
+    experience,
+    planned_begins,
+)
 from trimtab.lab.rehearsal.plan import Rehearsal
 from trimtab.lab.rehearsal.prolonged import prolonged
 from trimtab.lab.simulate.balancer import Balancer
@@ -135,7 +143,7 @@ def _title(names: Sequence[str], group: Sequence[Event]) -> str:
 
 
 def foretold(
-    night: Night, happening: Happening, *, is_traffic_known: bool = False
+    night: Night, happening: Happening, others: Experience, *, is_traffic_known: bool = False
 ) -> list[Foretold]:
     """Return each figure of an event, foretold from what was known before it, and as it came.
 
@@ -149,15 +157,22 @@ def foretold(
     # What is rebuilt of less may begin and end a little otherwise.
     shift_s = begin_s - before.grid.from_s
     missing_s = happening.to_s + shift_s - before.world.duration_s
-    again = prolonged(before, missing_s)
-    if is_traffic_known:
-        again = with_traffic(again, night.whole, before.grid.n_ticks)
+    again, first = prolonged(before, missing_s), before.grid.n_ticks
+    like = experience(before) + others
     at_s = happening.at_s + shift_s
     events = tuple(replace(each, time_s=each.time_s + shift_s) for each in happening.events)
     plan = Rehearsal(at_s, night.balancer, events)
-    runs = [
-        rehearsed(again, plan, costs, seed) for seed, costs in enumerate(drawn_costs(again, SEEDS))
-    ]
+    begins = (*again.surroundings.begins, *planned_begins(events, again.grid.tick_s))
+    by_cores = before.used.known.brokers.by_cores
+    runs = []
+    for seed, drawn in enumerate(drawn_costs(again, SEEDS)):
+        costs = drawn_overhead(drawn, before, like, seed)
+        besides = Besides(first, begins, like.processes, by_cores, again.grid.tick_s, seed)
+        if is_traffic_known:
+            going = with_traffic(again, night.whole, first)
+        else:
+            going = drawn_traffic(again, first, like, seed)
+        runs.append(rehearsed(going, plan, costs, seed, besides))
     windows = _windows(night.whole, happening)
     made = [_figures(run, windows, shift_s, at_s) for run in runs]
     return [
@@ -280,12 +295,14 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m tools.foretold")
         return 2
     figures, known = list[Foretold](), list[Foretold]()
-    for name in RECORDINGS:
-        read = night(name)
+    nights = {name: night(name) for name in RECORDINGS}
+    for name, read in nights.items():
+        others = [experience(each.whole) for it, each in nights.items() if it != name]
+        elsewhere = sum(others, Experience())
         for happening in happenings(read):
             try:
-                figures += foretold(read, happening)
-                known += foretold(read, happening, is_traffic_known=True)
+                figures += foretold(read, happening, elsewhere)
+                known += foretold(read, happening, elsewhere, is_traffic_known=True)
             except NothingToSimulateError as error:
                 print(f"{name}: {happening.title}: {error}", flush=True)
                 continue

@@ -1,0 +1,194 @@
+"""A rebuilt cluster → how it may go on behind its end: what is not known of it, drawn.
+
+Nobody knows what traffic will come, what processes will take beyond theirs and, of a few
+minutes, what is on the wire besides what is counted.  Each is drawn of what was recorded, of
+this cluster and of others: what is left out is not less uncertain for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from trimtab.lab.reconstruct.cluster import Rebuilt, recorded_traffic
+from trimtab.lab.reconstruct.costs import Costs
+from trimtab.lab.reconstruct.usage import WINDOWS_MIN
+from trimtab.lab.rehearsal.processes import Process, at_ticks, course, percent_of, processes
+from trimtab.lab.rehearsal.prolonged import LIKE_S
+from trimtab.lab.simulate.noise import generator
+from trimtab.lab.simulate.surroundings import Begin
+from trimtab.lab.simulate.world import Event, Kind
+from trimtab.pulsar.model import MINUTE_S, Floats
+
+#: s of a step of a course of traffic, and of the longest.
+STEP_S = 15.0
+MOST_S = 300.0
+# Traffic goes on in stretches of what came in so many s before the end.
+_PAST_S = 120.0
+# A course is taken where a minute had more than this part of a recording's mean.
+_LEAST = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """What recordings say of what is not known beforehand."""
+
+    processes: tuple[Process, ...] = ()
+    #: How all traffic went on: each step's over that of the minute before.
+    courses: tuple[tuple[float, ...], ...] = ()
+    #: Bytes on the wire for each that is counted.
+    overheads: tuple[float, ...] = ()
+
+    def __add__(self, other: Experience) -> Experience:
+        """Return both."""
+        return Experience(
+            self.processes + other.processes,
+            self.courses + other.courses,
+            self.overheads + other.overheads,
+        )
+
+
+def experience(rebuilt: Rebuilt) -> Experience:
+    """Return what a recording says of what was not known beforehand."""
+    is_sure = len(rebuilt.used.warm) >= WINDOWS_MIN
+    return Experience(
+        processes=processes(rebuilt),
+        courses=_courses(rebuilt),
+        overheads=(rebuilt.used.costs.overhead,) if is_sure else (),
+    )
+
+
+def _courses(rebuilt: Rebuilt) -> tuple[tuple[float, ...], ...]:
+    """Return how all traffic went on from each step of a recording."""
+    served, tick_s = rebuilt.served, rebuilt.grid.tick_s
+    step = max(1, round(STEP_S / tick_s))
+    bytes_s = ((served.rate_in + served.rate_out) * served.size).sum(axis=1)
+    steps = bytes_s[: len(bytes_s) // step * step].reshape(-1, step).mean(axis=1)
+    before, longest = round(MINUTE_S / STEP_S), round(MOST_S / STEP_S)
+    least = _LEAST * float(steps.mean()) if steps.size else 0.0
+    drawn = []
+    for at in range(before, len(steps) - longest + 1):
+        usual = float(steps[at - before : at].mean())
+        if usual > least:
+            drawn.append(tuple((steps[at : at + longest] / usual).tolist()))
+    return tuple(drawn)
+
+
+def drawn_traffic(rebuilt: Rebuilt, first: int, like: Experience, seed: int) -> Rebuilt:
+    """Return a prolonged cluster whose traffic goes on otherwise from a tick on.
+
+    It goes on in stretches of a minute of what came last, and all of it rises and falls as
+    that of some recording did.
+
+    Properties:
+        Up to the tick nothing is otherwise; the same arguments give the same traffic.
+    """
+    served, tick_s = rebuilt.served, rebuilt.grid.tick_s
+    random, more = generator(seed, "traffic to come"), rebuilt.grid.n_ticks - first
+    if more <= 0:
+        return rebuilt
+    rows = _stretches(first, more, tick_s, random)
+    ratio = np.ones(more)
+    if like.courses:
+        steps = np.array(like.courses[int(random.integers(len(like.courses)))])
+        at = (np.arange(more) * tick_s // STEP_S).astype(np.int64)
+        ratio = steps[np.minimum(at, steps.size - 1)]
+    columns = {}
+    for name, times in (("rate_in", ratio), ("rate_out", ratio), ("size", np.ones(more))):
+        columns[name] = getattr(served, name).copy()
+        columns[name][first:] = getattr(served, name)[rows] * times[:, None]
+    longer = replace(served, **columns)
+    traffic = recorded_traffic(longer, rebuilt.used.costs)
+    surroundings = replace(rebuilt.surroundings, traffic=traffic)
+    return replace(rebuilt, served=longer, surroundings=surroundings)
+
+
+def _stretches(
+    first: int, more: int, tick_s: float, random: np.random.Generator
+) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the ticks before `first` that come again, (more,)."""
+    length = max(1, min(first, round(LIKE_S / tick_s)))
+    earliest = max(0, first - round(_PAST_S / tick_s))
+    parts = []
+    for _ in range(0, more, length):
+        begin = int(random.integers(earliest, first - length + 1))
+        parts.append(np.arange(begin, begin + length))
+    return np.concatenate(parts)[:more]
+
+
+def drawn_overhead(costs: Costs, rebuilt: Rebuilt, like: Experience, seed: int) -> Costs:
+    """Return costs with bytes on the wire of some recording, where too little is told of them."""
+    if len(rebuilt.used.warm) >= WINDOWS_MIN or not like.overheads:
+        return costs
+    low, high = min(like.overheads), max(like.overheads)
+    return replace(costs, overhead=float(generator(seed, "wire").uniform(low, high)))
+
+
+@dataclass(frozen=True, slots=True)
+class Besides:
+    """What processes take beyond their traffic behind the end of what is known."""
+
+    #: From this tick on nothing is known.
+    first: int
+    #: When processes begin, those that are planned too.
+    begins: tuple[Begin, ...]
+    like: tuple[Process, ...]
+    #: (n_brokers,) as costs have it.
+    by_cores: Floats
+    tick_s: float
+    seed: int
+
+    def __call__(self, percent: Floats, costs: Costs) -> Floats:
+        """Return percent that others take, (3, n_ticks, n_brokers), of which some is known.
+
+        A process that goes on takes what it took last, and what one of its age came to take
+        more or less since; one that begins takes what some other one took.
+        """
+        percent = percent.copy()
+        for broker in range(percent.shape[2]):
+            random = generator(self.seed, f"process {broker}")
+            mine = sorted(each.tick for each in self.begins if each.broker == broker)
+            past = [tick for tick in mine if tick < self.first]
+            if past:
+                percent[0, self.first :, broker] += self._change(past[-1], percent, broker, random)
+            for tick in (tick for tick in mine if tick >= self.first):
+                rest = float(costs.rest[broker]) if broker < costs.rest.size else float(
+                    costs.rest.mean()
+                )
+                percent[0, tick:, broker] = rest + self._begun(tick, percent, broker, random)
+        return percent
+
+    def _change(
+        self, tick: int, percent: Floats, broker: int, random: np.random.Generator
+    ) -> Floats:
+        n_ticks = percent.shape[1] - self.first
+        age = max(0, round((self.first - tick) * self.tick_s / MINUTE_S) - 1)
+        points = course(self.like, age, 2 + self._minutes(n_ticks), random)
+        by_tick = at_ticks(points[1:] - points[0], MINUTE_S, self.tick_s, n_ticks)
+        return percent_of(by_tick, float(self.by_cores[broker]))
+
+    def _begun(
+        self, tick: int, percent: Floats, broker: int, random: np.random.Generator
+    ) -> Floats:
+        n_ticks = percent.shape[1] - tick
+        young = [each for each in self.like if each.is_whole]
+        first_s = young[int(random.integers(len(young)))].first_s if young else MINUTE_S
+        points = course(self.like, 0, 2 + self._minutes(n_ticks), random)
+        return percent_of(
+            at_ticks(points, first_s, self.tick_s, n_ticks), float(self.by_cores[broker])
+        )
+
+    def _minutes(self, n_ticks: int) -> int:
+        return int(n_ticks * self.tick_s // MINUTE_S) + 1
+
+
+def planned_begins(events: Sequence[Event], tick_s: float) -> tuple[Begin, ...]:
+    """Return when planned processes begin."""
+    return tuple(
+        Begin(broker, int(event.time_s // tick_s), (-1, -1))
+        for event in events
+        if event.kind is Kind.JOIN
+        for broker in event.subjects
+    )
