@@ -162,17 +162,24 @@ def foretold(
     at_s = happening.at_s + shift_s
     events = tuple(replace(each, time_s=each.time_s + shift_s) for each in happening.events)
     plan = Rehearsal(at_s, night.balancer, events)
-    begins = (*again.surroundings.begins, *planned_begins(events, again.grid.tick_s))
-    by_cores = before.used.known.brokers.by_cores
+    besides = Besides(
+        first=first,
+        begins=tuple(again.surroundings.begins),
+        planned=planned_begins(events, again.grid.tick_s),
+        like=like.processes,
+        by_cores=before.used.known.brokers.by_cores,
+        tick_s=again.grid.tick_s,
+        host_ticks=round(night.measured.host_s / again.grid.tick_s),
+        seed=0,
+    )
     runs = []
     for seed, drawn in enumerate(drawn_costs(again, SEEDS)):
         costs = drawn_overhead(drawn, before, like, seed)
-        besides = Besides(first, begins, like.processes, by_cores, again.grid.tick_s, seed)
         if is_traffic_known:
             going = with_traffic(again, night.whole, first)
         else:
             going = drawn_traffic(again, first, like, seed)
-        runs.append(rehearsed(going, plan, costs, seed, besides))
+        runs.append(rehearsed(going, plan, costs, seed, replace(besides, seed=seed)))
     windows = _windows(night.whole, happening)
     made = [_figures(run, windows, shift_s, at_s) for run in runs]
     return [

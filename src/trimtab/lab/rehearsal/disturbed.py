@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from trimtab.lab.reconstruct.cluster import Rebuilt, recorded_traffic
 from trimtab.lab.reconstruct.cost_uncertainty import recosted
 from trimtab.lab.reconstruct.costs import Costs, Served
 from trimtab.lab.reconstruct.leadership import looked_on
-from trimtab.lab.rehearsal.going_on import planned_begins
+from trimtab.lab.rehearsal.going_on import Besides, planned_begins
 from trimtab.lab.rehearsal.plan import Rehearsal, Scaling
 from trimtab.lab.simulate.run import at_end, going_on
 from trimtab.lab.simulate.simulation import Simulation
@@ -23,12 +22,8 @@ from trimtab.pulsar.model import Floats
 _COMINGS = (Kind.JOIN, Kind.LEAVE, Kind.KILL)
 
 
-#: What other processes take, (3, n_ticks, n_brokers), by costs → what they take otherwise.
-Others: TypeAlias = Callable[[Floats, Costs], Floats]
-
-
 def rehearsed(
-    rebuilt: Rebuilt, plan: Rehearsal, costs: Costs, seed: int, others: Others | None = None
+    rebuilt: Rebuilt, plan: Rehearsal, costs: Costs, seed: int, besides: Besides | None = None
 ) -> Run:
     """Return the run of a recorded night in which something is done to its cluster.
 
@@ -39,7 +34,7 @@ def rehearsed(
         plan: what is done.
         costs: what its traffic costs.
         seed: of what chance brings.
-        others: what processes take beyond their traffic; as recorded if None is given.
+        besides: what processes do that no plan says; without it those that begin are warm.
 
     Raises:
         LookupError: a strategy is not in the release.
@@ -50,9 +45,10 @@ def rehearsed(
         Without a plan for it, traffic, clocks and other processes are those of the night.
     """
     again = disturbed(rebuilt, plan, costs)
-    if others is not None:
-        percent = others(again.surroundings.others.percent, costs)
-        met = replace(again.surroundings, others=RecordedOthers(percent))
+    if besides is not None:
+        percent = besides.others(again.surroundings.others.percent, costs)
+        begins = (*rebuilt.surroundings.begins, *besides.timed())
+        met = replace(again.surroundings, others=RecordedOthers(percent), begins=begins)
         again = replace(again, surroundings=met)
     world = replace(again.world, seed=seed, event_s=plan.from_s)
     simulation = Simulation(world, plan.balancer, again.parameters, again.surroundings)

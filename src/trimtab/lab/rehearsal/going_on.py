@@ -128,64 +128,84 @@ def drawn_overhead(costs: Costs, rebuilt: Rebuilt, like: Experience, seed: int) 
 
 @dataclass(frozen=True, slots=True)
 class Besides:
-    """What processes take beyond their traffic behind the end of what is known."""
+    """What brokers' processes do that no plan says: how they are timed, and what they take."""
 
-    #: From this tick on nothing is known.
-    first: int
-    #: When processes begin, those that are planned too.
+    #: From this tick on nothing is known of processes that go on; None: all is.
+    first: int | None
+    #: When processes begin that are known, and those that are planned.
     begins: tuple[Begin, ...]
+    planned: tuple[Begin, ...]
     like: tuple[Process, ...]
-    #: (n_brokers,) as costs have it.
+    #: (n_brokers,) points of work for a unit by its cores; of those that are added the median.
     by_cores: Floats
     tick_s: float
+    host_ticks: int
     seed: int
 
-    def __call__(self, percent: Floats, costs: Costs) -> Floats:
+    def timed(self) -> tuple[Begin, ...]:
+        """Return when planned processes begin, with the phase of the first window of the host."""
+        return tuple(
+            replace(each, phases=((each.tick - 1 + self._first(each)) % self.host_ticks, -1))
+            for each in self.planned
+        )
+
+    def others(self, percent: Floats, costs: Costs) -> Floats:
         """Return percent that others take, (3, n_ticks, n_brokers), of which some is known.
 
         A process that goes on takes what it took last, and what one of its age came to take
         more or less since; one that begins takes what some other one took.
         """
         percent = percent.copy()
-        for broker in range(percent.shape[2]):
-            random = generator(self.seed, f"process {broker}")
-            mine = sorted(each.tick for each in self.begins if each.broker == broker)
-            past = [tick for tick in mine if tick < self.first]
-            if past:
-                percent[0, self.first :, broker] += self._change(past[-1], percent, broker, random)
-            for tick in (tick for tick in mine if tick >= self.first):
-                rest = float(costs.rest[broker]) if broker < costs.rest.size else float(
-                    costs.rest.mean()
-                )
-                percent[0, tick:, broker] = rest + self._begun(tick, percent, broker, random)
+        if self.first is not None:
+            for broker in range(percent.shape[2]):
+                past = [it.tick for it in self.begins if it.broker == broker]
+                past = [tick for tick in past if tick < self.first]
+                if past:
+                    percent[0, self.first :, broker] += self._change(max(past), broker, percent)
+        for begin in self.planned:
+            rest = costs.rest[begin.broker : begin.broker + 1]
+            usual = float(rest[0] if rest.size else costs.rest.mean())
+            percent[0, begin.tick :, begin.broker] = usual + self._begun(begin, percent)
         return percent
 
-    def _change(
-        self, tick: int, percent: Floats, broker: int, random: np.random.Generator
-    ) -> Floats:
-        n_ticks = percent.shape[1] - self.first
-        age = max(0, round((self.first - tick) * self.tick_s / MINUTE_S) - 1)
+    def _random(self, purpose: str, broker: int, tick: int) -> np.random.Generator:
+        return generator(self.seed, f"{purpose} {broker} {tick}")
+
+    def _first(self, begin: Begin) -> int:
+        """Return the ticks until the first window of a process closes."""
+        young = [each for each in self.like if each.is_whole]
+        if not young:
+            return self.host_ticks
+        random = self._random("first window", begin.broker, begin.tick)
+        return max(1, round(young[int(random.integers(len(young)))].first_s / self.tick_s))
+
+    def _change(self, tick: int, broker: int, percent: Floats) -> Floats:
+        first = int(self.first or 0)
+        n_ticks = percent.shape[1] - first
+        age = max(0, round((first - tick) * self.tick_s / MINUTE_S) - 1)
+        random = self._random("process", broker, tick)
         points = course(self.like, age, 2 + self._minutes(n_ticks), random)
         by_tick = at_ticks(points[1:] - points[0], MINUTE_S, self.tick_s, n_ticks)
-        return percent_of(by_tick, float(self.by_cores[broker]))
+        return percent_of(by_tick, self._cores(broker))
 
-    def _begun(
-        self, tick: int, percent: Floats, broker: int, random: np.random.Generator
-    ) -> Floats:
-        n_ticks = percent.shape[1] - tick
-        young = [each for each in self.like if each.is_whole]
-        first_s = young[int(random.integers(len(young)))].first_s if young else MINUTE_S
+    def _begun(self, begin: Begin, percent: Floats) -> Floats:
+        n_ticks = percent.shape[1] - begin.tick
+        random = self._random("process", begin.broker, begin.tick)
         points = course(self.like, 0, 2 + self._minutes(n_ticks), random)
-        return percent_of(
-            at_ticks(points, first_s, self.tick_s, n_ticks), float(self.by_cores[broker])
-        )
+        first_s = self._first(begin) * self.tick_s
+        by_tick = at_ticks(points, first_s, self.tick_s, n_ticks)
+        return percent_of(by_tick, self._cores(begin.broker))
+
+    def _cores(self, broker: int) -> float:
+        known = self.by_cores
+        return float(known[broker] if broker < known.size else np.median(known))
 
     def _minutes(self, n_ticks: int) -> int:
         return int(n_ticks * self.tick_s // MINUTE_S) + 1
 
 
 def planned_begins(events: Sequence[Event], tick_s: float) -> tuple[Begin, ...]:
-    """Return when planned processes begin."""
+    """Return when planned processes begin; when their windows close is not known."""
     return tuple(
         Begin(broker, int(event.time_s // tick_s), (-1, -1))
         for event in events

@@ -39,8 +39,9 @@ class Course:
     leader: int
     #: In order of time.
     moves: tuple[Moved, ...]
-    #: s at which the leader's rounds began, in order.
+    #: s at which the leader's rounds began, in order, and for how long each waited for unloads.
     round_s: tuple[float, ...]
+    waited_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ def rounds_of_course(simulation: Simulation, course: Course, until_s: float) -> 
 def _next_round_s(simulation: Simulation, course: Course, time_s: float) -> float:
     """Return when the leader's next round begins: as told, else as its clock goes on.
 
-    It sheds an interval after it was elected, and an interval after each round.
+    It sheds an interval after it was elected, and an interval after the end of each round.
     """
     later = [round_s for round_s in course.round_s if round_s >= time_s]
     if later:
@@ -92,7 +93,8 @@ def _next_round_s(simulation: Simulation, course: Course, time_s: float) -> floa
         for event in simulation.world.events
         if event.kind is Kind.LEADER and event.time_s <= time_s
     ]
-    last_s = max([course.elected_s, *elections, *course.round_s])
+    waits = zip(course.round_s, course.waited_s, strict=False)
+    last_s = max([course.elected_s, *elections, *course.round_s, *map(sum, waits)])
     return last_s + interval_s * (1.0 + max(0.0, (time_s - last_s) // interval_s))
 
 
