@@ -167,6 +167,7 @@ def foretold(
         begins=tuple(again.surroundings.begins),
         planned=planned_begins(events, again.grid.tick_s),
         like=like.processes,
+        spans=before.used.spans,
         by_cores=before.used.known.brokers.by_cores,
         tick_s=again.grid.tick_s,
         host_ticks=round(night.measured.host_s / again.grid.tick_s),

@@ -7,15 +7,22 @@ this cluster and of others: what is left out is not less uncertain for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from trimtab.lab.reconstruct.cluster import Rebuilt, recorded_traffic
 from trimtab.lab.reconstruct.costs import Costs
-from trimtab.lab.reconstruct.usage import WINDOWS_MIN
-from trimtab.lab.rehearsal.processes import Process, at_ticks, course, percent_of, processes
+from trimtab.lab.reconstruct.usage import WINDOWS_MIN, Span
+from trimtab.lab.rehearsal.processes import (
+    Process,
+    at_ticks,
+    course,
+    of_age,
+    percent_of,
+    processes,
+)
 from trimtab.lab.rehearsal.prolonged import LIKE_S
 from trimtab.lab.simulate.noise import generator
 from trimtab.lab.simulate.surroundings import Begin
@@ -27,7 +34,10 @@ STEP_S = 15.0
 MOST_S = 300.0
 # Traffic goes on in stretches of what came in so many s before the end.
 _PAST_S = 120.0
-# A course is taken where a minute had more than this part of a recording's mean.
+# Windows by which it is known what a process takes, and percent by which each says too little.
+_WINDOWS = 5
+_POINTS_MIN = 2.0
+# A bundle's course is taken where a minute had more than this part of its mean.
 _LEAST = 0.1
 
 
@@ -36,8 +46,9 @@ class Experience:
     """What recordings say of what is not known beforehand."""
 
     processes: tuple[Process, ...] = ()
-    #: How all traffic went on: each step's over that of the minute before.
-    courses: tuple[tuple[float, ...], ...] = ()
+    #: How traffic went on from each moment: every step's over that of the minute before,
+    #: (n_steps, n_bundles).
+    courses: tuple[Floats, ...] = ()
     #: Bytes on the wire for each that is counted.
     overheads: tuple[float, ...] = ()
 
@@ -55,32 +66,31 @@ def experience(rebuilt: Rebuilt) -> Experience:
     is_sure = len(rebuilt.used.warm) >= WINDOWS_MIN
     return Experience(
         processes=processes(rebuilt),
-        courses=_courses(rebuilt),
+        courses=tuple(_courses(rebuilt)),
         overheads=(rebuilt.used.costs.overhead,) if is_sure else (),
     )
 
 
-def _courses(rebuilt: Rebuilt) -> tuple[tuple[float, ...], ...]:
-    """Return how all traffic went on from each step of a recording."""
+def _courses(rebuilt: Rebuilt) -> Iterator[Floats]:
+    """Yield how the bundles' traffic went on from each step of a recording."""
     served, tick_s = rebuilt.served, rebuilt.grid.tick_s
     step = max(1, round(STEP_S / tick_s))
-    bytes_s = ((served.rate_in + served.rate_out) * served.size).sum(axis=1)
-    steps = bytes_s[: len(bytes_s) // step * step].reshape(-1, step).mean(axis=1)
+    bytes_s = (served.rate_in + served.rate_out) * served.size
+    n_steps = len(bytes_s) // step
+    steps = bytes_s[: n_steps * step].reshape(n_steps, step, -1).mean(axis=1)
     before, longest = round(MINUTE_S / STEP_S), round(MOST_S / STEP_S)
-    least = _LEAST * float(steps.mean()) if steps.size else 0.0
-    drawn = []
-    for at in range(before, len(steps) - longest + 1):
-        usual = float(steps[at - before : at].mean())
-        if usual > least:
-            drawn.append(tuple((steps[at : at + longest] / usual).tolist()))
-    return tuple(drawn)
+    for at in range(before, n_steps - longest + 1):
+        usual = steps[at - before : at].mean(axis=0)
+        there = usual > _LEAST * steps.mean(axis=0)
+        if there.any():
+            yield steps[at : at + longest, there] / usual[there]
 
 
 def drawn_traffic(rebuilt: Rebuilt, first: int, like: Experience, seed: int) -> Rebuilt:
     """Return a prolonged cluster whose traffic goes on otherwise from a tick on.
 
-    It goes on in stretches of a minute of what came last, and all of it rises and falls as
-    that of some recording did.
+    It goes on in stretches of a minute of what came last, and each bundle's rises and falls as
+    that of some bundle did in the same minutes of some recording.
 
     Properties:
         Up to the tick nothing is otherwise; the same arguments give the same traffic.
@@ -90,15 +100,17 @@ def drawn_traffic(rebuilt: Rebuilt, first: int, like: Experience, seed: int) -> 
     if more <= 0:
         return rebuilt
     rows = _stretches(first, more, tick_s, random)
-    ratio = np.ones(more)
+    n_bundles = served.rate_in.shape[1]
+    ratio = np.ones((more, n_bundles))
     if like.courses:
-        steps = np.array(like.courses[int(random.integers(len(like.courses)))])
+        steps = like.courses[int(random.integers(len(like.courses)))]
         at = (np.arange(more) * tick_s // STEP_S).astype(np.int64)
-        ratio = steps[np.minimum(at, steps.size - 1)]
+        mine = random.integers(steps.shape[1], size=n_bundles)
+        ratio = steps[np.minimum(at, len(steps) - 1)][:, mine]
     columns = {}
-    for name, times in (("rate_in", ratio), ("rate_out", ratio), ("size", np.ones(more))):
+    for name, times in (("rate_in", ratio), ("rate_out", ratio), ("size", 1.0)):
         columns[name] = getattr(served, name).copy()
-        columns[name][first:] = getattr(served, name)[rows] * times[:, None]
+        columns[name][first:] = getattr(served, name)[rows] * times
     longer = replace(served, **columns)
     traffic = recorded_traffic(longer, rebuilt.used.costs)
     surroundings = replace(rebuilt.surroundings, traffic=traffic)
@@ -136,6 +148,8 @@ class Besides:
     begins: tuple[Begin, ...]
     planned: tuple[Begin, ...]
     like: tuple[Process, ...]
+    #: Windows that are known, each with its broker.
+    spans: tuple[Span, ...]
     #: (n_brokers,) points of work for a unit by its cores; of those that are added the median.
     by_cores: Floats
     tick_s: float
@@ -152,8 +166,8 @@ class Besides:
     def others(self, percent: Floats, costs: Costs) -> Floats:
         """Return percent that others take, (3, n_ticks, n_brokers), of which some is known.
 
-        A process that goes on takes what it took last, and what one of its age came to take
-        more or less since; one that begins takes what some other one took.
+        A process that goes on takes what it took on average beyond what one of its age takes,
+        and what some other one took since; one that begins takes what some other one took.
         """
         percent = percent.copy()
         if self.first is not None:
@@ -161,7 +175,7 @@ class Besides:
                 past = [it.tick for it in self.begins if it.broker == broker]
                 past = [tick for tick in past if tick < self.first]
                 if past:
-                    percent[0, self.first :, broker] += self._change(max(past), broker, percent)
+                    percent[0, self.first :, broker] = self._going_on(max(past), broker, percent)
         for begin in self.planned:
             rest = costs.rest[begin.broker : begin.broker + 1]
             usual = float(rest[0] if rest.size else costs.rest.mean())
@@ -179,14 +193,27 @@ class Besides:
         random = self._random("first window", begin.broker, begin.tick)
         return max(1, round(young[int(random.integers(len(young)))].first_s / self.tick_s))
 
-    def _change(self, tick: int, broker: int, percent: Floats) -> Floats:
+    def _going_on(self, tick: int, broker: int, percent: Floats) -> Floats:
         first = int(self.first or 0)
-        n_ticks = percent.shape[1] - first
-        age = max(0, round((first - tick) * self.tick_s / MINUTE_S) - 1)
+        n_ticks, cores = percent.shape[1] - first, self._cores(broker)
         random = self._random("process", broker, tick)
-        points = course(self.like, age, 2 + self._minutes(n_ticks), random)
-        by_tick = at_ticks(points[1:] - points[0], MINUTE_S, self.tick_s, n_ticks)
-        return percent_of(by_tick, self._cores(broker))
+        starts = [
+            span.start for span, of in self.spans if of == broker and tick <= span.start < first
+        ][-_WINDOWS:]
+        ages = [self._age(start - tick) for start in starts]
+        usual, variance = np.array([of_age(self.like, age) for age in ages]).reshape(-1, 2).T
+        left = percent[0, starts, broker] - percent_of(usual, cores)
+        weight = 1.0 / np.maximum(percent_of(np.sqrt(variance), cores), _POINTS_MIN) ** 2
+        level = float(percent[0, first - 1, broker])
+        if starts:
+            level = float(weight @ left / weight.sum())
+            level += float(random.standard_normal() / np.sqrt(weight.sum()))
+        points = course(self.like, self._age(first - tick), 1 + self._minutes(n_ticks), random)
+        by_tick = at_ticks(points, MINUTE_S, self.tick_s, n_ticks)
+        return level + percent_of(by_tick, cores)
+
+    def _age(self, ticks: int) -> int:
+        return max(0, round(ticks * self.tick_s / MINUTE_S))
 
     def _begun(self, begin: Begin, percent: Floats) -> Floats:
         n_ticks = percent.shape[1] - begin.tick

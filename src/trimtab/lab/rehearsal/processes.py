@@ -36,6 +36,10 @@ class Process:
         """Return whether its beginning was recorded."""
         return self.begins_at == 0
 
+    def is_of(self, age: int) -> bool:
+        """Return whether it was recorded at an age, minutes."""
+        return self.begins_at <= age < self.begins_at + len(self.points)
+
 
 def processes(rebuilt: Rebuilt) -> tuple[Process, ...]:
     """Return what each process of a recording took beyond its traffic, by the likeliest costs."""
@@ -68,6 +72,22 @@ def _processes(rebuilt: Rebuilt) -> Iterator[Process]:
             )
 
 
+def of_age(like: Sequence[Process], age: int) -> tuple[float, float]:
+    """Return mean and variance of what processes of an age take beyond their traffic.
+
+    Of an age that few have become those that became oldest stand for it.
+    """
+    at = min(age, _oldest(like))
+    points = [each.points[at - each.begins_at] for each in like if each.is_of(at)]
+    return (float(np.mean(points)), float(np.var(points))) if points else (0.0, 0.0)
+
+
+def _oldest(like: Sequence[Process]) -> int:
+    """Return the age that enough processes have become."""
+    ends = sorted((each.begins_at + len(each.points) for each in like), reverse=True)
+    return ends[min(_OF_AN_AGE_MIN, len(ends)) - 1] - 1 if ends else 0
+
+
 def course(
     like: Sequence[Process], begins_at: int, count: int, random: np.random.Generator
 ) -> Floats:
@@ -79,16 +99,11 @@ def course(
     Properties:
         The same arguments, with a generator in the same state, give the same course.
     """
-    ends = sorted((each.begins_at + len(each.points) for each in like), reverse=True)
-    oldest = ends[min(_OF_AN_AGE_MIN, len(ends)) - 1] - 1 if ends else 0
+    oldest = _oldest(like)
     points, age = list[float](), begins_at
     while len(points) < count:
         at = min(age, oldest)
-        parts = [
-            each.points[at - each.begins_at :]
-            for each in like
-            if each.begins_at <= at < each.begins_at + len(each.points)
-        ]
+        parts = [each.points[at - each.begins_at :] for each in like if each.is_of(at)]
         drawn = parts[int(random.integers(len(parts)))] if parts else (0.0,)
         points += drawn
         age += len(drawn)
