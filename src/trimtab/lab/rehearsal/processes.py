@@ -49,9 +49,7 @@ def processes(rebuilt: Rebuilt) -> tuple[Process, ...]:
 def _processes(rebuilt: Rebuilt) -> Iterator[Process]:
     used, tick_s = rebuilt.used, rebuilt.grid.tick_s
     costs, broker_of = used.costs, [broker for _, broker in used.spans]
-    left = means(used.usage[:1], used.spans) - means(
-        rebuilt.served.cpu(costs)[None], used.spans
-    )
+    left = means(used.usage[:1], used.spans) - means(rebuilt.served.cpu(costs)[None], used.spans)
     points = left[:, 0] - costs.rest[broker_of]
     points *= CORES / used.known.brokers.by_cores[broker_of]
     begins = sorted((each.broker, each.tick) for each in rebuilt.surroundings.begins)

@@ -51,6 +51,8 @@ class Names:
     is_up: tuple[bool, ...]
     #: Name of a rack → patterns of its brokers.
     racks: Mapping[str, tuple[str, ...]]
+    #: What the time is that is there.
+    what: str = "recording"
 
     @staticmethod
     def of(cluster: RecordedCluster, racks: Mapping[str, tuple[str, ...]]) -> Names:
@@ -129,7 +131,7 @@ def _seconds(statement: Statement, text: str, names: Names) -> float:
         at_s = _clock(statement, text, names)
     if not 0 <= at_s <= names.duration_s:
         moment = iso(names.from_s + at_s)
-        raise statement.wrong(moment, f"a time within the recording, {_span(names)}")
+        raise statement.wrong(moment, f"a time within the {names.what}, {_span(names)}")
     if at_s < BEFORE_S:
         first = iso(names.from_s + BEFORE_S)
         raise statement.wrong(text, f"{first} at the earliest, when the leader knows its brokers")
@@ -179,7 +181,7 @@ def _refuse_late(whens: Sequence[_When], names: Names, events: Sequence[Event]) 
     raise FieldError(
         late.statement.path,
         f"its last event at {iso(names.from_s + last_s)}",
-        f"{iso(names.from_s + latest_s)} at the latest: the recording ends at "
+        f"{iso(names.from_s + latest_s)} at the latest: the {names.what} ends at "
         f"{iso(names.from_s + names.duration_s)}, and {AFTER_S:.0f} s are needed to see what "
         "comes of it",
     )
