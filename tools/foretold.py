@@ -28,7 +28,6 @@ from trimtab.lab.reconstruct.cluster import (
     rebuilt,
     recorded_traffic,
 )
-from trimtab.lab.reconstruct.cost_uncertainty import drawn_costs
 from trimtab.lab.reconstruct.evidence import Evidence
 from trimtab.lab.reconstruct.evidence_until import evidence_until
 from trimtab.lab.rehearsal.disturbed import rehearsed
@@ -40,6 +39,7 @@ from trimtab.lab.rehearsal.going_on import (
     experience,
     planned_begins,
 )
+from trimtab.lab.rehearsal.likely_costs import likely_costs
 from trimtab.lab.rehearsal.plan import Rehearsal
 from trimtab.lab.rehearsal.prolonged import prolonged
 from trimtab.lab.simulate.balancer import Balancer
@@ -174,7 +174,7 @@ def foretold(
         seed=0,
     )
     runs = []
-    for seed, drawn in enumerate(drawn_costs(again, SEEDS)):
+    for seed, drawn in enumerate(likely_costs(before, like.processes, SEEDS)):
         costs = drawn_overhead(drawn, before, like, seed)
         if is_traffic_known:
             going = with_traffic(again, night.whole, first)

@@ -70,6 +70,17 @@ def _processes(rebuilt: Rebuilt) -> Iterator[Process]:
             )
 
 
+def ages(rebuilt: Rebuilt) -> tuple[int, ...]:
+    """Return how old its process was when each window that is told began, minutes."""
+    begins = sorted((each.tick, each.broker) for each in rebuilt.surroundings.begins)
+    told = []
+    for span, broker in rebuilt.used.spans:
+        ticks = [tick for tick, of in begins if of == broker and tick <= span.start]
+        since = span.start - max(ticks, default=span.start)
+        told.append(round(since * rebuilt.grid.tick_s / MINUTE_S))
+    return tuple(told)
+
+
 def of_age(like: Sequence[Process], age: int) -> tuple[float, float]:
     """Return mean and variance of what processes of an age take beyond their traffic.
 
