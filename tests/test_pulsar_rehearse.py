@@ -32,7 +32,7 @@ SESSION_S = 12.0
 
 def topics(address: str) -> dict[str, float]:
     """Return the topics of each bundle with traffic that a broker tells of."""
-    stats: Mapping[str, Any] = load_report(address)["bundleStats"]
+    stats: Mapping[str, Any] = load_report(address).get("bundleStats") or {}
     return {name: float(each["topics"]) for name, each in stats.items() if each["topics"]}
 
 

@@ -101,7 +101,7 @@ def test_a_live_cluster_is_looked_at_and_nothing_is_changed(
         (("lose nobody",), "found 'nobody', expected one of 127.0.0.1"),
         (("lose all at +3h",), "expected a time within the stretch of --for, "),
         (("lose all at 1999-01-01T00:00",), "expected a time within the stretch of --for, "),
-        (("lose all at +59m",), "at the latest: the stretch of --for ends at"),
+        (("add 1 at +59m",), "at the latest: the stretch of --for ends at"),
         (("lose all",), "found no broker left at "),
         (("traffic t/m/* x2",), "found 't/m/*', expected "),
         (("add 1", "--for", "soon"), "--for"),

@@ -73,9 +73,10 @@ def resolved(planned: Planned, names: Names, balancer: Balancer) -> Rehearsal:
     """Return a plan for a recorded cluster.
 
     Raises:
-        FieldError: a name is unknown, a time is not in the recording, too little of the
-            recording is left, or one event contradicts another.
+        FieldError: a name is unknown, a time is not in the recording, the recording is too
+            short or too little of it is left, or one event contradicts another.
     """
+    _refuse_short(names)
     whens = sorted(_timed(planned.statements, names), key=lambda when: when.from_s)
     begin_s = whens[0].from_s
     events: list[Event] = []
@@ -167,6 +168,18 @@ def iso(time_s: float) -> str:
 
 def _span(names: Names) -> str:
     return f"{iso(names.from_s)} to {iso(names.from_s + names.duration_s)}"
+
+
+def _refuse_short(names: Names) -> None:
+    """Refuse what has no room for an event and what comes of it."""
+    least_s = BEFORE_S + AFTER_S
+    if names.duration_s < least_s:
+        raise FieldError(
+            f"the {names.what}",
+            f"{names.duration_s:.0f} s",
+            f"{least_s:.0f} s at least: {BEFORE_S:.0f} s until the leader knows its brokers, and "
+            f"{AFTER_S:.0f} s to see what comes of an event",
+        )
 
 
 def _refuse_late(whens: Sequence[_When], names: Names, events: Sequence[Event]) -> None:
