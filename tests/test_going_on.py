@@ -9,7 +9,7 @@ import pytest
 
 from test_recorded_traffic import MEASURED, two_brokers
 from trimtab.lab.reconstruct.cluster import Rebuilt, rebuilt
-from trimtab.lab.reconstruct.costs import likeliest
+from trimtab.lab.reconstruct.costs import Costs, likeliest
 from trimtab.lab.rehearsal.going_on import (
     Besides,
     Experience,
@@ -142,16 +142,14 @@ def test_the_wire_is_drawn_where_too_little_tells_of_it(again: Rebuilt) -> None:
 
 
 def test_costs_that_what_was_told_speaks_against_are_not_drawn(again: Rebuilt) -> None:
-    usage = again.used.usage
     # What was told is three times as much as it was.
-    told = replace(again, used=replace(again.used, usage=usage * 3.0))
+    told = replace(again, used=replace(again.used, usage=again.used.usage * 3.0))
     quiet, loud = (likely_costs(each, (), 20) for each in (again, told))
     assert len(quiet) == len(loud) == 20
 
-    def carried(costs: object) -> float:
-        return float(again.served.cpu(costs).mean() + costs.rest.mean())  # type: ignore[attr-defined, arg-type]
+    def usage(costs: Costs) -> float:
+        return float(again.served.cpu(costs).mean() + costs.rest.mean())
 
-    assert np.median([carried(each) for each in loud]) > np.median(
-        [carried(each) for each in quiet]
-    )
+    more, less = (np.median([usage(each) for each in costs]) for costs in (loud, quiet))
+    assert more > less
     assert likely_costs(again, (), 20)[3].shared.tobytes() == quiet[3].shared.tobytes()

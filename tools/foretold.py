@@ -2,7 +2,8 @@
 
 Of each recording everything up to an event is taken, and nothing of what is later: its costs
 are learned of that, and the event is rehearsed on many seeds.  How its traffic goes on, and what
-its processes take, is drawn of that and of what was recorded of the other clusters.  Beside that stands what the brokers then reported.  Writes docs/foretold.md.
+its processes take, is drawn of that and of what was recorded of the other clusters.  Beside that
+stands what the brokers then reported.  Writes docs/foretold.md.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ _BEFORE_IT_S = 1.0
 _TOGETHER_S = 75.0
 #: Percent from which a minute of a broker counts as full.
 _FULL = 60.0
+#: s of a window of a host, in all of the recordings.
+_HOST_S = 60.0
 #: Of what never came the ranges say little.
 _BUT = "all that came at all"
 _BEGIN, _END = "<!-- events -->\n", "<!-- end -->"
@@ -166,17 +169,7 @@ def foretold(
     at_s = happening.at_s + shift_s
     events = tuple(replace(each, time_s=each.time_s + shift_s) for each in happening.events)
     plan = Rehearsal(at_s, night.balancer, events)
-    besides = Besides(
-        first=first,
-        begins=tuple(again.surroundings.begins),
-        planned=planned_begins(events, again.grid.tick_s),
-        like=like.processes,
-        spans=before.used.spans,
-        by_cores=before.used.known.brokers.by_cores,
-        tick_s=again.grid.tick_s,
-        host_ticks=round(night.measured.host_s / again.grid.tick_s),
-        seed=0,
-    )
+    besides = _besides(again, before, plan, like)
     runs = []
     for seed, drawn in enumerate(likely_costs(before, like.processes, SEEDS)):
         costs = drawn_overhead(drawn, before, like, seed)
@@ -191,6 +184,22 @@ def foretold(
         Foretold(night.name, happening.title, name, real, summary([each[name] for each in made]))
         for name, real in _real(night, happening, windows).items()
     ]
+
+
+def _besides(again: Rebuilt, before: Rebuilt, plan: Rehearsal, like: Experience) -> Besides:
+    """Return what processes do that the plan does not say, where only `before` is known."""
+    tick_s = again.grid.tick_s
+    return Besides(
+        first=before.grid.n_ticks,
+        begins=tuple(again.surroundings.begins),
+        planned=planned_begins(plan.events, tick_s),
+        like=like.processes,
+        spans=before.used.spans,
+        by_cores=before.used.known.brokers.by_cores,
+        tick_s=tick_s,
+        host_ticks=round(_HOST_S / tick_s),
+        seed=0,
+    )
 
 
 def with_traffic(again: Rebuilt, whole: Rebuilt, first: int) -> Rebuilt:
