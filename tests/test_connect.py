@@ -109,6 +109,18 @@ def test_progress_is_counted_by_group(remote: Remote) -> None:
     assert remote.counted("this") == (5, 5)
     assert remote.counted("none of them") == (0, 0)
     assert remote.cores == 2
+    assert remote.counted("other") == (0, 0)
+
+
+def test_progress_ends_at_all_tasks_whatever_the_server_said_of_the_last(remote: Remote) -> None:
+    remote.session.clearProgressHandlers()
+    try:
+        remote.join("silent")
+        results(remote, abs, range(3))
+    finally:
+        remote.session.registerProgressHandler(remote.take_progress)  # type: ignore[arg-type]
+
+    assert remote.counted("silent") == (3, 3)
 
 
 def test_a_task_that_fails_is_one_line(remote: Remote) -> None:

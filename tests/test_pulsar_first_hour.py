@@ -38,7 +38,8 @@ from trimtab.live.control.plan import read_plan
 pytestmark = pytest.mark.pulsar
 
 PAGE = ROOT / "docs" / "first-hour.md"
-STEADY = ROOT / "testbed" / "cluster" / "profiles" / "steady.toml"
+#: UniformLoadShedder is to have something to unload, wherever the bundles went at first.
+LOAD = ROOT / "testbed" / "cluster" / "profiles" / "giant.toml"
 WAIT_S = 120.0
 #: Brokers that have only just started are slow to answer.
 ANSWER_S = 30.0
@@ -146,7 +147,7 @@ class Cluster:
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """The cluster under a steady load, one broker of it low, where nothing moves by itself."""
+    """The cluster under an uneven load, one broker of it low, where nothing moves by itself."""
     state = up(State(FOLDER, settings=SETTINGS), 2)
     with stopped_on_failure(FOLDER):
         state.memory = replace(state.memory, direct=LOW_MIB)
@@ -158,7 +159,7 @@ def cluster() -> Iterator[Cluster]:
     names |= {"zookeeper-1:2181": f"{STORE}:2181", "/var/log/pulsar": str(logs)}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     try:
-        with running("-m", "cluster.load", str(STEADY), **quiet):
+        with running("-m", "cluster.load", str(LOAD), **quiet):
             wait_until("traffic", lambda: all(rate(each) > 10 for each in brokers), within_s=WAIT_S)
             yield Cluster(names)
     finally:

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import math
+import threading
+import time
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.fake_pulsar import FakePulsar, fake_pulsar
 from tests.watched_nights import recorded_night, watched
 from trimtab.cli import main
 from trimtab.lab.costs.predict import level_now
+from trimtab.live.apply import Where
 from trimtab.live.control.account import OPEN, VERIFIED, Account, MoveAccount
 from trimtab.live.control.expected import Costs
 from trimtab.live.control.limits import Limits
 from trimtab.live.control.plan import Expected, plan_text, read_plan
-from trimtab.live.gather.access import GatherError
+from trimtab.live.control.throttle import Bars
+from trimtab.live.gather import GatherError, read_access
+from trimtab.live.watch.actor import ActingRequest, Actor, acting
 from trimtab.live.watch.costs import learning, with_rows
 from trimtab.live.watch.health import Fares
-from trimtab.live.watch.nouns import Decided
+from trimtab.live.watch.nouns import Acted, Decided
 from trimtab.live.watch.plans import (
     Basis,
     PlannedRound,
@@ -254,3 +261,53 @@ def test_what_cannot_be_done_is_one_line(words: list[str], said: str, tmp_path: 
     assert result.exit_code == 2
     assert said in result.output
     assert "Traceback" not in result.output
+
+
+# -------------------------------------------------------------------------- rounds that come late
+
+QUICK = {"settle_s": 0.2, "broker_age_min_s": 1.0, "verify_s": 2.0, "look_up_s": 0.2}
+
+
+def round_of(cluster: FakePulsar, number: int, decided_at: datetime) -> Decided:
+    """A round that would move one more bundle off the first broker."""
+    source, target = cluster.brokers[0].id, cluster.brokers[1].id
+    bundle = sorted(cluster.owners)[number]
+    unload = {"bundle": bundle, "source": source, "targets": [target], "throughput": 1e6}
+    brokers = [{"broker": each.id, "usage": 0.5, "score": 0.5} for each in cluster.brokers]
+    shadow = {"brokers": pa.array(brokers), "unloads": [unload]}
+    return Decided(number, decided_at, source, "", None, shadow)
+
+
+def taken(actor: Actor, *rounds: Decided) -> list[Acted]:
+    night = recorded_night("uniform")
+    return actor.take(list(rounds), night.settings, learning(None).costs)
+
+
+def test_a_round_of_before_the_last_plan_was_over_is_not_carried_out(tmp_path: Path) -> None:
+    """It does not know what that plan did: it would ask for the same again, or for too much."""
+    with fake_pulsar(3, 12, 12) as cluster:
+        where = Where(
+            f"http://{cluster.brokers[0].id}", read_access(None), tmp_path, is_lock_here=True,
+            pause_s=0.05,
+        )  # fmt: skip
+        request = ActingRequest(where, QUICK, Bars(1.0, 2.0))
+        before = datetime.now(UTC)
+        with acting(request, tmp_path / "watch" / "plans", threading.Event()) as actor:
+            (begun,) = taken(actor, round_of(cluster, 1, before))
+            assert begun.moves == 1
+            last = time.monotonic() + 60.0
+            while not any(each.is_over for each in taken(actor)):
+                assert time.monotonic() < last
+                time.sleep(0.02)
+            moved = dict(cluster.unloads)
+            (late,) = taken(actor, round_of(cluster, 2, before))
+            (next_,) = taken(actor, round_of(cluster, 3, datetime.now(UTC)))
+
+    assert len(moved) == 1
+    assert (late.moves, late.why) == (
+        0,
+        "round 2 is of before the last plan was over, so what that did is not in it: "
+        "the next round has it",
+    )
+    assert (next_.moves, next_.why) == (1, "")
+    assert sorted(cluster.owners)[2] not in cluster.unloads

@@ -89,6 +89,20 @@ def test_a_plan_is_withdrawn_when_the_watch_ends() -> None:
     assert asking.answer is Answer.WITHDRAWN
 
 
+def test_how_the_last_plans_ended_stays_the_newest_first_and_never_many() -> None:
+    desk = Desk()
+    for number in range(1, 100):
+        each = plan(made_s=float(number))
+        desk.lay(each, number)
+        desk.end(each.digest, "somebody has asked for an end")
+    last, past = desk.plans
+
+    assert last is not None
+    assert last.number == 99
+    assert [each.number for each in past] == list(range(98, 88, -1))
+    assert {each.ended for each in past} == {"somebody has asked for an end"}
+
+
 # -------------------------------------------------------------------------- server
 
 
@@ -161,7 +175,11 @@ def replace_path(page: Page, path: str) -> Page:
 def test_where_nothing_can_be_approved_this_machine_needs_no_token() -> None:
     with opened("127.0.0.1:0", Desk(), is_asking=False) as running:
         assert urlsplit(running.address).path == "/"
-        assert json.loads(asked(running, "state")[2]) == {"view": None, "plan": None}
+        assert json.loads(asked(running, "state")[2]) == {
+            "view": None,
+            "plan": None,
+            "past": [],
+        }
     with opened("0.0.0.0:0", Desk(), is_asking=False) as running:
         assert len(urlsplit(running.address).path) > 30
 

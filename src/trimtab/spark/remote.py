@@ -6,6 +6,7 @@ Nothing of Spark is imported until it is there.
 from __future__ import annotations
 
 import pickle
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
     from pyspark.sql.connect.session import SparkSession
 
 Item = TypeVar("Item")
@@ -28,14 +30,24 @@ def is_remote(master: str) -> bool:
 
 
 @dataclass(slots=True)
+class _Work:
+    """Tasks that were sent together: their groups, how many they are, and how many are done."""
+
+    groups: set[str]
+    n_tasks: int
+    n_done: int = 0
+
+
+@dataclass(slots=True)
 class Remote:
     """A session of a server whose workers have this program."""
 
     session: SparkSession
     #: Where it is, without what nobody else is to know.
     url: str
-    #: Spark's operation → its groups, tasks of it that are done, and all.
-    _operations: dict[str, tuple[set[str], int, int]] = field(default_factory=dict)
+    _works: list[_Work] = field(default_factory=list)
+    #: Has the work that a thread waits for.
+    _thread: threading.local = field(default_factory=threading.local)
     _cores: int = 0
 
     def results(self, task: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
@@ -57,12 +69,25 @@ class Remote:
         n = len(items)
         rows = self.session.range(0, n, 1, n).mapInArrow(run, from_arrow_schema(piece))
         pieces: dict[int, dict[int, bytes]] = defaultdict(dict)
-        for row in rows.toArrow().to_pylist():
+        for row in self._rows(rows, n).to_pylist():
             pieces[row["item"]][row["start"]] = row["bytes"]
         return [
             pickle.loads(b"".join(piece for _, piece in sorted(pieces[item].items())))
             for item in range(n)
         ]
+
+    def _rows(self, rows: DataFrame, n_tasks: int) -> pa.Table:
+        """Return the rows of so many tasks, which are counted while this thread waits for them."""
+        work = _Work(self.session.getTags(), n_tasks)
+        self._works.append(work)
+        self._thread.work = work
+        try:
+            table = rows.toArrow()
+        finally:
+            self._thread.work = None
+        # What the server says of the last tasks may come after what they gave, or never.
+        work.n_done = n_tasks
+        return table
 
     @property
     def cores(self) -> int:
@@ -85,9 +110,8 @@ class Remote:
 
     def counted(self, group: str = "") -> tuple[int, int]:
         """Return the count of tasks, of a group if it is named: completed, and all known so far."""
-        operations = list(self._operations.values())
-        mine = [(done, n) for groups, done, n in operations if not group or group in groups]
-        return sum(done for done, _ in mine), sum(n for _, n in mine)
+        works = [it for it in self._works if not group or group in it.groups]
+        return sum(it.n_done for it in works), sum(it.n_tasks for it in works)
 
     def take_progress(
         self,
@@ -100,8 +124,7 @@ class Remote:
 
         It is called in the thread that asked for the operation.
         """
-        stages = list(stages or ())
-        if operation_id and stages:
-            n_done = sum(stage.num_completed_tasks for stage in stages)
-            n_tasks = sum(stage.num_tasks for stage in stages)
-            self._operations[operation_id] = self.session.getTags(), n_done, n_tasks
+        work: _Work | None = getattr(self._thread, "work", None)
+        if work is not None:
+            n_done = sum(stage.num_completed_tasks for stage in stages or ())
+            work.n_done = min(max(work.n_done, n_done), work.n_tasks)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from trimtab.live.apply import (
@@ -18,6 +18,7 @@ from trimtab.live.apply import (
     Where,
     connected_cluster,
 )
+from trimtab.live.apply.clock import Clock
 from trimtab.live.apply.files import PlanError, write_plan
 from trimtab.live.apply.journal import opened_journal
 from trimtab.live.apply.live import LockHolder, each_of
@@ -78,6 +79,9 @@ class Actor:
         self._is_approved = threading.Event()
         self._share, self._is_cut_short, self._n_cut_short = float("nan"), False, 0
         self._unloaded: list[tuple[datetime, str]] = []
+        self._clock = Clock()
+        #: When the last plan that was carried out was over.
+        self._over = datetime.min.replace(tzinfo=UTC)
 
     def take(self, decided: list[Decided], settings: Settings, costs: Costs) -> list[Acted]:
         """Return what was done: the newest decided round is carried out if nothing else is on."""
@@ -88,7 +92,7 @@ class Actor:
         health, signs = self._look()
         self._throttle = adapted(self._throttle, health, self._request.bars)
         moves = [move for move in moves_of(newest.shadow) if move[2] is not None]
-        why = self._why_not()
+        why = self._why_not() or self._why_stale(newest)
         if why or not moves:
             return [*acts, self._acted(newest, 0, signs, why)]
         count, self._throttle = granted(self._throttle, len(moves))
@@ -125,6 +129,15 @@ class Actor:
             return "the watch is ending"
         return (
             "" if self._post.is_ours else "the lock is lost, so nothing more is moved: start again"
+        )
+
+    def _why_stale(self, decided: Decided) -> str:
+        """Return why a round that comes late is not carried out; empty if it may be."""
+        if decided.time > self._over:
+            return ""
+        return (
+            f"round {decided.number} is of before the last plan was over, so what that did is "
+            "not in it: the next round has it"
         )
 
     def _look(self) -> tuple[Health, tuple[str, ...]]:
@@ -169,6 +182,7 @@ class Actor:
             except (GatherError, JournalError, LockError, PlanError) as error:
                 self._outcome = str(error)
             if not isinstance(self._outcome, Answer):
+                self._over = self._clock.now
                 desk.end(round_.plan.digest, self._outcome)
 
         thread = threading.Thread(target=run, name="acting", daemon=False)

@@ -14,6 +14,8 @@ from trimtab.live.control.step import Wait
 
 #: Between two looks whether whoever waits for an answer is to end.
 _LOOK_S = 0.2
+#: Plans that are over and can still be looked at.
+_PAST_MAX = 10
 
 
 class Answer(Enum):
@@ -50,17 +52,24 @@ class PlanProgress:
 
 
 class Desk:
-    """Has one plan at a time, and is safe for the threads that ask, answer and look on."""
+    """Has one plan at a time and how the last ones ended; threads may ask, answer and look on."""
 
     def __init__(self) -> None:
         """Begin empty."""
         self._changed = threading.Condition()
         self._progress: PlanProgress | None = None
+        self._past: tuple[PlanProgress, ...] = ()
 
     @property
     def progress(self) -> PlanProgress | None:
         """Return how the last plan stands; None before the first."""
         return self._progress
+
+    @property
+    def plans(self) -> tuple[PlanProgress | None, tuple[PlanProgress, ...]]:
+        """Return how the last plan stands, and how those before ended: the newest first, few."""
+        with self._changed:
+            return self._progress, self._past
 
     def lay(self, plan: Plan, number: int) -> None:
         """Lay a plan down that needs no answer."""
@@ -120,6 +129,8 @@ class Desk:
 
     def _put(self, progress: PlanProgress) -> None:
         with self._changed:
+            if self._progress is not None:
+                self._past = (self._progress, *self._past)[:_PAST_MAX]
             self._progress = progress
 
     def _waiting(self, digest: str) -> PlanProgress | None:

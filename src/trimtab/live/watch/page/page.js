@@ -138,6 +138,11 @@
   };
 
   // --------------------------------------------------------------------- plan
+  const fate = ({ state, remark }, is_over) => {
+    const words = state === "open" ? (is_over ? "not made" : "not made yet") : state;
+    return remark ? `${words}; ${remark}` : words;
+  };
+  const tone = (state) => (state === "verified" ? "good" : state === "astray" ? "bad" : "");
   const planned = () => {
     const item = element("li");
     item.append(element("bdi"), element("small"), element("small"), element("small"), element("span"));
@@ -163,11 +168,40 @@
       put(why, `${each.reason || "no reason given"}${each.traffic ? `; ${each.traffic} MB/s` : ""}`);
       put(source, `source ${range(each.expected[0][0])}, expected ${range(each.expected[0][1])}${came(0)}`);
       put(target, `destination ${range(each.expected[1][0])}, expected ${range(each.expected[1][1])}${came(1)}`);
-      put(state, told.waits ? "" : `${each.state}${each.remark ? `; ${each.remark}` : ""}`);
-      state.className = each.state === "verified" ? "good" : each.state === "astray" ? "bad" : "";
+      put(state, told.waits ? "" : fate(each, told.ended !== null));
+      state.className = tone(each.state);
     });
     flag(by("plan-journal"), told.entries.length > 0);
     lines(by("plan-entries"), told.entries);
+  };
+  // Whoever has approved a plan sees what came of it, even if the next one waits already.
+  const past = (plans) => {
+    flag(by("past-part"), plans.length > 0);
+    list(by("past"), plans, () => {
+      const item = element("li");
+      const journal = element("details"), summary = element("summary");
+      summary.textContent = "Journal";
+      journal.append(summary, element("ol"));
+      item.append(element("bdi"), element("ol"), journal);
+      return item;
+    }, (item, { round, made, ended, moves, entries }) => {
+      const [title, fates, journal] = item.children;
+      flag(journal, entries.length > 0);
+      lines(journal.lastElementChild, entries);
+      put(title, `Round ${round}, of the state at ${clock(made)}: ${ended || "done"}`);
+      list(fates, moves, () => {
+        const row = element("li");
+        row.append(element("bdi"), element("small"), element("span"));
+        return row;
+      }, (row, each) => {
+        const [what, came, state] = row.children;
+        put(what, `${each.bundle}: ${each.source} → ${each.target}`);
+        const [source, target] = each.came;
+        put(came, source === null && target === null ? "" : `came: source ${percent(source)}, destination ${percent(target)}`);
+        put(state, fate(each, true));
+        state.className = tone(each.state);
+      });
+    });
   };
   const answer = async (approve) => {
     answered = performance.now();
@@ -187,8 +221,9 @@
   };
 
   // --------------------------------------------------------------------- whole
-  const show = ({ view, plan: told }) => {
+  const show = ({ view, plan: told, past: ended }) => {
     plan(told);
+    past(ended);
     if (!view) return;
     const { head, band } = view;
     put(by("head"), `${head.pulsar} of ${head.release}, beside it ${head.beside} · ${head.leader ? `${head.leader} leads` : "nobody is known to lead"} · ${head.rounds} rounds`);

@@ -77,16 +77,21 @@ class Page:
         self._shown.hear(view, now)
         if time.monotonic() < self._next and not view.actions:
             return
-        content = json.dumps(self._shown.look(view, now), allow_nan=False, separators=(",", ":"))
-        self._content = content.encode("utf-8", "backslashreplace")
+        self._content = _json(self._shown.look(view, now))
         self._next = time.monotonic() + _EVERY_S
 
     @property
     def state(self) -> bytes:
         """Return what there is to see now, as JSON."""
-        plan = plan_state(self.desk.progress, self._clock.time_s)
-        text = json.dumps(plan, allow_nan=False, separators=(",", ":"))
-        return b'{"view":%b,"plan":%b}' % (self._content, text.encode("utf-8", "backslashreplace"))
+        progress, past = self.desk.plans
+        now_s = self._clock.time_s
+        plan, ended = plan_state(progress, now_s), [plan_state(each, now_s) for each in past]
+        return b'{"view":%b,"plan":%b,"past":%b}' % (self._content, _json(plan), _json(ended))
+
+
+def _json(told: object) -> bytes:
+    text = json.dumps(told, allow_nan=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
 
 
 @contextmanager
