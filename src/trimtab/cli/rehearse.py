@@ -107,29 +107,33 @@ def rehearse(
     from trimtab.trials.rehearse.command import Question, rehearsed_by
     from trimtab.trials.rehearse.present import rehearsed_present
 
-    if admin is None and duration is not None:
-        raise click.UsageError("--for: found without --admin, expected with it")
     recording, events = ("", words) if admin is not None else ("".join(words[:1]), words[1:])
-    question = Question(
-        recording=recording,
-        events=events,
-        plan="" if plan is None else str(plan),
-        racks=racks,
-        limits=Limits(**limits),
-        n_seeds=seeds,
-        admin=admin or "",
-        duration_s=duration or _FOR_S,
-    )
+    to_s, file = duration or _FOR_S, str(plan or "")
+    bar = Limits(**limits)
+    question = Question(recording, events, file, racks, bar, seeds, admin or "", to_s)
+    _refuse_nothing(recording, admin, duration)
     start = sparked(cores, master)
     if admin is None:
-        if not recording:
-            raise click.UsageError("found neither RECORDING nor --admin, expected one of them")
-        result = rehearsed_by(start, question, output, anew=anew)
-    else:
-        question.planned()
-        present = _present(admin, client_conf, no_host_check=no_host_check)
-        result = rehearsed_present(start, present, question, output, anew=anew)
-    tell(result, as_json=as_json)
+        tell(rehearsed_by(start, question, output, anew=anew), as_json=as_json)
+        return
+    # Before the cluster is asked.
+    question.planned()
+    present = _present(admin, client_conf, no_host_check=no_host_check)
+    tell(rehearsed_present(start, present, question, output, anew=anew), as_json=as_json)
+
+
+def _refuse_nothing(recording: str, admin: str | None, duration: float | None) -> None:
+    """Refuse a rehearsal of nothing, and one of a recording for another time than its own.
+
+    Raises:
+        FieldError: so it is.
+    """
+    from trimtab.files.fields import FieldError
+
+    if admin is None and not recording:
+        raise FieldError("RECORDING", "nothing", "a recording, or --admin URL")
+    if admin is None and duration is not None:
+        raise FieldError("--for", f"{duration:g} s", "it with --admin only")
 
 
 def _present(admin: str, client_conf: Path | None, *, no_host_check: bool) -> Present:
