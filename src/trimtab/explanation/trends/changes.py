@@ -7,11 +7,12 @@ it, less what the same time did to clusters in which nothing changed.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from trimtab.explanation.trends.controls import Courses, Span, shifts
 from trimtab.explanation.trends.difference import Estimate, combined
 from trimtab.explanation.trends.nights import MEASURES, Measure, Night, differences
 
@@ -112,53 +113,53 @@ def alike(changes: Sequence[Change]) -> list[list[Change]]:
     return sorted(groups.values(), key=lambda those: (-len(those), those[0].begin, those[0].what))
 
 
-def effects(change: Change, controls: Mapping[str, Sequence[Night]]) -> list[Effect]:
+def effects(change: Change, controls: Sequence[Courses]) -> list[Effect]:
     """Return what came of a change in one cluster, by measure, with its nights as the units."""
-    return [_of_cluster(change, controls, measure) for measure in MEASURES]
+    beside = shifts(_span(change), controls)
+    return [
+        _of_cluster(change, measure, [each[i] for each in beside])
+        for i, measure in enumerate(MEASURES)
+    ]
 
 
-def effects_of_all(
-    changes: Sequence[Change], controls: Mapping[str, Sequence[Night]]
-) -> list[Effect]:
+def effects_of_all(changes: Sequence[Change], controls: Sequence[Courses]) -> list[Effect]:
     """Return what came of one change in all clusters that have it, which are the units."""
-    return [_of_all(changes, controls, measure) for measure in MEASURES]
+    beside = [shifts(_span(change), controls) for change in changes]
+    return [
+        _of_all(changes, measure, [[each[i] for each in those] for those in beside])
+        for i, measure in enumerate(MEASURES)
+    ]
 
 
-def _of_cluster(
-    change: Change, controls: Mapping[str, Sequence[Night]], measure: Measure
-) -> Effect:
+def _of_cluster(change: Change, measure: Measure, beside: Sequence[float | None]) -> Effect:
     before, after = (_values(nights, measure) for nights in (change.before, change.after))
-    shifts = [shift for nights in controls.values() for shift in _shift(change, nights, measure)]
-    shifts = shifts if len(shifts) >= CONTROLS_MIN else []
+    drifts = _if_enough([drift for drift in beside if drift is not None])
     why_not = ""
     if min(len(before), len(after)) < NIGHTS_MIN:
         why_not = (
             f"found {len(before)} nights before and {len(after)} after of which it is known, "
             f"expected {NIGHTS_MIN} of each"
         )
-    beside = [(-1.0, shifts)] if shifts else []
-    difference = None if why_not else combined((1.0, after), (-1.0, before), *beside)
-    counts = len(before), len(after), len(shifts)
+    terms = [(-1.0, drifts)] if drifts else []
+    difference = None if why_not else combined((1.0, after), (-1.0, before), *terms)
+    counts = len(before), len(after), len(drifts)
     return Effect(measure, _mean(before), _mean(after), difference, *counts, why_not)
 
 
 def _of_all(
-    changes: Sequence[Change], controls: Mapping[str, Sequence[Night]], measure: Measure
+    changes: Sequence[Change], measure: Measure, beside: Sequence[Sequence[float | None]]
 ) -> Effect:
     pairs = [
-        (statistics.fmean(before), statistics.fmean(after), change)
-        for change in changes
+        (statistics.fmean(before), statistics.fmean(after), drifts)
+        for change, drifts in zip(changes, beside, strict=True)
         for before, after in [[_values(each, measure) for each in (change.before, change.after)]]
         if min(len(before), len(after)) >= NIGHTS_BESIDE_MIN
     ]
     firsts, seconds = [before for before, _, _ in pairs], [after for _, after, _ in pairs]
-    of_each = (
-        [shift for _, _, change in pairs for shift in _shift(change, nights, measure)]
-        for nights in controls.values()
-    )
+    of_each = zip(*(drifts for _, _, drifts in pairs), strict=True)
+    known = [[drift for drift in each if drift is not None] for each in of_each]
     # A control counts by its mean over the dates, and only if it was there at each of them.
-    shifts = [statistics.fmean(each) for each in of_each if each and len(each) == len(pairs)]
-    shifts = shifts if len(shifts) >= CONTROLS_MIN else []
+    drifts = _if_enough([statistics.fmean(each) for each in known if len(each) == len(pairs)])
     why_not = ""
     if len(pairs) < CLUSTERS_MIN:
         why_not = (
@@ -166,23 +167,24 @@ def _of_all(
             f"which it is known, expected {CLUSTERS_MIN}"
         )
     differences = [after - before for before, after in zip(firsts, seconds, strict=True)]
-    beside = [(-1.0, shifts)] if shifts else []
-    difference = None if why_not else combined((1.0, differences), *beside)
-    counts = len(pairs), len(pairs), len(shifts)
+    terms = [(-1.0, drifts)] if drifts else []
+    difference = None if why_not else combined((1.0, differences), *terms)
+    counts = len(pairs), len(pairs), len(drifts)
     return Effect(measure, _mean(firsts), _mean(seconds), difference, *counts, why_not)
 
 
-def _shift(change: Change, control: Sequence[Night], measure: Measure) -> Iterator[float]:
-    """Yield after less before of a cluster without a change, over the same time; if it is known."""
-    first, last = change.before[0].begin, change.after[-1].begin
+def _if_enough(drifts: list[float]) -> list[float]:
+    """Return what the controls did; nothing where they are too few."""
+    return drifts if len(drifts) >= CONTROLS_MIN else []
+
+
+def _span(change: Change) -> Span:
+    """Return the time that a change is looked at over."""
     # Nights of a fleet do not begin at the same second.
-    border = change.since + (change.begin - change.since) / 2
     margin = (change.begin - change.since) / 2
-    within = [night for night in control if first - margin <= night.begin <= last + margin]
-    before = _values([night for night in within if night.begin < border], measure)
-    after = _values([night for night in within if night.begin >= border], measure)
-    if before and after:
-        yield statistics.fmean(after) - statistics.fmean(before)
+    return Span(
+        change.before[0].begin - margin, change.since + margin, change.after[-1].begin + margin
+    )
 
 
 def _values(nights: Sequence[Night], measure: Measure) -> list[float]:

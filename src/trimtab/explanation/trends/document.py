@@ -16,6 +16,7 @@ from trimtab.explanation.trends.changes import (
     effects,
     effects_of_all,
 )
+from trimtab.explanation.trends.controls import Courses, courses
 from trimtab.explanation.trends.difference import CONFIDENCE
 from trimtab.explanation.trends.nights import MEASURES, Night, nights_of
 from trimtab.explanation.trends.weeks import causes, of_all_clusters, weeks, worth_a_look
@@ -36,6 +37,7 @@ def trends_document(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     clusters = by_cluster(nights)
     changes = {cluster: changes_of(those) for cluster, those in clusters.items()}
     controls = {name: those for name, those in clusters.items() if not changes[name]}
+    beside = courses(controls)
     groups = alike([change for those in changes.values() for change in those])
     by_week = weeks(nights)
     document = {
@@ -50,7 +52,7 @@ def trends_document(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "weeks": of_all_clusters(by_week, controls.keys()),
         "clusters_by_week": by_week,
         "causes": causes(nights),
-        "changes": [_change(group, controls) for group in groups],
+        "changes": [_change(group, beside) for group in groups],
         "unchanged": sorted(controls),
         "confidence": CONFIDENCE,
         "look_at": worth_a_look(nights),
@@ -89,7 +91,7 @@ def _totals(nights: Sequence[Night]) -> dict[str, Any]:
     return {name: sum(night.row[name] for night in nights) for name in names}
 
 
-def _change(group: Sequence[Change], controls: Mapping[str, Sequence[Night]]) -> dict[str, Any]:
+def _change(group: Sequence[Change], controls: Sequence[Courses]) -> dict[str, Any]:
     """Return one change, in all clusters that have it and in each."""
     together = [_effect(each) for each in effects_of_all(group, controls)]
     clusters = [
